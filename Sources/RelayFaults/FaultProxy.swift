@@ -11,7 +11,7 @@ public final class FaultProxy: Sendable {
     /// Where it listens unless it is said otherwise: nobody reaches that from another machine.
     public static let loopback = "127.0.0.1"
 
-    /// The server behind the proxy, or the first of several.
+    /// The server that it was started for, or the first of several.
     public let target: ServerAddress
     /// Where clients connect to; as the target's otherwise, so that its certificate is checked for the target's name.
     public let address: ServerAddress
@@ -81,6 +81,14 @@ public final class FaultProxy: Sendable {
         } catch {
             throw .port(address.port, host: address.host, reason: "\(error)")
         }
+    }
+
+    /// Has newcomers go to other servers than before, as where a server has come back at another port. Open connections stay.
+    /// - Parameters:
+    ///   - target: the server.
+    ///   - others: servers that do as well.
+    public func forward(to target: ServerAddress, others: [ServerAddress] = []) async {
+        await run { $0.forward(to: [target] + others) }
     }
 
     /// Cuts connections now, on both sides; nothing that still waits in the proxy is delivered.

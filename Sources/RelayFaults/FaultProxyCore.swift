@@ -14,7 +14,7 @@ final class FaultProxyCore {
     let loop: any EventLoop
     let begin = NIODeadline.now()
     let statistics = NIOLockedValueBox(FaultProxy.Statistics())
-    private let targets: [ServerAddress]
+    private var targets: [ServerAddress]
     /// The place of the target that newcomers go to.
     private var current = 0
     private var port: ReservedPort?
@@ -34,6 +34,13 @@ final class FaultProxyCore {
     }
 
     // MARK: Acts
+
+    func forward(to new: [ServerAddress]) {
+        // Newcomers stay with whom they go to where that one is still among the servers.
+        let present = targets[current]
+        targets = new
+        current = new.firstIndex(of: present) ?? 0
+    }
 
     func set(_ newPlan: FaultPlan, _ connections: FaultProxy.Connections) -> EventLoopFuture<Void> {
         guard !isClosed else { return loop.makeSucceededVoidFuture() }

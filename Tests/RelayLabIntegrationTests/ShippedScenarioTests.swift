@@ -72,7 +72,7 @@ struct ShippedScenarioTests {
 
     @Test("An expectation that does not come is named", arguments: NATSServerProcess.binaries.map(\.path))
     func broken(server: String) async throws {
-        // What was written in an outage that is longer than RelayX's window is told as not sent.
+        // What was written in an outage that is longer than RelayX's window is reported as not sent.
         let text = """
             {
                 speed: 20, client: { reconnect: "relayx" },

@@ -68,7 +68,7 @@ struct LedgerTests {
         #expect(story.run.ledger.figures.received == 4)
     }
 
-    @Test("What was told as not sent is not lost, and what arrives of it all the same is a contradiction")
+    @Test("What was reported as not sent is not lost, and what arrives of it all the same is a contradiction")
     func notSent() throws {
         var story = Story()
         for value in 1...3 { story.tell(.sent(try .of("a", value))) }

@@ -16,7 +16,7 @@ final class ScriptedSubject: LabSubject {
         case doubles(Set<Int>)
         /// The message with this number comes behind the next one.
         case swaps(Int)
-        /// Each message is told as not sent.
+        /// Each message is reported as not sent.
         case refuses
         /// No message ends before the client is closed.
         case holds

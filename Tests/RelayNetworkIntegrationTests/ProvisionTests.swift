@@ -129,6 +129,47 @@ struct ProvisionedTests {
         }
     }
 
+    @Test("What protects a full disk stays through a provision, and the report says it", arguments: TestServers.all)
+    func fullDisk(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            let identity = try NetworkIdentity.open(in: site.directory)
+            let system = try await SystemInterface(
+                at: ServerAddress(parsing: site.cluster.servers[0].url), identity: identity)
+            defer { system.close() }
+            let owner = try await site.owner()
+            func limit() async throws -> Int64? { try await JetStream.patient(owner).accountInfo().limits?.storage }
+            #expect(try await limit() == -1)
+            try await system.install(AccountSigner(site.directory, identity).networkToken(acceptsMessages: false))
+            try await eventually("the account that stores nothing more") { try await limit() == 1 }
+            let applied = try await site.provision { $0.applies = true }
+            #expect(applied.isUnchanged, "\(applied)")
+            #expect(try await limit() == 1)
+            let report = try await site.directory.report()
+            #expect(report.troubles.contains { $0.hasPrefix("Nothing more is stored") }, "\(report)")
+            #expect(!report.isWhole)
+            await owner.close()
+        }
+    }
+
+    @Test("Of two networks on the same servers each counts its own users alone", arguments: TestServers.all)
+    func neighbours(server: String) async throws {
+        try await Site.run(server) { site in
+            let other = try Site(site.cluster)
+            var connections: [NATSConnection] = []
+            for place in [site, other] {
+                _ = try await place.provision()
+                let administrator = NetworkAdministrator(directory: place.directory)
+                for user in ["alice", "bob"].prefix(place.directory.path == site.directory.path ? 1 : 2) {
+                    connections.append(try await place.connection(administrator.add(user: user)))
+                }
+            }
+            #expect(try await site.directory.report().users == 1)
+            #expect(try await other.directory.report().clients == 2)
+            for connection in connections { await connection.close() }
+        }
+    }
+
     @Test("Messages are deleted for a new bound only where that is asked for as well", arguments: TestServers.all)
     func losses(server: String) async throws {
         try await Site.run(server) { site in

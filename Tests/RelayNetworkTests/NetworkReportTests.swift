@@ -40,6 +40,16 @@ struct NetworkReportTests {
         #expect(report.isWhole && report.troubles.isEmpty)
     }
 
+    @Test("A network that stores nothing more is not whole, and it is said what to do")
+    func closed() {
+        var report = whole()
+        var list = StreamStandings()
+        list.streams = [stream("team_stream", copy("s2"))]
+        list.isClosed = true
+        report.take(list, planned: ["team_stream"])
+        #expect(!report.isWhole && report.troubles.count == 1 && report.troubles[0].contains("make room"))
+    }
+
     @Test(
         "A server that is not reached stands there by its place, with the reason, and without the system account the rest does too"
     )

@@ -15,7 +15,7 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
     private static let turns = Turns(count: 3)
     /// Servers that elect leaders and find out that one of them is gone do so by timers of their own, and leave the
     /// processors to others meanwhile.
-    private static let turnsOfClusters = Turns(count: 2)
+    private static let turnsOfClusters = Turns(count: 3)
     @TaskLocal private static var isTurn = false
 
     private let isForClusters: Bool

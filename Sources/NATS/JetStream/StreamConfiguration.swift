@@ -161,6 +161,16 @@ public struct AccountInfo: Sendable, Hashable, Decodable {
     public var domain: String?
     /// API figures.
     public var api: API?
+    /// What it may use.
+    public var limits: Limits?
+
+    /// What an account may use of JetStream.
+    public struct Limits: Sendable, Hashable, Decodable {
+        /// Bytes on disk; −1 for as many as there are.
+        public var storage: Int64?
+
+        private enum CodingKeys: String, CodingKey { case storage = "max_storage" }
+    }
 
     /// API figures of an account.
     public struct API: Sendable, Hashable, Decodable {

@@ -216,6 +216,7 @@ actor ChatEngine {
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .setSuspension(let policy):
             lifecyclePolicy = policy
+            lab?.lifecyclePolicyChanged(policy)
             await client.setLifecyclePolicy(policy)
         case .runNotifier(let line, let notification): runNotifier(line, notification)
         case .nudge: await client.nudge()

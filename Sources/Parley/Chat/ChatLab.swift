@@ -112,9 +112,10 @@ actor ChatLab {
         switch route.servers {
         case .fixed: new.servers = .fixed([address])
         case .discovered(let discover):
-            // Asking starts a network that is started on demand.
+            // Asking starts a network that is started on demand, perhaps at another port than before.
             new.servers = .discovered { () async throws(RelayError) in
-                _ = try await discover()
+                let found = try await discover()
+                if let first = found.first { await proxy.forward(to: first, others: Array(found.dropFirst())) }
                 return [address]
             }
         }
@@ -158,6 +159,9 @@ actor ChatLab {
             }
         }
     }
+
+    /// The person wants something else in the background from now on.
+    nonisolated func lifecyclePolicyChanged(_ policy: LifecyclePolicy) { subject.lifecyclePolicyChanged(policy) }
 
     /// What was done, as a scenario's file.
     func scenario() async -> String? {
@@ -246,12 +250,15 @@ actor ChatLab {
 private struct ChatSubject: LabSubject {
     private let client: RelayClient
     private let route: RelayRoute
-    private let policy: LifecyclePolicy
+    /// What the person wants in the background, also where that was said during the rehearsal.
+    private let policy: NIOLockedValueBox<LifecyclePolicy>
     private let devices = NIOLockedValueBox<[RelayClient]>([])
 
     init(_ client: RelayClient, _ route: RelayRoute, _ policy: LifecyclePolicy) {
-        (self.client, self.route, self.policy) = (client, route, policy)
+        (self.client, self.route, self.policy) = (client, route, NIOLockedValueBox(policy))
     }
+
+    func lifecyclePolicyChanged(_ policy: LifecyclePolicy) { self.policy.withLockedValue { $0 = policy } }
 
     var statuses: AsyncStream<ConnectionStatus> { client.statuses }
     var queuedCount: Int { client.queuedCount }
@@ -274,7 +281,7 @@ private struct ChatSubject: LabSubject {
             await client.setAppStateActive(false)
         case .foreground:
             await client.setAppStateActive(true)
-            await client.setLifecyclePolicy(policy)
+            await client.setLifecyclePolicy(policy.withLockedValue(\.self))
         default: await client.lifecycleChanged(event)
         }
     }

@@ -44,7 +44,9 @@ struct LabLayout {
                 return parts.bottom
             }
             figures = take(lab.isOn && area.rows >= 3 ? 1 : 0)
-            strips = take(area.rows >= 11 ? min(Self.lanes, area.rows - 10) : area.rows >= 6 ? 1 : 0)
+            // What can be done comes first, and the lanes that change most have room in any case.
+            let spare = lab.isOn ? max(4, area.rows - 2 - LabChoice.allCases.count) : Self.lanes
+            strips = take(area.rows >= 11 ? min(Self.lanes, spare, area.rows - 10) : area.rows >= 6 ? 1 : 0)
             words = take(lab.isOn && area.rows >= 9 ? 1 : 0)
             table = rest
         }

@@ -103,7 +103,7 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .cut: "cut the link"
         case .restore: "restore everything"
         case .once: "break it once"
-        case .refuse: "refuse newcomers"
+        case .refuse: "refuse new connections"
         case .silence: "accept, say nothing"
         case .loseSent: "lose what is sent"
         case .loseReceived: "lose what comes"
@@ -130,7 +130,7 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
     /// What it does, in a sentence.
     var words: String {
         switch self {
-        case .cut: "The connection is reset, and no other one comes about."
+        case .cut: "The connection is reset, and none can be made."
         case .restore: "Every fault that lasts is over."
         case .once: "The connection is reset; the next one works."
         case .refuse: "New connections are refused; the present one stays."

@@ -4,8 +4,10 @@ import Terminal
 extension Frame {
     /// The lab: what can be done, the timeline, and the ledger.
     mutating func drawLab(_ lab: LabDesk) {
-        drawSeparator(SafeText(labHeading(lab)), in: layout.heading, words: theme.title, rule: theme.heading)
         let parts = LabLayout(lab, area: layout.main)
+        let below = lab.isOn ? LabChoice.allCases.count - lab.firstVisible - parts.table.rows : 0
+        let heading = labHeading(lab) + (below > 0 ? " ─ \(below) more below" : "")
+        drawSeparator(SafeText(heading), in: layout.heading, words: theme.title, rule: theme.heading)
         if case .failed(let words) = lab.phase {
             let lines = SafeText("✗ \(words)").wrapped(columns: layout.main.columns - 2)
             for (offset, line) in lines.prefix(layout.main.rows).enumerated() {
@@ -161,10 +163,11 @@ extension Frame {
     }
 
     private mutating func drawFigure(_ words: SafeText, _ value: SafeText, _ isBad: Bool, in row: Rect) {
+        let begin = row.column + 1
+        let column = begin + min(36, max(0, row.columns - value.width - 2))
         canvas.write(
-            words.truncated(columns: max(0, row.columns - value.width - 3)), row: row.row, column: row.column + 1,
+            words.truncated(columns: max(0, column - 2 - begin)), row: row.row, column: begin,
             style: isBad ? theme.failure : theme.dimmed)
-        let column = row.column + 1 + min(30, max(0, row.columns - value.width - 2))
         canvas.write(value, row: row.row, column: column, style: isBad ? theme.failure : theme.title)
     }
 

@@ -43,9 +43,9 @@ public struct LabFigures: Hashable, Sendable {
         [
             ("sent", "sent", \.sent), ("acknowledged", "acknowledged", \.acknowledged),
             ("received", "received", \.received), ("doubled", "doubled", \.doubled), ("lost", "lost", \.lost),
-            ("outOfOrder", "out of order", \.outOfOrder), ("notSent", "told as not sent", \.notSent),
+            ("outOfOrder", "out of order", \.outOfOrder), ("notSent", "reported as not sent", \.notSent),
             ("uncertain", "told as uncertain", \.uncertain), ("unsettled", "not settled", \.unsettled),
-            ("contradicted", "delivered and told as not sent", \.contradicted),
+            ("contradicted", "delivered and reported as not sent", \.contradicted),
             ("strange", "sent by nobody", \.strange),
         ]
     }

@@ -129,7 +129,7 @@ public struct LabLedger: Hashable, Sendable {
     public var lost: [LabNumber] { named { $0.isLost } }
     /// The messages that have not ended, in order, up to ``maximumNames``.
     public var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
-    /// The messages that were delivered although they were told as not sent, in order, up to ``maximumNames``.
+    /// The messages that were delivered although they were reported as not sent, in order, up to ``maximumNames``.
     public var contradicted: [LabNumber] { named { $0.isContradicted } }
     /// The messages that were delivered again, once for each time, up to ``maximumNames``.
     public var doubled: [LabNumber] { again }

@@ -36,9 +36,11 @@ public struct LabVerdict: Hashable, Sendable {
         if isOver { add("lost", figures.lost, ledger.lost, "Acknowledged and never delivered") }
         add("doubled", figures.doubled, ledger.doubled, "Delivered again")
         add("outOfOrder", figures.outOfOrder, ledger.outOfOrder, "Delivered behind a later one")
-        add("contradicted", figures.contradicted, ledger.contradicted, "Delivered, and told as not sent")
+        add("contradicted", figures.contradicted, ledger.contradicted, "Delivered, and reported as not sent")
         add("strange", figures.strange, ledger.strange, "Delivered, and sent by nobody")
-        if isOver { add("unsettled", figures.unsettled, ledger.unsettled, "Neither acknowledged nor told as not sent") }
+        if isOver {
+            add("unsettled", figures.unsettled, ledger.unsettled, "Neither acknowledged nor reported as not sent")
+        }
         for result in expectations where !result.isMet {
             let instead = result.instead.map { "; there was \($0)" } ?? ""
             findings.append(

@@ -57,7 +57,7 @@ public enum ShippedScenario: String, Hashable, Sendable, CaseIterable {
             """
             {
                 title: "RelayX: an outage of more than two minutes",
-                about: "The window passes: the session ends, and what waited is told as not sent.",
+                about: "The window passes: the session ends, and what waited is reported as not sent.",
                 // Two minutes are 6 s.
                 speed: 20,
                 client: { reconnect: "relayx" },
@@ -246,7 +246,7 @@ public enum ShippedScenario: String, Hashable, Sendable, CaseIterable {
             """
             {
                 title: "A full disk",
-                about: "While its disk is full the network takes nothing more, and each message that it refuses is told as not sent.",
+                about: "While its disk is full the network takes nothing more, and each message that it refuses is reported as not sent.",
                 steps: [
                     { expect: { status: "connected" }, within: "60s" },
                     { do: "send", count: 3 },

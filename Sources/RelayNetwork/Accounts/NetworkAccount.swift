@@ -32,6 +32,14 @@ enum NetworkAccount {
         ]
     }
 
+    /// The bytes that an account may store which stores nothing more: any limit that is passed already keeps the server from it.
+    static let closedStorage: Int64 = 1
+
+    /// Whether a token has its account store nothing more, as while the disk is full.
+    static func isClosedToMessages(_ token: String) -> Bool {
+        (try? AccountClaims.decode(token))?.grant.limits.diskStorage == closedStorage
+    }
+
     /// The account's claims.
     /// - Parameters:
     ///   - acceptsMessages: whether anything more is stored; without it, what is stored can still be read.
@@ -39,8 +47,7 @@ enum NetworkAccount {
         _ account: NKey, names: NetworkIdentity.Names, signingKey: NKey, acceptsMessages: Bool = true
     ) -> AccountClaims {
         var limits = AccountLimits.unlimited
-        // Any limit that is passed already keeps the server from storing more.
-        if !acceptsMessages { limits.diskStorage = 1 }
+        if !acceptsMessages { limits.diskStorage = closedStorage }
         return AccountClaims(
             subject: account, name: names.namespace,
             grant: AccountGrant(

@@ -13,6 +13,7 @@ extension JetStream {
     /// leader and wait some seconds for those who do not answer.
     func standings() async throws(NATSError) -> StreamStandings {
         var found = StreamStandings()
+        found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage
         var offset = 0
         while true {
             let reply = try await connection.request(

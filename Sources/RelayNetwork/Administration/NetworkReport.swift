@@ -126,6 +126,11 @@ public struct NetworkReport: Hashable, Sendable {
             return Stream(name: name)
         }
         postboxes = list.postboxes
+        if list.isClosed {
+            troubles.append(
+                "Nothing more is stored, as the disk has no room beyond what is reserved: make room, and it goes on by itself."
+            )
+        }
     }
 
     /// Puts together what each server said of itself and what was said of it.
@@ -157,4 +162,6 @@ struct StreamStandings: Hashable, Sendable {
     var postboxes = NetworkReport.Postboxes()
     /// Those of which nobody told but that they are there.
     var missing: [String] = []
+    /// Whether the account stores nothing more.
+    var isClosed = false
 }

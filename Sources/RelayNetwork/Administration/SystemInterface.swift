@@ -26,6 +26,8 @@ struct SystemInterface: Sendable {
 
     private let connection: NATSConnection
     private let networkAccounts: Set<String>
+    /// The key that signs the tokens of this network's users, and of no other network's on the same servers.
+    private let signingKey: String
 
     /// Connects as the system account's user.
     init(at address: ServerAddress, identity: NetworkIdentity) async throws(NetworkError) {
@@ -34,6 +36,7 @@ struct SystemInterface: Sendable {
                 "Nobody has given this machine a user of the system account: name its credentials by --system-creds.")
         }
         networkAccounts = [identity.account.text, systemAccount.text]
+        signingKey = identity.signingKey.publicKey.text
         connection = try await .administrator(at: address, as: administrator)
     }
 
@@ -43,7 +46,7 @@ struct SystemInterface: Sendable {
     /// Ends the interface's own connection.
     func close() { connection.closeNow() }
 
-    /// The connections of all users, or of one account, to whichever server.
+    /// The connections of all users of this network, or of one account, to whichever server.
     /// - Parameter known: the servers that answer, where they were asked a moment ago.
     func connections(
         ofAccount account: String? = nil, at known: [Server]? = nil
@@ -82,7 +85,8 @@ struct SystemInterface: Sendable {
             for entry in page.connections ?? [] {
                 // Older servers do not say whose connection it is; its token does.
                 guard let token = entry.jwt, let claims = try? UserClaims.decode(token),
-                    let holder = claims.grant.issuerAccount ?? claims.issuer, !networkAccounts.contains(holder)
+                    claims.issuer == signingKey, let holder = claims.grant.issuerAccount,
+                    !networkAccounts.contains(holder)
                 else { continue }
                 found.append(
                     UserConnection(

@@ -8,6 +8,8 @@
 
 /// What a host writes into `network.json` while its network can be used.
 protocol HostAnnouncement: Codable, Sendable {
+    /// What is said not to have ended in time where its network does not start.
+    static var starting: String { get }
     /// The process that looks after the network.
     var hostPid: Int32 { get }
     /// Whether the network's servers are there.
@@ -15,6 +17,8 @@ protocol HostAnnouncement: Codable, Sendable {
 }
 
 extension NetworkDescription: HostAnnouncement {
+    static var starting: String { "Starting the private network" }
+
     func answers() async throws(NetworkError) -> Bool { await ServerProbe.answers(at: try address()) }
 }
 
@@ -51,7 +55,7 @@ struct DetachedHost<Announcement: HostAnnouncement>: Sendable {
                 starts += 1
                 startedAt = .now
             }
-            guard ContinuousClock.now < deadline else { throw .timedOut("Starting the private network") }
+            guard ContinuousClock.now < deadline else { throw .timedOut(Announcement.starting) }
             try await Pause.sleep(.milliseconds(20))
         }
     }

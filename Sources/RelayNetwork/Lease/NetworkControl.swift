@@ -115,6 +115,10 @@ public enum NetworkControl {
             guard ContinuousClock.now < deadline else { throw .timedOut("Ending the private network") }
             try await Pause.sleep(.milliseconds(20))
         }
+        // The host gives its lock back before its process is gone, and whoever stops a network expects to find nothing of it.
+        while let asked, asked != getpid(), RunningProcess.exists(asked), ContinuousClock.now < deadline {
+            try await Pause.sleep(.milliseconds(5))
+        }
         return .stopped
     }
 }

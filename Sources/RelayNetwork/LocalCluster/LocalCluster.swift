@@ -133,6 +133,8 @@ public struct LocalClusterDescription: HostAnnouncement, Hashable {
     /// What the subjects of JetStream's calls begin with for users.
     public var api: String
 
+    static var starting: String { "Starting the cluster" }
+
     /// Whether more than half of the servers are there: so many carry all that is stored.
     func answers() async -> Bool {
         await answering().count > LocalCluster.size / 2

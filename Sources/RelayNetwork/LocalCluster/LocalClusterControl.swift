@@ -72,6 +72,13 @@ extension LocalCluster {
         guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: .seconds(1)) else { return ran }
         defer { withExtendedLifetime(lock) {} }
         try await endProcesses(besides: getpid(), log: nil)
+        // A host gives the lock back before its process is gone, and whoever stops a cluster expects to find nothing of it.
+        if let host = processes()?.host, host.pid != getpid() {
+            while host.isRunning {
+                if ContinuousClock.now >= deadline { kill(host.pid, SIGKILL) }
+                try await Pause.sleep(.milliseconds(20))
+            }
+        }
         PrivateFile.remove(directory.networkFile)
         return ran
     }

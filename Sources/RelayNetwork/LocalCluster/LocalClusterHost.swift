@@ -292,17 +292,28 @@ struct LocalClusterRun: Sendable {
             for index in 0..<LocalCluster.services {
                 group.addTask { try? await keeper(ofService: index).run() }
             }
-            group.addTask {
-                do throws(NetworkError) {
-                    let identity = try IdentityFiles(folder: directory.keys).read()
-                    try await firstAnswer(identity)
-                    try announce(identity)
-                    await watchDisk(identity)
-                } catch {
-                    log.note("\(error)")
-                }
-            }
+            group.addTask { await answerForNetwork() }
             await group.waitForAll()
+        }
+    }
+
+    /// Tells others of the network as soon as one of the services answers, and watches its disk from then on. What fails
+    /// meanwhile, such as a connection to a server that is just being restarted, is tried again for as long as the host runs:
+    /// a cluster that nobody is told of cannot be used, and one whose disk nobody watches fills it.
+    private func answerForNetwork() async {
+        var told: NetworkError?
+        while !Task.isCancelled {
+            do throws(NetworkError) {
+                let identity = try IdentityFiles(folder: directory.keys).read()
+                try await firstAnswer(identity)
+                try announce(identity)
+                return await watchDisk(identity)
+            } catch {
+                guard error != .cancelled else { return }
+                if error != told { log.note("the network is not announced yet: \(error)") }
+                told = error
+            }
+            do throws(NetworkError) { try await Pause.sleep(.milliseconds(250)) } catch { return }
         }
     }
 

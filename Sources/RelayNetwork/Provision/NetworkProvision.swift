@@ -193,6 +193,8 @@ public struct NetworkProvision: Sendable {
     private struct FoundAccount {
         /// Whose it is; nil for the network's own.
         var user: UserName?
+        /// What it is to be.
+        var claims: AccountClaims
         var part: ProvisionReport.Part
     }
 
@@ -204,7 +206,7 @@ public struct NetworkProvision: Sendable {
         let users = try directory.userNames()
         var found: [FoundAccount] = []
         for user in [UserName?.none] + users.map(Optional.some) {
-            guard let claims = try claims(of: user, signer) else { continue }
+            guard var claims = try claims(of: user, signer) else { continue }
             let name = user.map { "account of \($0)" } ?? "account \(signer.identity.names.namespace)"
             var part = ProvisionReport.Part(name: name, state: .same)
             switch try await system.storedToken(ofAccount: claims.subject, kept) {
@@ -215,10 +217,14 @@ public struct NetworkProvision: Sendable {
                 }
             case .none: part.state = .missing
             case .token(let present):
+                // Whoever looks after the disk lets the network store again when there is room, and nobody else.
+                if user == nil, NetworkAccount.isClosedToMessages(present) {
+                    claims = signer.networkClaims(acceptsMessages: false)
+                }
                 part.changes = AccountDifference(claims, present: present).changes
                 if !part.changes.isEmpty { part.state = .different }
             }
-            found.append(FoundAccount(user: user, part: part))
+            found.append(FoundAccount(user: user, claims: claims, part: part))
         }
         return found
     }
@@ -245,9 +251,8 @@ public struct NetworkProvision: Sendable {
             part.state = .changed
         default: return part
         }
-        guard let claims = try claims(of: account.user, signer) else { return account.part }
-        let token = try signer.encoded(claims)
-        try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: claims.subject))
+        let token = try signer.encoded(account.claims)
+        try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.claims.subject))
         try await system.install(token)
         return part
     }

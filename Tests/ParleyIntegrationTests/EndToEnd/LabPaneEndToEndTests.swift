@@ -311,7 +311,8 @@ extension EndToEndTests {
                 let url = try #require(network.description).url
                 let credentials = network.folder.path("data/parley/local/users/alice.creds")
                 #expect(try await network.parley("send", "--as", "alice", "chat.lobby", "first").status.isSuccess)
-                let alice = try network.terminal(["--server", url, "--creds", credentials, "chat.lobby"])
+                let alice = try network.terminal(
+                    ["--server", url, "--creds", credentials, "chat.lobby"], rows: 40, columns: 120)
                 try await alice.waitFor(text: "● CONNECTED")
                 try alice.press(.f(9))
                 try await alice.waitFor(text: "behind the lab? y/N")

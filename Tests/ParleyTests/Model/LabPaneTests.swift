@@ -47,7 +47,7 @@ struct LabPaneTests {
         desk.send(.lab(.glance(LabScene.cut.glance)))
         #expect(desk.screen().contains { $0.contains("cut the link") && $0.contains("● until restored") })
         // Another row begins the same in another form, and is not the one that lasts.
-        #expect(desk.screen().contains { $0.contains("refuse newcomers") && !$0.contains("●") })
+        #expect(desk.screen().contains { $0.contains("refuse new connections") && !$0.contains("●") })
         #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
     }
 

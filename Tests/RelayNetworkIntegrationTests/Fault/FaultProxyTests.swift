@@ -235,6 +235,20 @@ struct FaultProxyTests {
         await proxy.close()
     }
 
+    @Test("A server that has come back at another port is followed by newcomers, and open connections stay")
+    func forwarded() async throws {
+        let (first, second) = (try LoopbackSocket.listening(), try LoopbackSocket.listening())
+        let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: first.port))
+        let (client, server) = try await Pair.connection(proxy, first)
+        await proxy.forward(to: ServerAddress(host: "127.0.0.1", port: second.port))
+        let (newcomer, other) = try await Pair.connection(proxy, second)
+        await newcomer.send([1])
+        #expect(await other.read(1).bytes == [1])
+        await client.send([2])
+        #expect(await server.read(1).bytes == [2])
+        await proxy.close()
+    }
+
     @Test("The last reference closes everything")
     func release() async throws {
         let listener = try LoopbackSocket.listening()
