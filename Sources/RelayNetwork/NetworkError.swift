@@ -46,6 +46,8 @@ public enum NetworkError: Error, Hashable, Sendable {
     case refused(String)
     /// The connection to the server failed.
     case connection(NATSError)
+    /// What was decided is kept, and not all servers or services know it yet; the text says why.
+    case notInEffect(String)
     /// A key, token or credentials file of the network was refused.
     case credentials(CredentialsError)
     /// The caller's task was cancelled.
@@ -88,6 +90,8 @@ extension NetworkError: CustomStringConvertible {
         case .notRunning: "The private network does not run: start it with `parley network start`."
         case .refused(let reason): "The network's server refused the administrator: \(reason)."
         case .connection(let error): "The network's server cannot be used: \(error)"
+        case .notInEffect(let reason):
+            "It is decided and kept, but not in effect everywhere: \(reason) Do the same again when that is over."
         case .credentials(let error): "\(error)"
         case .cancelled: "Cancelled."
         }
@@ -127,5 +131,13 @@ extension NetworkError {
     var isWithoutAnswer: Bool {
         if case .connection(.noResponders) = self { return true }
         return isUnreachableServer
+    }
+
+    /// The same where a decision was kept before, and does not get to the servers or the services.
+    var ofDecision: NetworkError {
+        switch self {
+        case .connection, .timedOut, .refused: .notInEffect(description)
+        default: self
+        }
     }
 }

@@ -268,6 +268,27 @@ struct ProvisionedTests {
         }
     }
 
+    @Test("A ban that does not get to the servers says so, and is in effect after the administrator's next act")
+    func overdue() async throws {
+        try await Site.run(TestServers.all[0]) { site in
+            _ = try await site.provision()
+            let administrator = NetworkAdministrator(directory: site.directory)
+            let credentials = try await administrator.add(user: "alice")
+            try await site.connection(credentials).close()
+            try await site.cluster.servers[0].kill9()
+            do throws(NetworkError) {
+                try await administrator.ban(user: "alice")
+                Issue.record("nobody was told")
+            } catch {
+                guard case .notInEffect = error else { throw error }
+                #expect("\(error)".contains("decided and kept"))
+            }
+            try await site.cluster.servers[0].restart()
+            _ = try await administrator.add(user: "bob")
+            await #expect(throws: NATSError.self) { try await site.connection(credentials) }
+        }
+    }
+
     @Test(
         "An invitation that died before the servers heard of its user is made good by another one",
         arguments: TestServers.all)

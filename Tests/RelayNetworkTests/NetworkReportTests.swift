@@ -65,6 +65,35 @@ struct NetworkReportTests {
         #expect(!report.isWhole)
     }
 
+    @Test("A server that others tell of while nobody reaches its place is one server, which does not answer")
+    func unplaced() {
+        func server(_ name: String) -> NetworkReport.Server {
+            .init(name: name, version: "2.15.1", connections: 1, answers: true)
+        }
+        var report = NetworkReport(network: "team")
+        report.take(
+            [("nats://a:1", .success(server("s1"))), ("nats://b:1", .failure(.timedOut("Asking")))],
+            told: [server("s1"), server("s2")])
+        #expect(report.servers.map(\.name) == ["s1", "s2"] && report.servers.map(\.answers) == [true, false])
+        #expect(report.troubles.count == 1 && !report.isWhole)
+        // Which of two it is nobody can say.
+        var wide = NetworkReport(network: "team")
+        wide.take(
+            [("nats://a:1", .success(server("s1"))), ("nats://b:1", .failure(.timedOut("Asking")))],
+            told: [server("s1"), server("s2"), server("s3")])
+        #expect(wide.servers.map(\.answers) == [true, true, true] && !wide.isWhole)
+    }
+
+    @Test("Where the list of streams did not come to its end, what is missing is not called gone")
+    func untold() {
+        var report = whole()
+        var list = StreamStandings()
+        list.streams = [stream("team_stream", copy("s2"))]
+        list.untold = 300
+        report.take(list, planned: ["team_stream", "KV_late"])
+        #expect(report.troubles == ["300 more streams were not told of in time."] && !report.isWhole)
+    }
+
     @Test(
         "Streams come in the plan's order; one that only its name is known of has no leader, and one that is not there is a trouble"
     )

@@ -46,7 +46,7 @@ struct CommandFailure: Error, Hashable {
             code = Self.badConfiguration
         case .userBanned, .userDeactivated: code = Self.refused
         case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection,
-            .olderNetworkRuns:
+            .notInEffect, .olderNetworkRuns:
             code = Self.noConnection
         case .cancelled: code = Self.interrupted
         }

@@ -7,6 +7,13 @@ import RelayNetwork
 #else
     import Foundation
 #endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// `parley network cluster`: three servers on this machine and a network on them.
 struct NetworkClusterCommand: AsyncParsableCommand {
@@ -40,13 +47,18 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
         try await reportingFailures {
             let environment = ProcessInfo.processInfo.environment
             let cluster = LocalCluster.standard(environment: environment)
-            let name = user ?? ConnectionOptions.loginName(environment)
-            _ = try UserName(name)
             // All that can fail on this machine is tried before servers are started.
             let profile = try ClusterProfile(flag: config, environment)
+            let name = user ?? ConnectionOptions.loginName(environment)
+            if profile.credentials() == nil || user != nil { _ = try UserName(name) }
+            if isatty(STDERR_FILENO) == 1, try await cluster.running() == nil {
+                Output.complain("parley: three servers start, which takes some seconds")
+            }
             let (running, ranBefore) = try await cluster.start(hostCommand: Self.hostCommand)
             if ranBefore { Output.complain("parley: the cluster runs already") }
-            let credentials = try await cluster.credentials(for: name)
+            // Whoever used it before goes on as the same user.
+            let kept = user == nil ? profile.credentials(in: running) : nil
+            let credentials = if let kept { kept } else { try await cluster.credentials(for: name) }
             let trouble = profile.keep(running, credentials, isOwnChoice: user != nil)
             try await NetworkClusterStatusCommand.write(json: json)
             if let trouble { throw trouble }
@@ -91,6 +103,17 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
                 "clients": .null, "servers": [],
             ])
         }
+        guard try cluster.isAnnounced() else {
+            guard json else {
+                Output.line(
+                    "starting: what is missing comes by itself; \(cluster.directory.hostLog) says how far it is")
+                return
+            }
+            return Output.json([
+                "running": false, "starting": true, "server": .null, "version": .null,
+                "store": .string(cluster.directory.path), "clients": .null, "servers": [],
+            ])
+        }
         // It is looked after, and so comes back by itself, whatever does not answer now.
         try await NetworkStatusCommand.write(cluster.directory, json: json)
         if !json { Output.line("data in \(cluster.directory.path)") }
@@ -121,6 +144,16 @@ struct ClusterProfile {
     init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
         (self.flag, self.environment) = (flag, environment)
         _ = try ProfileWriter(flag: flag, environment)
+    }
+
+    /// The credentials of whom the profile is for, as long as their file is there.
+    /// - Parameter cluster: what the profile has to be for; nil where that is not known yet.
+    func credentials(in cluster: LocalClusterDescription? = nil) -> String? {
+        guard let known = (try? ProfileWriter(flag: flag, environment))?.profile(Self.name), let file = known.creds,
+            FileManager.default.isReadableFile(atPath: file)
+        else { return nil }
+        guard let cluster else { return file }
+        return known.namespace == cluster.namespace && known.hash == cluster.hash ? file : nil
     }
 
     /// Writes the profile, or where it finds it brings up to date where the servers are.

@@ -77,8 +77,9 @@ enum Wording {
         return "\(minutes / 60) h" + (minutes % 60 == 0 ? "" : " \(minutes % 60) min")
     }
 
-    /// `512 MB`, `3.4 GB`: a disk's space, in powers of ten as disks are sold.
+    /// `90 bytes`, `512 MB`, `3.4 GB`: a disk's space, in powers of ten as disks are sold.
     static func bytes(_ count: UInt64) -> String {
+        if count < 1_000 { return count == 1 ? "1 byte" : "\(count) bytes" }
         if count < 1_000_000 { return "\(count / 1_000) kB" }
         if count < 1_000_000_000 { return "\(count / 1_000_000) MB" }
         let tenths = count / 100_000_000

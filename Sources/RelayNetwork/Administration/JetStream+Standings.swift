@@ -11,14 +11,22 @@ import Relay
 extension JetStream {
     /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each stream's
     /// leader and wait some seconds for those who do not answer.
-    func standings() async throws(NATSError) -> StreamStandings {
+    /// - Parameter end: when no further page is asked for.
+    func standings(until end: ContinuousClock.Instant) async throws(NATSError) -> StreamStandings {
         var found = StreamStandings()
         found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage
         var offset = 0
         while true {
-            let reply = try await connection.request(
-                ByteBuffer(string: #"{"offset":\#(offset)}"#), to: "\(Self.standardPrefix).STREAM.LIST",
-                timeout: timeout)
+            let reply: NATSMessage
+            do throws(NATSError) {
+                reply = try await connection.request(
+                    ByteBuffer(string: #"{"offset":\#(offset)}"#), to: "\(Self.standardPrefix).STREAM.LIST",
+                    timeout: timeout)
+            } catch {
+                // What is known is worth telling.
+                guard found.untold > 0, case .timeout = error else { throw error }
+                return found
+            }
             guard let page = try? JSONDecoder().decode(StreamPage.self, from: Data(reply.bytes)) else {
                 throw .protocolViolation("the answer to STREAM.LIST is not understood")
             }
@@ -33,7 +41,8 @@ extension JetStream {
             for name in page.missing ?? [] { found.take(missing: name) }
             let count = (page.streams?.count ?? 0) + (page.missing?.count ?? 0)
             offset += count
-            guard count > 0, offset < page.total ?? 0 else { return found }
+            found.untold = count > 0 ? max(0, (page.total ?? 0) - offset) : 0
+            guard found.untold > 0, ContinuousClock.now < end else { return found }
         }
     }
 }

@@ -13,7 +13,7 @@ extension NetworkAdministrator {
             try directory.identified { identity throws(NetworkError) in
                 try AccountSigner(directory, identity).installAll()
             }
-            try await onServer(identity) { system, address throws(NetworkError) in
+            try await enact(identity) { system, address throws(NetworkError) in
                 let connected = Set(try await system.connections().map(\.account))
                 let users = connected.compactMap(directory.user(ofAccount:))
                 // Clients that the message does not reach are still kept out.
@@ -39,14 +39,14 @@ extension NetworkAdministrator {
             try directory.identified { identity throws(NetworkError) in
                 try AccountSigner(directory, identity).installAll()
             }
-            try await onServer(identity) { system, _ throws(NetworkError) in
+            try await enact(identity) { system, _ throws(NetworkError) in
                 try await install(directory.userNames(), system)
             }
         }
     }
 
     /// Hands the server the tokens of users' accounts as they are kept.
-    private func install(_ users: [UserName], _ system: SystemInterface) async throws(NetworkError) {
+    func install(_ users: [UserName], _ system: SystemInterface) async throws(NetworkError) {
         for user in users {
             guard let record = try directory.record(of: user),
                 let token = try PrivateFile.read(directory.tokenPath(ofAccount: record.account))

@@ -2,7 +2,11 @@ import NATS
 
 extension NetworkAdministrator {
     /// Tells the services of a network on a cluster what was decided about its users since they were told last.
-    func publishUsers(_ identity: NetworkIdentity) async throws(NetworkError) {
+    /// - Parameter overdue: those of them about whom an earlier act has decided, of which the servers may not have heard.
+    func publishUsers(_ identity: NetworkIdentity, overdue: [UserName]) async throws(NetworkError) {
+        if !overdue.isEmpty {
+            try await onServer(identity) { system, _ throws(NetworkError) in try await install(overdue, system) }
+        }
         try await withUserRegister(identity) { register throws(NetworkError) in
             try await register.publish(isBlocked: directory.isBlocked)
             for user in directory.unpublishedUsers() {
@@ -15,7 +19,7 @@ extension NetworkAdministrator {
     /// Hands servers the account of a new user, where they do not find it in the network's folder.
     func introduce(_ token: String, _ identity: NetworkIdentity) async throws(NetworkError) {
         guard try directory.cluster() != nil else { return }
-        try await onServer(identity) { system, _ throws(NetworkError) in try await system.install(token) }
+        try await enact(identity) { system, _ throws(NetworkError) in try await system.install(token) }
     }
 
     /// Runs the body with the users as the services of a network on a cluster know them; again where nobody answered, so

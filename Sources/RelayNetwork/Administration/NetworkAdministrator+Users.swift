@@ -132,7 +132,7 @@ extension NetworkAdministrator {
         let lost = before.topics.filter { topic in !after.topics.contains { SubjectPattern.covers($0, topic) } }
         // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
         if !lost.isEmpty { try directory.rememberNarrowing(lost, kept: after.topics) }
-        let isRunning: Void? = try await onServer(identity) { system, address throws(NetworkError) in
+        let isRunning: Void? = try await enact(identity) { system, address throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
             if isOver { try? await tell([user.text], .accessExpired, reason, address, identity) }
             // The server takes no notice of an end that has passed when it hears of it, as one may have since the token was

@@ -124,7 +124,7 @@ public struct NetworkAdministrator: Sendable {
                 record.standing[keyPath: mark] = .init(since: Self.now, reason: reason)
                 return wasAdmitted
             }
-            try await onServer(identity) { system, address throws(NetworkError) in
+            try await enact(identity) { system, address throws(NetworkError) in
                 // Clients that the message does not reach are still kept out.
                 try? await tell([user.text], kind, reason, address, identity)
                 try await system.install(token)
@@ -143,7 +143,7 @@ public struct NetworkAdministrator: Sendable {
                 record.standing[keyPath: mark] = nil
                 return wasExcluded
             }
-            try await onServer(identity) { system, _ throws(NetworkError) in try await system.install(token) }
+            try await enact(identity) { system, _ throws(NetworkError) in try await system.install(token) }
             return wasExcluded
         }
     }
@@ -188,6 +188,14 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
+    /// Does as ``onServer(_:_:)`` with a decision that is kept already, and says so where it does not get there.
+    @discardableResult
+    func enact<R>(
+        _ identity: NetworkIdentity, _ body: (SystemInterface, ServerAddress) async throws(NetworkError) -> R
+    ) async throws(NetworkError) -> R? {
+        do throws(NetworkError) { return try await onServer(identity, body) } catch { throw error.ofDecision }
+    }
+
     /// Runs the body while no other administrator acts, so that the files and the server do not come to differ.
     func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
         try directory.prepare()
@@ -196,8 +204,13 @@ public struct NetworkAdministrator: Sendable {
         }
         defer { withExtendedLifetime(lock) {} }
         let identity = try NetworkIdentity.open(in: directory)
+        let overdue = directory.unpublishedUsers()
         let result = try await body(identity)
-        if try directory.cluster() != nil { try await publishUsers(identity) }
+        if try directory.cluster() != nil {
+            do throws(NetworkError) { try await publishUsers(identity, overdue: overdue) } catch {
+                throw error.ofDecision
+            }
+        }
         return result
     }
 

@@ -28,7 +28,9 @@ extension NetworkDirectory {
         async let told = Self.attempt("The servers do not say who is connected") { () throws(NetworkError) in
             mayAsk ? try await Self.connected(open, identity) : nil
         }
-        async let standings = Self.attempt("The streams are not told") { () throws(NetworkError) in
+        // Of many streams there are many pages, of which the last one may take as long as one alone.
+        async let standings = Self.attempt("The streams are not told", within: Self.patience * 3) {
+            () throws(NetworkError) in
             try await Self.standings(open, identity)
         }
         async let services = Self.attempt("Whether services answer is not known") { () throws(NetworkError) in
@@ -56,7 +58,8 @@ extension NetworkDirectory {
     }
 
     private static func attempt<Value: Sendable>(
-        _ words: String, _ body: @escaping @Sendable () async throws(NetworkError) -> Value
+        _ words: String, within patience: Duration = patience,
+        _ body: @escaping @Sendable () async throws(NetworkError) -> Value
     ) async -> (value: Value?, troubles: [String]) {
         let outcome: Result<Value, NetworkError>? = await withTaskGroup(of: Result<Value, NetworkError>?.self) {
             group in
@@ -113,7 +116,9 @@ extension NetworkDirectory {
     ) async throws(NetworkError) -> StreamStandings {
         let connection = try await HostRole.keeping.connect(toOneOf: places, identity.issuer)
         defer { connection.closeNow() }
-        do throws(NATSError) { return try await JetStream(connection, timeout: patience).standings() } catch {
+        do throws(NATSError) {
+            return try await JetStream(connection, timeout: patience).standings(until: .now + patience)
+        } catch {
             throw .connection(error)
         }
     }

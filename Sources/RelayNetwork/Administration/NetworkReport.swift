@@ -120,12 +120,15 @@ public struct NetworkReport: Hashable, Sendable {
         let missing = Set(list.missing)
         streams = planned.map { name in
             if let stream = found[name] { return stream }
-            if !missing.contains(name) {
+            if !missing.contains(name), list.untold == 0 {
                 troubles.append("There is no stream \(name): `parley network provision \(network)` makes it.")
             }
             return Stream(name: name)
         }
         postboxes = list.postboxes
+        if list.untold > 0 {
+            troubles.append("\(list.untold) more streams were not told of in time.")
+        }
         if list.isClosed {
             troubles.append(
                 "Nothing more is stored, as the disk has no room beyond what is reserved: make room, and it goes on by itself."
@@ -141,15 +144,21 @@ public struct NetworkReport: Hashable, Sendable {
         var known: [String: Server] = [:]
         var lost: [Server] = []
         for server in told ?? [] { known[server.name] = server }
+        // Those that others tell of and nobody has reached, as one that has just begun: they have no place to know them by.
+        var unplaced = Set(known.keys)
         for (place, answer) in reached {
             switch answer {
             case .success(let server):
+                unplaced.remove(server.name)
                 if known[server.name] == nil { known[server.name] = server }
             case .failure(let error):
                 lost.append(Server(name: place, version: nil, connections: nil, answers: false))
                 troubles.append("\(place) is not reached: \(error)")
             }
         }
+        // They are servers of these places, so none of them counts a second time.
+        if unplaced.count <= lost.count { for name in unplaced { known[name]?.answers = false } }
+        lost.removeLast(min(unplaced.count, lost.count))
         servers = known.values.sorted { $0.name < $1.name } + lost
     }
 }
@@ -164,4 +173,6 @@ struct StreamStandings: Hashable, Sendable {
     var missing: [String] = []
     /// Whether the account stores nothing more.
     var isClosed = false
+    /// How many more there are, of which nobody told in time.
+    var untold = 0
 }

@@ -67,6 +67,8 @@ public struct NetworkDirectory: Hashable, Sendable {
     var serverFile: String { path + "/server.json" }
     /// Held by whoever rehearses a full disk; the network finds its disk full as long as it is.
     var fullDiskLock: String { path + "/full-disk.lock" }
+    /// There from the moment on in which the newest host was asked to end, until somebody starts another.
+    var stopMarker: String { path + "/stopped" }
     /// Why the newest host gave up.
     var failureFile: String { path + "/failure.json" }
 

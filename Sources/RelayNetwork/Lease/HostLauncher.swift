@@ -37,9 +37,15 @@ struct DetachedHost<Announcement: HostAnnouncement>: Sendable {
         var starts = 0
         var startedAt = ContinuousClock.now
         var process: pid_t?
+        var wasHosted = false
         while true {
             let isHosted = try FileLock.isHeld(directory.hostLock, against: .shared)
             if isHosted, let description = try await answering() { return description }
+            // Whoever stops a network means also those who wait for it.
+            wasHosted = wasHosted || isHosted
+            if !isHosted, wasHosted, PrivateFile.exists(directory.stopMarker) {
+                throw .hostFailed("It was stopped while it was being started.")
+            }
             // A host that was just started takes its lock a moment later, on a busy machine some seconds.
             // While it runs it is waited for.
             let isLate = startedAt.duration(to: .now) > .seconds(1)
@@ -51,6 +57,7 @@ struct DetachedHost<Announcement: HostAnnouncement>: Sendable {
                     throw .hostNotStarted(reason: "its host ends at once; \(directory.hostLog) may say why")
                 }
                 PrivateFile.remove(directory.failureFile)
+                PrivateFile.remove(directory.stopMarker)
                 process = try launch()
                 starts += 1
                 startedAt = .now

@@ -43,6 +43,9 @@ extension LocalCluster {
         return await known.answers() ? known : nil
     }
 
+    /// Whether it has come so far since its host began that it could be used.
+    public func isAnnounced() throws(NetworkError) -> Bool { try announced() != nil }
+
     /// The cluster while it is looked after, whether its servers answer or not.
     func announced() throws(NetworkError) -> LocalClusterDescription? {
         guard try directory.isHosted() else { return nil }
@@ -56,6 +59,8 @@ extension LocalCluster {
     public func stop(timeout: Duration = .seconds(40)) async throws(NetworkError) -> Bool {
         guard PrivateFile.exists(directory.hostLock) else { return false }
         let ran = try directory.isHosted()
+        // Before its end, so that nobody who waits for the cluster starts it again.
+        if ran { try PrivateFile.write([], to: directory.stopMarker) }
         let deadline = ContinuousClock.now + timeout
         var asked: Int32?
         while try directory.isHosted() {

@@ -100,6 +100,29 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "Stopping holds against whoever waits for the start, which the status tells of; a start without a name makes no user"
+        )
+        func stoppedEarly() async throws {
+            try await LocalClusterFixture.run { box in
+                async let starting = box.parley("owner", "network", "cluster", "start", "--user", "alice")
+                try await eventually("the start, in the status", deadline: .seconds(60)) {
+                    try await box.parley("owner", "network", "cluster", "status").output.hasPrefix("starting: ")
+                }
+                #expect(try await box.parley("owner", "network", "cluster", "stop").output == "stopped\n")
+                let started = try await starting
+                #expect(started.exitCode == 69 && started.diagnostics.contains("It was stopped"), "\(started)")
+                #expect(try await box.parley("owner", "network", "cluster", "status").output == "not running\n")
+
+                let first = try await box.parley("owner", "network", "cluster", "start", "--user", "alice")
+                #expect(first.exitCode == 0, "\(first)")
+                let again = try await box.parley("owner", "network", "cluster", "start")
+                #expect(again.exitCode == 0, "\(again)")
+                let users = try await box.objects("owner", "network", "user", "list", "--network", "cluster", "--json")
+                #expect(users.map { $0["user"].string } == ["alice"], "\(users)")
+            }
+        }
+
         @Test("A profile of the same name that is for something else stays, and it is said how to do without")
         func otherProfile() async throws {
             try await LocalClusterFixture.run { box in

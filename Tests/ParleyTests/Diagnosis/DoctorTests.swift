@@ -151,7 +151,7 @@ struct DoctorTests {
         #expect(FileFindings.localStore(nil).outcome == .ok)
         #expect(FileFindings.localStore(path) == Finding("local store", .ok, "\(path) (not made yet)"))
         try folder.write("SQLite format 3\0 and so on", to: "alice.sqlite")
-        #expect(FileFindings.localStore(path) == Finding("local store", .ok, "\(path), 0 kB"))
+        #expect(FileFindings.localStore(path) == Finding("local store", .ok, "\(path), 26 bytes"))
         try folder.write(String(repeating: "a log ", count: 1_000), to: "alice.sqlite-wal")
         #expect(FileFindings.localStore(path) == Finding("local store", .ok, "\(path), 6 kB"))
         try folder.write("", to: "alice.sqlite.suspect")
