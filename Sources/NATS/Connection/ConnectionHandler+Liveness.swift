@@ -28,9 +28,19 @@ extension ConnectionHandler {
         guard moment < .max else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         livenessAlarm = context.eventLoop.scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: moment))) {
+            guard !Self.hasOverslept(.uptimeNanoseconds(UInt64(clamping: moment))) else {
+                guard let context = bound.value.context else { return }
+                return bound.value.askLiveness(at: Self.now + Self.tick.nanoseconds, context)
+            }
             bound.value.livenessMoment()
         }
     }
+
+    private static let tick = TimeAmount.milliseconds(50)
+
+    /// Whether the loop comes so late to a moment that it has not read for a while: the process was stopped, or something held
+    /// the loop up. What has arrived meanwhile is read before anything is given up, and that is one round of the loop away.
+    private static func hasOverslept(_ due: NIODeadline) -> Bool { NIODeadline.now() - due > .milliseconds(500) }
 
     private func livenessMoment() {
         guard let context, core.isOpen else { return }
@@ -74,8 +84,10 @@ extension ConnectionHandler {
     func startClock() {
         guard clock == nil, let context else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        clock = context.eventLoop.scheduleTask(in: .milliseconds(50)) {
+        let due = NIODeadline.now() + Self.tick
+        clock = context.eventLoop.scheduleTask(in: Self.tick) {
             bound.value.clock = nil
+            guard !Self.hasOverslept(due) else { return bound.value.startClock() }
             bound.value.expireRequests()
             bound.value.core.expirePings(at: .now())
             if bound.value.core.clockTicked() { bound.value.startClock() }

@@ -1,4 +1,7 @@
+import Dispatch
+import Foundation
 import NIOCore
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -67,6 +70,45 @@ struct RequestTests {
             try await connection.request(ByteBuffer(string: "?"), to: subject, timeout: .milliseconds(20))
         }
         await connection.close()
+    }
+
+    @Test("an answer that came while the event loop was held up beyond the time is no time-out")
+    func overslept() async throws {
+        let other = try await SharedServers.connect(NATSServerProcess.anyBinary)
+        // A loop of its own, since it is held up.
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let connection = try await NATSConnection.connect(to: other.address, group: group)
+        let limit = Duration.seconds(5)
+        let subject = SharedServers.unique()
+        let asked = try other.subscribe(to: subject)
+        try await other.flush()
+        let answer = Task { try await connection.request(ByteBuffer(), to: subject, timeout: limit) }
+        let reply = try #require(try await asked.first(1)[0].reply)
+        let (begun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        connection.core.eventLoop.execute {
+            begun.signal()
+            goOn.wait()
+        }
+        await Self.elsewhere { begun.wait() }
+        try other.publish(Array("in time".utf8), to: reply)
+        try await other.flush()
+        // The time passes while nothing is read.
+        try await Task.sleep(for: limit + .seconds(1))
+        goOn.signal()
+        #expect(try await answer.value.text == "in time")
+        await connection.close()
+        await other.close()
+        try await group.shutdownGracefully()
+    }
+
+    /// Waits on a thread that is nobody else's.
+    private static func elsewhere(_ wait: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            Thread {
+                wait()
+                continuation.resume()
+            }.start()
+        }
     }
 
     @Test("a cancelled request is forgotten", arguments: NATSServerProcess.binaries)
