@@ -19,7 +19,7 @@ func render(
 
 /// One frame being drawn; each part of the screen is an extension in its own file.
 struct Frame {
-    let model: ChatModel
+    private let source: Source
     let theme: Theme
     let layout: ScreenLayout
     let now: ContinuousClock.Instant
@@ -30,11 +30,20 @@ struct Frame {
     init(
         model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant, texts: WrappedTexts? = nil
     ) {
-        self.model = model
+        source = Source(model)
         self.theme = theme
         self.layout = layout
         self.now = now
         self.texts = texts
+    }
+
+    var model: ChatModel { source.model }
+
+    /// What is drawn, behind a reference: parts are drawn by a frame that changes, and reading a value of so many fields in one
+    /// that changes copies it each time.
+    private final class Source {
+        let model: ChatModel
+        init(_ model: ChatModel) { self.model = model }
     }
 
     fileprivate mutating func draw(_ last: LastFrame?, _ look: FrameLook?) {
