@@ -71,6 +71,11 @@ extension ChatModel {
             say(reason)
             return []
         }
+        if choice == .restore, status.state == .disconnected,
+            let key = settings.keys.label(of: .labConnect, in: LabPane.self)
+        {
+            say("The connection was ended, which is no fault that lasts: \(key) connects again.")
+        }
         let acts = lab?.acts(for: choice) ?? []
         return [.labActs(acts.map { LabDeed(act: $0.act, lasting: $0.lasting) })]
     }
@@ -96,7 +101,7 @@ extension ChatModel {
             return say("The text is not empty: send or clear it, then save.", .failure)
         }
         let stamp = now.wall.iso8601.prefix(16).filter { $0.isASCII && ($0.isNumber || $0 == "T") }
-        compose.editor.text = "/lab save rehearsal-\(stamp).json5"
+        compose.editor.text = "/lab save rehearsal-\(stamp)Z.json5"
         compose.editor.moveCursor(to: compose.editor.count)
         focus = .compose
         say("Enter saves it there; another name or folder can stand here.")

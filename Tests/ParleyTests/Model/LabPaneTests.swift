@@ -51,6 +51,16 @@ struct LabPaneTests {
         #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
     }
 
+    @Test("Restoring says how one connects again where the connection was ended for good")
+    func ended() {
+        var desk = Scene.labOpened(Size(rows: 24, columns: 80))
+        desk.press(.character("r"))
+        #expect(desk.model.notice == nil)
+        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: nil))))
+        #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
+        #expect(desk.model.notice?.text.contains("w connects again") == true)
+    }
+
     @Test("Plus and minus change how long the selected fault lasts, from a second to until it is restored")
     func lengths() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
@@ -169,8 +179,8 @@ struct LabPaneTests {
         #expect(desk.effects.isEmpty && desk.model.notice?.kind == .failure)
         desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.alt("s"))
-        #expect(desk.model.compose.text.hasPrefix("/lab save rehearsal-20251121T1000"))
-        #expect(desk.press(.enter) == [.saveLab(path: "rehearsal-20251121T1000.json5")])
+        #expect(desk.model.compose.text.hasPrefix("/lab save rehearsal-20251121T1000Z"))
+        #expect(desk.press(.enter) == [.saveLab(path: "rehearsal-20251121T1000Z.json5")])
         #expect(desk.enter("/lab restore").isEmpty && desk.model.notice?.text.contains("/lab [save FILE]") == true)
     }
 
