@@ -46,10 +46,7 @@ struct DriverTests {
     func dishonest(_ policy: ScriptedSubject.Policy, _ kind: String, _ words: String) async throws {
         let scenario = try LabScenario(parsing: Array("{ steps: [ { do: \"send\", count: 5 } ] }".utf8))
         let subject = ScriptedSubject(policy)
-        let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: nil, server: nil, writer: "w",
-                heading: LabHeading(title: "t", seed: 1, policy: "parley")))
+        let session = LabSession.byHand(subject, writer: "w")
         await session.begin()
         await LabDriver(scenario).act(session)
         // What is delivered is delivered at once; only what was dropped is waited for in vain.
@@ -138,10 +135,7 @@ struct DriverTests {
         let (refused, _, _, _) = try await run("{ do: \"send\", count: 3 }, { expect: { notSent: \"3+\" } }", .refuses)
         #expect(refused.ledger.figures.notSent == 3 && refused.verdict.isPassed)
         let subject = ScriptedSubject(.holds)
-        let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: nil, server: nil, writer: "w",
-                heading: LabHeading(title: "t", seed: 1, policy: "parley")))
+        let session = LabSession.byHand(subject, writer: "w")
         await session.begin()
         await session.sendOne()
         try await eventually("it waits") { subject.queuedCount == 1 }
@@ -169,10 +163,7 @@ struct DriverTests {
     func recorded() async throws {
         let subject = ScriptedSubject()
         let link = ScriptedLink(subject)
-        let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: link, server: nil, writer: "w",
-                heading: LabHeading(title: "t", seed: 1, policy: "parley")))
+        let session = LabSession.byHand(subject, link: link, writer: "w")
         await session.begin()
         var connected = LabExpectation()
         connected.status = .connected

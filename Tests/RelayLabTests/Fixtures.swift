@@ -74,3 +74,16 @@ struct Story {
         return story.run
     }
 }
+
+extension LabSession {
+    /// A session of what somebody does by hand.
+    static func byHand(
+        _ subject: ScriptedSubject = ScriptedSubject(), link: (any LabLink)? = nil, server: (any LabServerSide)? = nil,
+        writer: String = "you"
+    ) -> LabSession {
+        LabSession(
+            Parts(
+                subject: subject, link: link, server: server, writer: writer,
+                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")))
+    }
+}

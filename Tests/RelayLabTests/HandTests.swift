@@ -6,16 +6,9 @@ import Testing
 
 @Suite("Lab: messages that a person sends")
 struct HandTests {
-    private func session() -> LabSession {
-        LabSession(
-            LabSession.Parts(
-                subject: ScriptedSubject(), link: nil, server: nil, writer: "you",
-                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")))
-    }
-
     @Test("What somebody else hands over is counted, and recorded as what a scenario sends")
     func counted() async throws {
-        let session = session()
+        let session = LabSession.byHand()
         await session.begin(connects: false)
         await session.record()
         let first = try #require(await session.handedOver())
@@ -36,7 +29,7 @@ struct HandTests {
 
     @Test("A lost message is named, and stands in the timeline where it was sent")
     func lost() async throws {
-        let session = session()
+        let session = LabSession.byHand()
         await session.begin(connects: false)
         let number = try #require(await session.handedOver())
         await session.ended(number, .acknowledged)
@@ -51,10 +44,7 @@ struct HandTests {
     @Test("A glance has what lasts, and when it ends by itself")
     func lasting() async throws {
         let subject = ScriptedSubject()
-        let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: ScriptedLink(subject), server: nil, writer: "you",
-                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")))
+        let session = LabSession.byHand(subject, link: ScriptedLink(subject))
         await session.begin()
         try await session.perform(LabAct(.refuse))
         try await session.perform(LabAct(.delay), lasting: .seconds(600))
@@ -74,10 +64,7 @@ struct HandTests {
     func begunAnew() async throws {
         let subject = ScriptedSubject()
         let link = ScriptedLink(subject)
-        let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: link, server: nil, writer: "you",
-                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")))
+        let session = LabSession.byHand(subject, link: link)
         await session.begin()
         try await session.perform(LabAct(.refuse), lasting: .milliseconds(50))
         try await session.perform(LabAct(.refuse))
@@ -94,10 +81,7 @@ struct HandTests {
     func refused() async throws {
         let subject = ScriptedSubject()
         let server = ScriptedServer(subject)
-        let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: ScriptedLink(subject), server: server, writer: "you",
-                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")))
+        let session = LabSession.byHand(subject, link: ScriptedLink(subject), server: server)
         await session.begin()
         await session.record()
         await #expect(throws: TestFailure.self) { try await session.perform(LabAct(.block), lasting: .seconds(600)) }
@@ -112,10 +96,7 @@ struct HandTests {
     func opposites() async throws {
         let subject = ScriptedSubject()
         let server = ScriptedServer(subject)
-        let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: ScriptedLink(subject), server: server, writer: "you",
-                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")))
+        let session = LabSession.byHand(subject, link: ScriptedLink(subject), server: server)
         await session.begin()
         try await session.perform(LabAct(.ban), lasting: .seconds(600))
         #expect(await session.opposites == [.unban])

@@ -247,7 +247,8 @@ public struct JetStream: Sendable {
         try APIReply.decode(await connection.requestAPI(ByteBuffer(), to: prefix + subject, timeout: timeout))
     }
 
-    func call<Reply: Decodable>(
+    /// Asks the API, at the part of the subject behind its prefix.
+    package func call<Reply: Decodable>(
         _ subject: String, _ request: some Encodable & Sendable
     ) async throws(NATSError) -> Reply {
         let body: Data

@@ -157,20 +157,8 @@ public actor LabNetwork: LabServerSide, LabPlace {
     private static func answering(
         _ directory: NetworkDirectory, _ host: Task<NetworkHost.Outcome, Never>
     ) async throws -> NetworkLease {
-        let ended = NIOLockedValueBox<NetworkHost.Outcome?>(nil)
-        let waiting = Task {
-            let outcome = await host.value
-            ended.withLockedValue { $0 = outcome }
-        }
-        defer { waiting.cancel() }
-        let deadline = ContinuousClock.now + .seconds(90)
-        while try await !directory.status().running {
-            if let outcome = ended.withLockedValue(\.self) {
-                if case .failed(let error) = outcome { throw error }
-                throw NetworkError.notRunning
-            }
-            guard ContinuousClock.now < deadline else { throw NetworkError.timedOut("Starting the lab's network") }
-            try await Task.sleep(for: .milliseconds(10))
+        try await waiting(for: "Starting the lab's network", host, within: .seconds(90)) {
+            try await directory.status().running ? () : nil
         }
         // It runs, so that no host has to be started for it.
         return try await NetworkLease.acquire(directory: directory, hostCommand: [])

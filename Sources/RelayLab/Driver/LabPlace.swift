@@ -31,6 +31,32 @@ public protocol LabPlace: Sendable {
 }
 
 extension LabPlace {
+    /// Looks until something is there that a host of this process is to bring about.
+    ///
+    /// - Parameter words: what has taken too long when it has.
+    /// - Throws: `NetworkError`, why the host has ended where it has.
+    static func waiting<Found>(
+        for words: String, _ host: Task<NetworkHost.Outcome, Never>, within limit: Duration,
+        _ look: () async throws -> Found?
+    ) async throws -> Found {
+        let ended = NIOLockedValueBox<NetworkHost.Outcome?>(nil)
+        let waiting = Task {
+            let outcome = await host.value
+            ended.withLockedValue { $0 = outcome }
+        }
+        defer { waiting.cancel() }
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let found = try await look() { return found }
+            if let outcome = ended.withLockedValue(\.self) {
+                if case .failed(let error) = outcome { throw error }
+                throw NetworkError.notRunning
+            }
+            guard ContinuousClock.now < deadline else { throw NetworkError.timedOut(words) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     func credentials(_ directory: NetworkDirectory, _ settings: LabClientSettings) throws -> RelayCredentials {
         guard let lifetime = settings.tokenLifetime else {
             return RelayCredentials(try directory.credentials(for: LabNetwork.user))
@@ -72,7 +98,9 @@ public final class LabClusterNetwork: LabPlace {
         let running = LocalClusterHost(cluster, options: options)
         let host = Task { await running.run() }
         do {
-            let description = try await answering(cluster, host)
+            let description = try await waiting(for: "Starting the lab's cluster", host, within: .seconds(180)) {
+                try await cluster.running()
+            }
             _ = try await cluster.credentials(for: LabNetwork.user)
             return LabClusterNetwork(
                 folder, cluster, host, try RelayConfiguration.addresses(description.servers), description.serverVersion)
@@ -94,27 +122,6 @@ public final class LabClusterNetwork: LabPlace {
         self.host = host
         self.addresses = addresses
         self.version = version
-    }
-
-    private static func answering(
-        _ cluster: LocalCluster, _ host: Task<NetworkHost.Outcome, Never>
-    ) async throws -> LocalClusterDescription {
-        let ended = NIOLockedValueBox<NetworkHost.Outcome?>(nil)
-        let waiting = Task {
-            let outcome = await host.value
-            ended.withLockedValue { $0 = outcome }
-        }
-        defer { waiting.cancel() }
-        let deadline = ContinuousClock.now + .seconds(180)
-        while true {
-            if let running = try await cluster.running() { return running }
-            if let outcome = ended.withLockedValue(\.self) {
-                if case .failed(let error) = outcome { throw error }
-                throw NetworkError.notRunning
-            }
-            guard ContinuousClock.now < deadline else { throw NetworkError.timedOut("Starting the lab's cluster") }
-            try await Task.sleep(for: .milliseconds(50))
-        }
     }
 
     /// The server's side: all that can be done to a cluster of this machine.

@@ -1,12 +1,5 @@
 import NATS
-import NIOCore
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension JetStream {
     /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each stream's
@@ -17,23 +10,11 @@ extension JetStream {
         found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage
         var offset = 0
         while true {
-            let reply: NATSMessage
-            do throws(NATSError) {
-                reply = try await connection.request(
-                    ByteBuffer(string: #"{"offset":\#(offset)}"#), to: "\(Self.standardPrefix).STREAM.LIST",
-                    timeout: timeout)
-            } catch {
+            let page: StreamPage
+            do throws(NATSError) { page = try await call("STREAM.LIST", StreamPage.Request(offset: offset)) } catch {
                 // What is known is worth telling.
                 guard found.untold > 0, case .timeout = error else { throw error }
                 return found
-            }
-            guard let page = try? JSONDecoder().decode(StreamPage.self, from: Data(reply.bytes)) else {
-                throw .protocolViolation("the answer to STREAM.LIST is not understood")
-            }
-            if let failure = page.error {
-                throw .jetStream(
-                    JetStreamFailure(
-                        code: failure.code ?? 0, errorCode: failure.errorCode ?? 0, text: failure.description ?? ""))
             }
             for entry in page.streams ?? [] {
                 found.take(entry.stream(of: connection.info.serverName ?? ""))
@@ -61,15 +42,9 @@ extension StreamStandings {
 
 /// A page of the list of streams.
 private struct StreamPage: Decodable {
-    struct Failure: Decodable {
-        var code: Int?
-        var errorCode: Int?
-        var description: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case code, description
-            case errorCode = "err_code"
-        }
+    struct Request: Encodable {
+        /// How many streams the pages before this one had.
+        var offset: Int
     }
 
     struct Entry: Decodable {
@@ -116,5 +91,4 @@ private struct StreamPage: Decodable {
     var total: Int?
     var streams: [Entry]?
     var missing: [String]?
-    var error: Failure?
 }

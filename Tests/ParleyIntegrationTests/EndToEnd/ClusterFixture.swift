@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import TestSupport
 
 /// Three servers that somebody else runs, a network on them, and the people and processes of it.
-final class ClusterFixture: Sendable {
+final class ClusterFixture: Machines {
     let cluster: TestOperatorCluster
     let folder: TemporaryDirectory
     private let processes = NIOLockedValueBox<[ChildProcess]>([])
@@ -28,38 +28,6 @@ final class ClusterFixture: Sendable {
         let fixture = try ClusterFixture(cluster)
         defer { for process in fixture.processes.withLockedValue({ $0 }) { process.close() } }
         try await body(fixture)
-    }
-
-    /// The folders of somebody's own machine.
-    func machine(_ name: String) -> [String: String] {
-        [
-            "XDG_DATA_HOME": folder.path("\(name)/data"), "XDG_CONFIG_HOME": folder.path("\(name)/config"),
-            "XDG_STATE_HOME": folder.path("\(name)/state"), "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no",
-            "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path("no-bus"))",
-        ]
-    }
-
-    /// Runs a command of somebody's to its end.
-    func parley(_ name: String, _ arguments: String..., input: String = "") async throws -> ChildProcess.Result {
-        try await parley(name, arguments, input: input)
-    }
-
-    /// Runs a command of somebody's to its end.
-    func parley(_ name: String, _ arguments: [String], input: String = "") async throws -> ChildProcess.Result {
-        try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments, input: input, environment: machine(name))
-    }
-
-    /// The JSON objects that a command of somebody's prints; it has to succeed.
-    func objects(
-        _ name: String, _ arguments: String..., fileID: String = #fileID, line: Int = #line
-    ) async throws -> [JSONLine] {
-        let result = try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments, environment: machine(name))
-        guard result.status.isSuccess else {
-            throw TestFailure("parley \(arguments): \(result)", fileID: fileID, line: line)
-        }
-        return try result.lines.map { try JSONLine($0) }
     }
 
     /// Starts a command of somebody's that goes on.

@@ -8,7 +8,7 @@ import TestSupport
 #endif
 
 /// Somebody's own cluster, in a folder of its own.
-final class LocalClusterFixture: Sendable {
+final class LocalClusterFixture: Machines {
     let folder: TemporaryDirectory
     private let server: String
 
@@ -33,32 +33,8 @@ final class LocalClusterFixture: Sendable {
     /// The network's folder.
     var network: String { folder.path("owner/data/parley/networks/cluster") }
 
-    /// The folders of somebody's own machine.
-    func machine(_ name: String) -> [String: String] {
-        [
-            "XDG_DATA_HOME": folder.path("\(name)/data"), "XDG_CONFIG_HOME": folder.path("\(name)/config"),
-            "XDG_STATE_HOME": folder.path("\(name)/state"), "PARLEY_NATS_SERVER": server, "TZ": "UTC",
-            "SWIFT_BACKTRACE": "enable=no", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path("no-bus"))",
-        ]
-    }
-
-    /// Runs a command of somebody's to its end.
-    func parley(_ name: String, _ arguments: String..., input: String = "") async throws -> ChildProcess.Result {
-        try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments, input: input, environment: machine(name))
-    }
-
-    /// The JSON objects that a command of somebody's prints; it has to succeed.
-    func objects(
-        _ name: String, _ arguments: String..., fileID: String = #fileID, line: Int = #line
-    ) async throws -> [JSONLine] {
-        let result = try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments, environment: machine(name))
-        guard result.status.isSuccess else {
-            throw TestFailure("parley \(arguments): \(result)", fileID: fileID, line: line)
-        }
-        return try result.lines.map { try JSONLine($0) }
-    }
+    /// Where everybody finds the server.
+    var environment: [String: String] { ["PARLEY_NATS_SERVER": server] }
 
     /// What `processes.json` has.
     func processes() throws -> JSONLine {
