@@ -12,7 +12,7 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
     private static let limit: Duration = .seconds(
         ProcessInfo.processInfo.environment["PARLEY_TEST_SECONDS"].flatMap { Int($0) } ?? 300)
 
-    private static let turns = Turns(count: 3)
+    private static let turns = Turns(count: 4)
     /// Servers that elect leaders and find out that one of them is gone do so by timers of their own, and leave the
     /// processors to others meanwhile.
     private static let turnsOfClusters = Turns(count: 3)

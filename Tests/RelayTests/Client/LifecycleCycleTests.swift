@@ -12,7 +12,7 @@ struct LifecycleCycleTests {
             for await status in client.statuses where status.state == state { return true }
             return false
         }
-        guard isReached == true else { throw TestFailure("\(state) did not come; it is \(client.status.state)") }
+        guard isReached == true else { throw TestFailure("\(state) did not come; it is \(client.status)") }
     }
 
     // MARK: Jumps
