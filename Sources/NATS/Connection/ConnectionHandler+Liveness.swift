@@ -24,15 +24,16 @@ extension ConnectionHandler {
         askLiveness(at: Self.now, context)
     }
 
-    private func askLiveness(at moment: Int64, _ context: ChannelHandlerContext) {
+    /// - Parameter isAgain: whether the loop came to it late before, so that it is judged however late this is.
+    private func askLiveness(at moment: Int64, _ context: ChannelHandlerContext, isAgain: Bool = false) {
         guard moment < .max else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         livenessAlarm = context.eventLoop.scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: moment))) {
-            guard !Self.hasOverslept(.uptimeNanoseconds(UInt64(clamping: moment))) else {
-                guard let context = bound.value.context else { return }
-                return bound.value.askLiveness(at: Self.now + Self.tick.nanoseconds, context)
+            guard !isAgain, Self.hasOverslept(.uptimeNanoseconds(UInt64(clamping: moment))) else {
+                return bound.value.livenessMoment()
             }
-            bound.value.livenessMoment()
+            guard let context = bound.value.context else { return }
+            bound.value.askLiveness(at: Self.now + Self.tick.nanoseconds, context, isAgain: true)
         }
     }
 
@@ -81,13 +82,15 @@ extension ConnectionHandler {
     }
 
     /// Runs only while requests or pings wait; they are late by at most one tick when they time out.
-    func startClock() {
+    ///
+    /// - Parameter isAgain: as of the liveness.
+    func startClock(isAgain: Bool = false) {
         guard clock == nil, let context else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let due = NIODeadline.now() + Self.tick
         clock = context.eventLoop.scheduleTask(in: Self.tick) {
             bound.value.clock = nil
-            guard !Self.hasOverslept(due) else { return bound.value.startClock() }
+            guard isAgain || !Self.hasOverslept(due) else { return bound.value.startClock(isAgain: true) }
             bound.value.expireRequests()
             bound.value.core.expirePings(at: .now())
             if bound.value.core.clockTicked() { bound.value.startClock() }

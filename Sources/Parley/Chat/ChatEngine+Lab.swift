@@ -51,33 +51,15 @@ extension ChatEngine {
 
     /// The chat ends: the network is left as it was found.
     func leaveLab() async {
-        await settleLab()
+        // What an act under way changes can be undone only when it is known to be done; but nobody waits longer for the end of
+        // a program.
+        if let labTask { _ = await within(.seconds(5)) { await labTask.value } }
         labTask?.cancel()
         guard let lab else { return }
         self.lab = nil
         labTap.attach(nil)
         await lab.leave()
     }
-
-    /// Waits for what is under way, as what an act changes can be undone only when it is known to be done; but no longer than
-    /// a person waits for the end of a program.
-    private func settleLab() async {
-        guard let labTask else { return }
-        let (settled, ending) = AsyncStream.makeStream(of: Never.self)
-        let waiting = Task {
-            await labTask.value
-            ending.finish()
-        }
-        let limit = Task {
-            try? await Task.sleep(for: Self.labPatience)
-            ending.finish()
-        }
-        for await _ in settled {}
-        limit.cancel()
-        waiting.cancel()
-    }
-
-    private static let labPatience = Duration.seconds(5)
 
     /// Writes what was done into a file.
     func saveLab(_ path: String) async {

@@ -156,9 +156,8 @@ public struct NetworkReport: Hashable, Sendable {
                 troubles.append("\(place) is not reached: \(error)")
             }
         }
-        // They are servers of these places, so none of them counts a second time.
-        if unplaced.count <= lost.count { for name in unplaced { known[name]?.answers = false } }
-        lost.removeLast(min(unplaced.count, lost.count))
+        // A server counts once, by its place where all of those can be at places, and else by its name.
+        if unplaced.count <= lost.count { for name in unplaced { known[name] = nil } } else { lost = [] }
         servers = known.values.sorted { $0.name < $1.name } + lost
     }
 }

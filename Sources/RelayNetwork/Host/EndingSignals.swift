@@ -78,7 +78,8 @@ package struct EndingSignals {
     package static func hangUp() -> HangUp {
         let before = signal(SIGHUP, SIG_IGN)
         return hungUp.withLockedValue { state in
-            // It is ignored since the last call, or was from the start, as nohup wants it.
+            // It is ignored since the last call, or was from the start, as nohup wants it. Swift compares no functions of C but
+            // by where they are.
             if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self), !state.isTaken {
                 return .ignored
             }
