@@ -71,13 +71,20 @@ extension ChatModel {
             say(reason)
             return []
         }
-        if choice == .restore, status.state == .disconnected,
-            let key = settings.keys.label(of: .labConnect, in: LabPane.self)
-        {
+        if choice == .restore, wasPutOut, let key = settings.keys.label(of: .labConnect, in: LabPane.self) {
             say("The connection was ended, which is no fault that lasts: \(key) connects again.")
         }
         let acts = lab?.acts(for: choice) ?? []
         return [.labActs(acts.map { LabDeed(act: $0.act, lasting: $0.lasting) })]
+    }
+
+    /// Whether a kick or a login elsewhere has ended the connection; whoever is let in again after anything else comes back.
+    private var wasPutOut: Bool {
+        guard status.state == .disconnected else { return false }
+        switch status.reason {
+        case .kicked, .kickedByOtherDevice: return true
+        default: return false
+        }
     }
 
     /// What the command does.

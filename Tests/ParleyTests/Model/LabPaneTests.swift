@@ -56,6 +56,10 @@ struct LabPaneTests {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.character("r"))
         #expect(desk.model.notice == nil)
+        // The end of a ban has its own way back.
+        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil))))
+        desk.press(.character("r"))
+        #expect(desk.model.notice?.text.contains("connects again") != true)
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: nil))))
         #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
         #expect(desk.model.notice?.text.contains("w connects again") == true)
