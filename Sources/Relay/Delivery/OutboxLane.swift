@@ -40,7 +40,8 @@ struct OutboxEntry: Sendable {
 ///
 /// Many are under way at once only while the server takes one after the other. After a connection was made, and after a
 /// refusal, one has to be stored before two may follow, and nothing follows one that stays unanswered: a later message
-/// would overtake an earlier one when another server takes over in between.
+/// would overtake an earlier one when another server takes over in between. That server answers first what it had from the
+/// one before it, so after a silence all that was under way has to end before anything follows.
 struct OutboxLane: Sendable {
     let destination: Destination
     /// In the order in which they came, including ended ones that lie between others.
@@ -64,13 +65,18 @@ struct OutboxLane: Sendable {
     private var refusals = 0
     /// When to try again after a refusal.
     private var heldUntil: ContinuousClock.Instant?
+    /// Whether the server was silent for so long that those under way may be lost: nothing is sent past them.
+    private var isInDoubt = false
     /// When the first of those under way left, or the newest answer came.
     private var lastProgress: ContinuousClock.Instant?
     /// How long the newest answer took.
     private var answerTime = Duration.zero
 
-    /// An answer that takes longer than this and twice its usual time stops what is behind it.
+    /// An answer that takes longer than this and twice its usual time stops what is behind it…
     private static let patience = Duration.milliseconds(250)
+    /// …and one that takes longer than this does so whatever is usual. Servers hear from their leader every second and elect
+    /// another after four at the earliest, and until then nobody stores what was sent to a leader that is gone.
+    private static let greatestPatience = Duration.seconds(2)
     /// Takes the place of a message that has ended, so that its memory is free.
     private static let nothing = OutboxMessage(id: "", destination: .topic(""), payload: [])
 
@@ -100,7 +106,9 @@ struct OutboxLane: Sendable {
     func readyNumber(limit: Int, at now: ContinuousClock.Instant) -> UInt64? {
         guard hasWaiting, sought == nil, underWayCount < (refused == nil ? min(limit, window) : 1) else { return nil }
         if let heldUntil, heldUntil > now { return nil }
-        if let lastProgress, underWayCount > 0, now - lastProgress > Self.patience + answerTime * 2 { return nil }
+        if isInDoubt { return nil }
+        let patience = min(Self.patience + answerTime * 2, Self.greatestPatience)
+        if let lastProgress, underWayCount > 0, now - lastProgress > patience { return nil }
         return entries[next].number
     }
 
@@ -182,6 +190,7 @@ struct OutboxLane: Sendable {
         // An answer of an earlier connection says nothing about this one.
         if entries[index].stage == .underWay {
             if let sent = entries[index].lastSent { answerTime = min(now - sent, .seconds(5)) }
+            if let lastProgress, now - lastProgress > Self.greatestPatience { isInDoubt = true }
             lastProgress = now
             window = min(limit, window + 1)
             refusals = 0
@@ -253,6 +262,7 @@ struct OutboxLane: Sendable {
     private mutating func leaveWay(_ index: Int) {
         underWayCount -= 1
         inFlightBytes -= entries[index].bytes
+        if underWayCount == 0 { isInDoubt = false }
         if sought == base + index { sought = nil }
     }
 

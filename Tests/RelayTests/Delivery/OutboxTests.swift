@@ -79,7 +79,48 @@ import Testing
         #expect(outbox.nextToSend(at: now + .seconds(2)).messages.map(\.id) == ["2"])
         // An answer that took two seconds is what is usual here now.
         #expect(outbox.enqueue(message("3")) == .accepted)
-        #expect(outbox.nextToSend(at: now + .seconds(5)).messages.map(\.id) == ["3"])
+        #expect(outbox.nextToSend(at: now + .seconds(3.5)).messages.map(\.id) == ["3"])
+    }
+
+    @Test("B30: however slow answers are, nothing follows an unanswered message by the time another server may lead")
+    func stallOfSlowServer() {
+        var outbox = trusting(["1"])
+        #expect(send(&outbox) == ["1"])
+        _ = outbox.acknowledged(id: "1", sequence: 1, at: now + .seconds(5))
+        #expect(outbox.enqueue(message("2")) == .accepted)
+        #expect(outbox.nextToSend(at: now + .seconds(5)).messages.map(\.id) == ["2"])
+        #expect(outbox.enqueue(message("3")) == .accepted)
+        #expect(outbox.nextToSend(at: now + .seconds(5) + .milliseconds(2_001)).messages.isEmpty)
+        _ = outbox.acknowledged(id: "2", sequence: 2, at: now + .seconds(9))
+        #expect(outbox.nextToSend(at: now + .seconds(9)).messages.map(\.id) == ["3"])
+    }
+
+    @Test("B30: nothing follows a silence in which another server may have come to lead until all before it has ended")
+    func takeover() {
+        var outbox = trusting(["1", "2", "3"])
+        #expect(send(&outbox) == ["1", "2", "3"])
+        #expect(outbox.enqueue(message("4")) == .accepted)
+        // The new leader answers what it has from the one before it; the others may be gone.
+        _ = outbox.acknowledged(id: "1", sequence: 1, at: now + .seconds(4))
+        #expect(outbox.nextToSend(at: now + .seconds(4)).messages.isEmpty)
+        _ = outbox.acknowledged(id: "2", sequence: 2, at: now + .seconds(4))
+        #expect(outbox.nextToSend(at: now + .seconds(4)).messages.isEmpty)
+        _ = outbox.acknowledged(id: "3", sequence: 3, at: now + .seconds(4))
+        #expect(outbox.enqueue(message("5")) == .accepted)
+        #expect(outbox.nextToSend(at: now + .seconds(4)).messages.map(\.id) == ["4", "5"])
+    }
+
+    @Test("B30: what is lost in such a silence is sent again before what came later")
+    func takeoverWithLoss() {
+        var outbox = trusting(["1", "2", "3"])
+        #expect(send(&outbox) == ["1", "2", "3"])
+        #expect(outbox.enqueue(message("4")) == .accepted)
+        _ = outbox.acknowledged(id: "1", sequence: 1, at: now + .seconds(4))
+        for id in ["2", "3"] { _ = outbox.refused(id: id, .timeout("publish"), at: now + .seconds(10)) }
+        let later = now + .seconds(11)
+        #expect(outbox.nextToSend(at: later).messages.map(\.id) == ["2"])
+        _ = outbox.acknowledged(id: "2", sequence: 2, at: later)
+        #expect(outbox.nextToSend(at: later).messages.map(\.id) == ["3", "4"])
     }
 
     @Test("An empty outbox is flushed as soon as it is open")
