@@ -222,8 +222,9 @@ struct ChatLoop {
     // MARK: Events
 
     private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause) {
-        // Only what can be seen is drawn: a tick that changes no figure costs nothing.
-        let before = if case .tick = event { shownTime } else { nil as ShownTime? }
+        // Only what can be seen is drawn: a tick that changes no figure costs nothing. With what the person does, a frame comes
+        // anyway.
+        let before = if case .tick(_, isSign: false) = event { shownTime } else { nil as ShownTime? }
         if case .statusChanged(let status) = event, status.state == .connected { rest.connected() }
         for effect in update(&model, event) { perform(effect) }
         if let before, before == shownTime, model.status.nextRetryAt == nil { return }

@@ -41,10 +41,10 @@ struct ConversationList: Equatable, Sendable {
     var isEmpty: Bool { all.isEmpty }
 
     /// Messages that came while their topic was out of view, in all topics that are not muted.
-    var unread: Int { sum(\.unread) }
+    var unread: Int { sum { $0.unread } }
 
     /// Messages among these that call the person.
-    var unseenMentions: Int { sum(\.mentions.count) }
+    var unseenMentions: Int { sum { $0.mentions.count } }
 
     private func sum(_ figure: (Conversation) -> Int) -> Int {
         // By index, since a loop over the values would copy each of up to 2,000 at every event.

@@ -89,17 +89,20 @@ extension ChatModel {
 
     // MARK: Keeping
 
-    /// What is chosen about the screen.
+    /// What is chosen about the screen. It changes nothing: what may change the model is given the model itself, and what only
+    /// reads it, in one that changes, a copy, at each event.
     var deskChoices: DeskChoices {
-        var choices = DeskChoices()
-        if conversations.order == .byActivity { choices.areTopicsByActivity = true }
-        choices.areTopicsFolded = sidebar.foldChoice
-        if inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
-        choices.letterSort = inbox.sort
-        if inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
-        choices.keepsConnection = suspension.keeps
-        choices.isSuspensionExplained = suspension.isExplained ? true : nil
-        return choices
+        mutating get {
+            var choices = DeskChoices()
+            if conversations.order == .byActivity { choices.areTopicsByActivity = true }
+            choices.areTopicsFolded = sidebar.foldChoice
+            if inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
+            choices.letterSort = inbox.sort
+            if inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
+            choices.keepsConnection = suspension.keeps
+            choices.isSuspensionExplained = suspension.isExplained ? true : nil
+            return choices
+        }
     }
 
     /// What of the model is compared to find out what is to be kept.
@@ -112,9 +115,13 @@ extension ChatModel {
         let choices: DeskChoices
     }
 
+    /// What is compared, as it is now; as ``deskChoices``, it changes nothing.
     var deskMark: DeskMark {
-        DeskMark(
-            isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount, choices: deskChoices)
+        mutating get {
+            DeskMark(
+                isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount, choices: deskChoices
+            )
+        }
     }
 
     /// What an event has changed of what is kept.

@@ -4,7 +4,8 @@ import Terminal
 /// Takes in an event: changes the model and says what is to be done outside. Pure; it never waits and never fails.
 func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     var effects: [ChatEffect] = []
-    let lookedAt = model.lookedAt
+    // From its parts, as reading it from a model that changes would copy that.
+    let lookedAt = ChatModel.lookedAt(model.view, model.attention)
     let mark = model.deskMark
     let textBefore = model.compose.editor.utf8Count
     let noticeBefore = model.notice
@@ -138,7 +139,9 @@ extension ChatEvent {
 
 extension ChatModel {
     /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
-    var lookedAt: String? {
+    var lookedAt: String? { Self.lookedAt(view, attention) }
+
+    fileprivate static func lookedAt(_ view: MainView, _ attention: FocusTracker) -> String? {
         guard attention.isForeground, case .conversation(let name) = view else { return nil }
         return name
     }

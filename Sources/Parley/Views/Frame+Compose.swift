@@ -160,11 +160,14 @@ extension Frame {
     /// The keys of the moment, as many as end before a column.
     private mutating func drawHintedKeys(in area: Rect, until end: Int) {
         var column = area.column + 1
+        // One copy for all of them.
+        let model = model
         let pane = model.pane
         for hint in model.settings.keys.hints(of: type(of: pane)) where pane.isUseful(hint.action, in: model) {
             guard write(hint, in: area.row, at: &column, until: end) else { return }
         }
-        for hint in model.settings.keys.hintsOfEverywhere where isUseful(hint.action) {
+        for hint in model.settings.keys.hintsOfEverywhere
+        where model.isUseful(hint.action, rows: layout.main.rows) {
             guard write(hint, in: area.row, at: &column, until: end) else { return }
         }
     }
@@ -192,19 +195,6 @@ extension Frame {
             guard column + key.width + words.width <= area.endColumn else { break }
             column += canvas.write(key, row: area.row, column: column, style: theme.hintKey)
             column += canvas.write(words, row: area.row, column: column, style: theme.hint)
-        }
-    }
-
-    /// Only keys that do something now are hinted.
-    private func isUseful(_ action: KeyAction) -> Bool {
-        let isCovered = model.logScroll != nil || model.palette != nil
-        switch action {
-        case .nextUnread: return model.unreadMessages > 0 && !isCovered
-        case .firstUnread: return !isCovered && model.isFirstUnreadAbove(rows: layout.main.rows)
-        // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
-        case .connectionLog, .openLab, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
-            return !isCovered
-        default: return true
         }
     }
 
@@ -259,6 +249,21 @@ extension Frame {
             canvas.fill(Rect(row: row, column: 0, rows: 1, columns: size.columns), style: theme.question)
             let used = canvas.write(line, row: row, column: 1, style: theme.question)
             canvas.cursor = Position(row: row, column: min(2 + used, size.columns - 1))
+        }
+    }
+}
+
+extension ChatModel {
+    /// Only keys that do something now are hinted, with so many rows for the main pane.
+    fileprivate func isUseful(_ action: KeyAction, rows: Int) -> Bool {
+        let isCovered = logScroll != nil || palette != nil
+        switch action {
+        case .nextUnread: return unreadMessages > 0 && !isCovered
+        case .firstUnread: return !isCovered && isFirstUnreadAbove(rows: rows)
+        // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
+        case .connectionLog, .openLab, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
+            return !isCovered
+        default: return true
         }
     }
 }

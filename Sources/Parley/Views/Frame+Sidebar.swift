@@ -20,19 +20,6 @@ extension Frame {
         drawMoreMarks(area)
     }
 
-    /// What of letters is counted in the sidebar: those that were not read, and those and all of each postbox in view.
-    var lettersInSidebar: [Int] {
-        guard let area = layout.sidebar else { return [] }
-        var counts = [model.unreadLetters]
-        for offset in 0..<area.rows {
-            let row = model.sidebarRow(at: model.sidebar.firstVisible + offset)
-            guard case .postbox(let place)? = row else { continue }
-            let id = model.inbox.boxes[place].id
-            counts += [model.inbox.unreadCount(ofBox: id), model.inbox.counts[id] ?? 0]
-        }
-        return counts
-    }
-
     /// The names of the topics in view that may have to be cut: each has to be told from the others.
     private func topicNames(in area: Rect) -> [SafeText] {
         (0..<area.rows).compactMap { offset in
@@ -143,5 +130,19 @@ extension Conversation {
         let called = "@\(Wording.compact(mentions.count))"
         let both = "\(called) \(count)"
         return both.count <= 5 ? both : called
+    }
+}
+
+extension ChatModel {
+    /// What of letters is counted in so many rows of the sidebar: those that were not read, and those and all of each postbox
+    /// in view.
+    func lettersInSidebar(rows: Int) -> [Int] {
+        var counts = [unreadLetters]
+        for index in sidebar.firstVisible..<sidebar.firstVisible + rows {
+            guard case .postbox(let place)? = sidebarRow(at: index) else { continue }
+            let id = inbox.boxes[place].id
+            counts += [inbox.unreadCount(ofBox: id), inbox.counts[id] ?? 0]
+        }
+        return counts
     }
 }

@@ -34,32 +34,33 @@ struct FrameLook: Equatable {
 
     /// - Returns: nil where something else than a conversation is in view, which is drawn anew each time.
     init?(_ frame: Frame) {
-        guard case .conversation(let name) = frame.model.view, frame.model.logScroll == nil, !frame.layout.isTooSmall,
-            let conversation = frame.model.conversations.named(name)
+        let model = frame.model
+        guard case .conversation(let name) = model.view, model.logScroll == nil, !frame.layout.isTooSmall,
+            let conversation = model.conversations.named(name)
         else { return nil }
         layout = frame.layout
         theme = frame.theme
-        keys = frame.model.settings.keys
-        zone = frame.model.zone
-        identity = frame.model.identity
-        isAway = frame.model.people.own != .here
-        status = StatusText(frame.model.status, attemptBegan: frame.model.attemptBegan, now: frame.now)
+        keys = model.settings.keys
+        zone = model.zone
+        identity = model.identity
+        isAway = model.people.own != .here
+        status = StatusText(model.status, attemptBegan: model.attemptBegan, now: frame.now)
         counts = frame.counts
         self.name = name
         heading = frame.headingWords(conversation)
         typists = frame.typists(in: conversation)
-        year = CivilTime(frame.model.now.wall, zone: frame.model.zone).year
-        focus = frame.model.focus
-        selection = frame.model.selection
-        find = frame.model.find
-        found = frame.model.found
-        conversations = frame.model.conversations.changes.number
-        resting = frame.model.restingTopics
-        writing = frame.model.writing.changes.number
-        sidebar = frame.model.sidebar
-        boxes = frame.model.inbox.boxes
-        letters = frame.lettersInSidebar
-        tour = frame.model.overlay == nil ? frame.model.tour : nil
+        year = CivilTime(model.now.wall, zone: model.zone).year
+        focus = model.focus
+        selection = model.selection
+        find = model.find
+        found = model.found
+        conversations = model.conversations.changes.number
+        resting = model.restingTopics
+        writing = model.writing.changes.number
+        sidebar = model.sidebar
+        boxes = model.inbox.boxes
+        letters = frame.layout.sidebar.map { model.lettersInSidebar(rows: $0.rows) } ?? []
+        tour = model.overlay == nil ? model.tour : nil
     }
 }
 

@@ -77,15 +77,17 @@ extension TerminalSession {
             hangUp()
             return
         }
-        let bytes = [UInt8](unsafeUninitializedCapacity: Self.readLimit) { buffer, count in
-            count = max(0, read(STDIN_FILENO, buffer.baseAddress, buffer.count))
+        var reason: Int32 = 0
+        let events: [InputEvent]? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.readLimit) { buffer in
+            let count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
+            if count < 0 { reason = errno }
+            return count > 0 ? parser.feed(UnsafeBufferPointer(rebasing: buffer[..<count])) : nil
         }
-        if bytes.isEmpty {
-            let reason = errno
+        guard let events else {
             if reason != EINTR, reason != EAGAIN { hangUp() }
             return
         }
-        deliver(parser.feed(bytes))
+        deliver(events)
         parserDeadline = parser.timeout.map { ContinuousClock.now + $0 }
     }
 
