@@ -1,6 +1,7 @@
 import NATS
 import NIOCore
 import Relay
+import RelayFaults
 import TestSupport
 import Testing
 
@@ -370,6 +371,19 @@ struct ApplicationBlockTests {
                 try await network.administrator.unblockApplication()
             }
             #expect(try await network.admits(alice))
+        }
+    }
+
+    @Test("A login that the server leaves unanswered is tried once more", arguments: TestServers.all)
+    func unansweredLogin(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let proxy = try await FaultProxy.start(target: ServerAddress(parsing: network.description.url))
+            try await proxy.set(.silent, on: .next)
+            let connection = try await NATSConnection.administrator(
+                at: proxy.address, as: network.directory.credentials(for: "alice"))
+            connection.closeNow()
+            #expect(proxy.statistics.acceptedConnections == 2)
+            await proxy.close()
         }
     }
 
