@@ -72,9 +72,9 @@ struct OutboxLane: Sendable {
     /// How long the newest answer took.
     private var answerTime = Duration.zero
 
-    /// An answer that takes longer than this and twice its usual time stops what is behind it…
+    /// An answer that takes longer than this and twice its usual time stops what is behind it.
     private static let patience = Duration.milliseconds(250)
-    /// …and one that takes longer than this does so whatever is usual. Servers hear from their leader every second and elect
+    /// An answer that takes longer than this does so whatever is usual: servers hear from their leader every second and elect
     /// another after four at the earliest, and until then nobody stores what was sent to a leader that is gone.
     private static let greatestPatience = Duration.seconds(2)
     /// Takes the place of a message that has ended, so that its memory is free.

@@ -33,6 +33,16 @@ import Testing
         return outbox
     }
 
+    /// An outbox with 1, 2 and 3 under way when their server's leader is lost, and 4 behind them. Four seconds later the new
+    /// leader has answered 1, which it has from the one before it; the others may be gone.
+    private func takenOver() -> Outbox {
+        var outbox = trusting(["1", "2", "3"])
+        #expect(send(&outbox) == ["1", "2", "3"])
+        #expect(outbox.enqueue(message("4")) == .accepted)
+        _ = outbox.acknowledged(id: "1", sequence: 1, at: now + .seconds(4))
+        return outbox
+    }
+
     @Test("B33: nothing leaves before the subscriptions are live; what is queued meanwhile comes first")
     func gate() {
         var outbox = filled(["1", "2"])
@@ -97,11 +107,7 @@ import Testing
 
     @Test("B30: nothing follows a silence in which another server may have come to lead until all before it has ended")
     func takeover() {
-        var outbox = trusting(["1", "2", "3"])
-        #expect(send(&outbox) == ["1", "2", "3"])
-        #expect(outbox.enqueue(message("4")) == .accepted)
-        // The new leader answers what it has from the one before it; the others may be gone.
-        _ = outbox.acknowledged(id: "1", sequence: 1, at: now + .seconds(4))
+        var outbox = takenOver()
         #expect(outbox.nextToSend(at: now + .seconds(4)).messages.isEmpty)
         _ = outbox.acknowledged(id: "2", sequence: 2, at: now + .seconds(4))
         #expect(outbox.nextToSend(at: now + .seconds(4)).messages.isEmpty)
@@ -112,10 +118,7 @@ import Testing
 
     @Test("B30: what is lost in such a silence is sent again before what came later")
     func takeoverWithLoss() {
-        var outbox = trusting(["1", "2", "3"])
-        #expect(send(&outbox) == ["1", "2", "3"])
-        #expect(outbox.enqueue(message("4")) == .accepted)
-        _ = outbox.acknowledged(id: "1", sequence: 1, at: now + .seconds(4))
+        var outbox = takenOver()
         for id in ["2", "3"] { _ = outbox.refused(id: id, .timeout("publish"), at: now + .seconds(10)) }
         let later = now + .seconds(11)
         #expect(outbox.nextToSend(at: later).messages.map(\.id) == ["2"])
