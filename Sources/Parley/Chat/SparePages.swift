@@ -19,15 +19,22 @@ import CProcess
 enum SparePages {
     /// Gives the pages back. Those that are needed come again with the first use, in some microseconds each.
     static func giveBack() {
-        cprocess_trim_memory()
         #if os(Linux)
+            giveBackFilePages()
+        #endif
+        // Last, since reading what the kernel tells has allocated as well.
+        cprocess_trim_memory()
+    }
+
+    #if os(Linux)
+        private static func giveBackFilePages() {
             guard let mappings = try? Data(contentsOf: URL(filePath: "/proc/self/smaps")) else { return }
             for range in dispensable(in: String(decoding: mappings, as: UTF8.self)) {
                 // A kernel that refuses has kept the pages.
                 _ = madvise(UnsafeMutableRawPointer(bitPattern: range.lowerBound), range.count, MADV_DONTNEED)
             }
-        #endif
-    }
+        }
+    #endif
 
     /// Where nothing can be lost: private mappings of files that cannot be written to and of whose pages none was changed, as
     /// those are that the loader has put addresses into.
