@@ -153,6 +153,13 @@ struct ChatLoop {
             if case .reply(let reply) = event { take(reply) }
             apply(.input(event), by: .person)
         }
+        if let last = events.last, last.isCharacter { echo() }
+    }
+
+    /// Shows what was typed before what follows from it: the frame comes next, in the same step or the one after.
+    private func echo() {
+        guard !screen.hasPendingFrame, let canvas = model.echo(on: lastFrame, size: screen.size) else { return }
+        screen.present(canvas)
     }
 
     /// Draws again where the terminal's word changes the colours.
@@ -333,6 +340,14 @@ struct ChatLoop {
         apply(.tick(clock()), by: .news)
         apply(.resumed, by: .person)
         if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), by: .person) }
+    }
+}
+
+extension InputEvent {
+    /// Whether it is a character of a text.
+    fileprivate var isCharacter: Bool {
+        guard case .key(let key) = self, case .character = key.code else { return false }
+        return key.modifiers.isEmpty
     }
 }
 

@@ -23,6 +23,13 @@ struct ScreenLayout: Hashable, Sendable {
     let compose: Rect
     let hint: Rect?
 
+    /// Where the text stands in the compose pane: behind the sign before it, with a column for the cursor at its end.
+    var text: Rect {
+        Rect(
+            row: compose.row, column: compose.column + Self.promptColumns, rows: compose.rows,
+            columns: compose.columns - Self.promptColumns - 1)
+    }
+
     /// - Parameters:
     ///   - composeRows: the rows that the text being written would like.
     ///   - wantsSidebar: whether the sidebar has the keys; on a narrow screen it then takes the main pane's place.

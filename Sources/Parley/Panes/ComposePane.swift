@@ -71,7 +71,7 @@ struct ComposePane: Pane {
         return []
     }
 
-    func draw(in frame: inout Frame) { frame.drawCompose() }
+    func draw(in frame: Frame) { frame.drawCompose() }
 
     func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
         switch action {

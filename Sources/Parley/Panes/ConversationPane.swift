@@ -96,7 +96,7 @@ struct ConversationPane: Pane {
         return model.conversations.named(name)?.isPattern == true ? "/join a topic to write" : "write to \(name)"
     }
 
-    func draw(in frame: inout Frame) {
+    func draw(in frame: Frame) {
         guard let name else { return frame.drawWelcome() }
         if let conversation = frame.model.conversations.named(name) { frame.drawConversation(conversation) }
     }

@@ -142,7 +142,7 @@ struct ExcerptPane: Pane {
         return ConversationPane(name: name).placeholder(in: model)
     }
 
-    func draw(in frame: inout Frame) { frame.drawExcerpt(excerpt) }
+    func draw(in frame: Frame) { frame.drawExcerpt(excerpt) }
 
     func position(in frame: Frame) -> String { excerpt.request == nil ? "in the past" : "reading …" }
 

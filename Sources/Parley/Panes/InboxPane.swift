@@ -195,7 +195,7 @@ struct InboxPane: Pane {
         return "/post USER/POSTBOX TEXT" + reply
     }
 
-    func draw(in frame: inout Frame) { frame.drawInbox(box) }
+    func draw(in frame: Frame) { frame.drawInbox(box) }
 
     func position(in frame: Frame) -> String {
         let inbox = frame.model.inbox

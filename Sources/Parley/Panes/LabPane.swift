@@ -124,7 +124,7 @@ struct LabPane: Pane {
         model.lab?.topic.map { ConversationPane(name: $0).placeholder(in: model) } ?? "/lab"
     }
 
-    func draw(in frame: inout Frame) { if let lab = frame.model.lab { frame.drawLab(lab) } }
+    func draw(in frame: Frame) { if let lab = frame.model.lab { frame.drawLab(lab) } }
 
     func position(in frame: Frame) -> String {
         guard let lab = frame.model.lab else { return "" }

@@ -70,7 +70,7 @@ struct LogPane: Pane {
         return []
     }
 
-    func draw(in frame: inout Frame) { frame.drawLog(edge) }
+    func draw(in frame: Frame) { frame.drawLog(edge) }
 
     func position(in frame: Frame) -> String {
         if edge == .end { return "⇣ newest" }

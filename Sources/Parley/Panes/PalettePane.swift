@@ -171,7 +171,7 @@ struct PalettePane: Pane {
         model.overlay = .palette(palette)
     }
 
-    func draw(in frame: inout Frame) { frame.drawPalette(palette) }
+    func draw(in frame: Frame) { frame.drawPalette(palette) }
 
     func position(in frame: Frame) -> String {
         palette.found.isEmpty ? "0/0" : "\(palette.selected + 1)/\(palette.found.count)"

@@ -70,7 +70,7 @@ protocol Pane: Sendable {
     // MARK: View
 
     /// Draws it in its place.
-    func draw(in frame: inout Frame)
+    func draw(in frame: Frame)
 
     /// What the bottom line says on its right of where the person looks.
     func position(in frame: Frame) -> String

@@ -196,7 +196,7 @@ struct ReaderPane: Pane {
 
     func placeholder(in model: ChatModel) -> String { model.trail.last?.pane.placeholder(in: model) ?? "" }
 
-    func draw(in frame: inout Frame) { frame.drawReader(reader) }
+    func draw(in frame: Frame) { frame.drawReader(reader) }
 
     func position(in frame: Frame) -> String {
         let area = frame.layout.main

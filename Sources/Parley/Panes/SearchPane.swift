@@ -240,7 +240,7 @@ struct SearchPane: Pane {
 
     func placeholder(in model: ChatModel) -> String { "/search WORDS" }
 
-    func draw(in frame: inout Frame) { frame.drawSearch(search) }
+    func draw(in frame: Frame) { frame.drawSearch(search) }
 
     func position(in frame: Frame) -> String {
         let count = search.items.count

@@ -90,7 +90,7 @@ struct SidebarPane: Pane {
             around: model.sidebar.cursor, from: model.sidebar.firstVisible, rows: area.rows, count: model.sidebarCount)
     }
 
-    func draw(in frame: inout Frame) {
+    func draw(in frame: Frame) {
         if let area = frame.layout.sidebar { frame.drawSidebar(area) }
     }
 }

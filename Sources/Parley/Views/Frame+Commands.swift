@@ -8,7 +8,7 @@ extension Frame {
     ///
     /// - Parameter end: the column before which they have to end.
     /// - Returns: false where it becomes none.
-    mutating func drawCommands(in area: Rect, until end: Int) -> Bool {
+    func drawCommands(in area: Rect, until end: Int) -> Bool {
         let offered = model.commandsOffered
         guard let first = offered.first else { return false }
         var column = area.column + 1

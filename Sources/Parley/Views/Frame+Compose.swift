@@ -3,7 +3,7 @@ import Terminal
 
 extension Frame {
     /// The line between the panes and the text; it says when what is written has to wait.
-    mutating func drawRule() {
+    func drawRule() {
         guard let rule = layout.rule else { return }
         canvas.fill(rule, with: "─", style: model.focus == .compose ? theme.heading : theme.rule)
         if let divider = layout.divider {
@@ -60,12 +60,10 @@ extension Frame {
     }
 
     /// The text being written, in every state of the connection.
-    mutating func drawCompose() {
+    func drawCompose() {
         let area = layout.compose
         guard !area.isEmpty else { return }
-        let prompt = ScreenLayout.promptColumns
-        let text = Rect(
-            row: area.row, column: area.column + prompt, rows: area.rows, columns: area.columns - prompt - 1)
+        let text = layout.text
         let promptStyle = model.focus == .compose ? theme.heading : theme.rule
         let sign = model.compose.editor.searching == nil ? " > " : " ? "
         canvas.write(sign, row: area.row, column: area.column, style: promptStyle)
@@ -77,10 +75,7 @@ extension Frame {
             if hasKeys { canvas.cursor = Position(row: text.row, column: text.column) }
             return
         }
-        let (lines, cursor) = model.compose.editor.rendered(width: text.columns, rows: area.rows)
-        for (offset, line) in lines.enumerated() {
-            canvas.write(line, row: text.row + offset, column: text.column, width: text.columns)
-        }
+        let cursor = canvas.write(model.compose.editor, in: text)
         if layout.rule == nil {
             // Nowhere is there room for words.
             let (above, below) = hiddenRows
@@ -91,8 +86,7 @@ extension Frame {
                     below > 0 && area.rows == 1 ? "↕" : "↑", row: area.row, column: column, style: theme.heading)
             }
         }
-        guard hasKeys else { return }
-        canvas.cursor = Position(row: text.row + cursor.row, column: text.column + cursor.column)
+        if hasKeys { canvas.cursor = cursor }
     }
 
     /// What stands in the place of the text: where it would go, or that it would wait. Only what can be sent is promised.
@@ -127,7 +121,7 @@ extension Frame {
     // MARK: The bottom line
 
     /// A question, a notice, the commands that the text may become, or the keys that work now.
-    mutating func drawHint() {
+    func drawHint() {
         if case .question(let question)? = model.overlay {
             drawQuestion(question)
             return
@@ -158,10 +152,8 @@ extension Frame {
     }
 
     /// The keys of the moment, as many as end before a column.
-    private mutating func drawHintedKeys(in area: Rect, until end: Int) {
+    private func drawHintedKeys(in area: Rect, until end: Int) {
         var column = area.column + 1
-        // One copy for all of them.
-        let model = model
         let pane = model.pane
         for hint in model.settings.keys.hints(of: type(of: pane)) where pane.isUseful(hint.action, in: model) {
             guard write(hint, in: area.row, at: &column, until: end) else { return }
@@ -173,7 +165,7 @@ extension Frame {
     }
 
     /// Writes a key and what it does; false where it has no room.
-    private mutating func write(_ hint: KeyMap.Hint, in row: Int, at column: inout Int, until end: Int) -> Bool {
+    private func write(_ hint: KeyMap.Hint, in row: Int, at column: inout Int, until end: Int) -> Bool {
         guard column + hint.key.width + hint.words.width <= end else { return false }
         column += canvas.write(hint.key, row: row, column: column, style: theme.hintKey)
         column += canvas.write(hint.words, row: row, column: column, style: theme.hint)
@@ -181,7 +173,7 @@ extension Frame {
     }
 
     /// The keys of a chord that were pressed, and what may follow.
-    private mutating func drawChord(in area: Rect) {
+    private func drawChord(in area: Rect) {
         canvas.fill(area)
         let begun = SafeText(KeySequence(model.chord).label + "  ").truncated(columns: max(0, area.columns - 1))
         var column = area.column + 1
@@ -198,7 +190,7 @@ extension Frame {
         }
     }
 
-    private mutating func draw(_ notice: ChatModel.Notice, in area: Rect) {
+    private func draw(_ notice: ChatModel.Notice, in area: Rect) {
         canvas.fill(area)
         let words = SafeText(String(notice.text.prefix(1_024)))
         let room = area.columns - 2
@@ -215,7 +207,7 @@ extension Frame {
     }
 
     /// Without a bottom line, a notice takes the last rows of the main pane, so that it is seen whatever is being written.
-    private mutating func drawOverMain(_ notice: ChatModel.Notice) {
+    private func drawOverMain(_ notice: ChatModel.Notice) {
         let area = layout.main
         let lines = SafeText(String(notice.text.prefix(1_024))).wrapped(columns: area.columns - 2)
         let rows = min(lines.count, max(1, area.rows - 1))
@@ -239,7 +231,7 @@ extension Frame {
     }
 
     /// What is asked stands on the last row, and above it as far as it takes more: nobody is to answer half a question.
-    private mutating func drawQuestion(_ question: Question) {
+    private func drawQuestion(_ question: Question) {
         let size = layout.size
         let text = SafeText(String(question.text.prefix(1_024))) + SafeText(" y/N")
         let lines = text.wrapped(columns: size.columns - 2)
@@ -253,16 +245,52 @@ extension Frame {
     }
 }
 
+extension Canvas {
+    /// Writes the rows of a text around its cursor.
+    ///
+    /// - Returns: the cursor's place.
+    fileprivate mutating func write(_ editor: LineEditor, in area: Rect) -> Position {
+        let (lines, cursor) = editor.rendered(width: area.columns, rows: area.rows)
+        for (offset, line) in lines.enumerated() {
+            write(line, row: area.row + offset, column: area.column, width: area.columns)
+        }
+        return Position(row: area.row + cursor.row, column: area.column + cursor.column)
+    }
+}
+
 extension ChatModel {
+    /// The last frame with the text as it is now, which is less to draw than a frame: a person who types sees the character
+    /// first, and what follows from it in the frame after.
+    ///
+    /// - Returns: nil where the text has another place now, or the last frame showed none.
+    func echo(on last: LastFrame, size: Size) -> Canvas? {
+        guard focus == .compose, overlay == nil, compose.editor.searching == nil, !compose.isEmpty,
+            let (frame, frameLayout) = last.frameWithText, frameLayout == layout(on: size), frameLayout.rule != nil,
+            !frameLayout.isTooSmall
+        else { return nil }
+        var canvas = frame
+        let text = frameLayout.text
+        canvas.fill(text)
+        canvas.cursor = canvas.write(compose.editor, in: text)
+        return canvas
+    }
+
+    /// Whether the log or the palette lies over the panes.
+    private var isPaneCovered: Bool {
+        switch overlay {
+        case .log, .palette: true
+        case .help, .people, .listing, .question, nil: false
+        }
+    }
+
     /// Only keys that do something now are hinted, with so many rows for the main pane.
     fileprivate func isUseful(_ action: KeyAction, rows: Int) -> Bool {
-        let isCovered = logScroll != nil || palette != nil
         switch action {
-        case .nextUnread: return unreadMessages > 0 && !isCovered
-        case .firstUnread: return !isCovered && isFirstUnreadAbove(rows: rows)
+        case .nextUnread: return unreadMessages > 0 && !isPaneCovered
+        case .firstUnread: return !isPaneCovered && isFirstUnreadAbove(rows: rows)
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
         case .connectionLog, .openLab, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
-            return !isCovered
+            return !isPaneCovered
         default: return true
         }
     }

@@ -3,7 +3,7 @@ import Terminal
 
 extension Frame {
     /// What is shown while nothing is joined.
-    mutating func drawWelcome() {
+    func drawWelcome() {
         drawHeading(SafeText("welcome"))
         let isOpening = model.opening != nil
         let keys = [
@@ -22,20 +22,20 @@ extension Frame {
     }
 
     /// The line above the main pane; it shows where the keys go.
-    mutating func drawHeading(_ words: SafeText) {
+    func drawHeading(_ words: SafeText) {
         let style = model.focus == .main ? theme.heading : theme.rule
         drawSeparator(words, in: layout.heading, words: theme.title, rule: style)
     }
 
     /// A conversation's rows around where the person looks.
-    mutating func drawConversation(_ conversation: Conversation) {
+    func drawConversation(_ conversation: Conversation) {
         let heading = SafeText(headingWords(conversation))
         drawRows(of: conversation, heading)
         drawTypists(in: conversation, besides: heading)
     }
 
     /// The rows of a conversation, or of a part of one.
-    mutating func drawRows(of conversation: Conversation, _ heading: SafeText) {
+    func drawRows(of conversation: Conversation, _ heading: SafeText) {
         drawHeading(heading)
         let area = layout.main
         let texts = model.conversationLayout(conversation, columns: area.columns, texts: self.texts)
@@ -68,8 +68,7 @@ extension Frame {
     }
 
     /// Marks the message that the keys are for.
-    private mutating func drawSelection(of position: RowPosition, in lines: [ConversationLayout.Line], from first: Int)
-    {
+    private func drawSelection(of position: RowPosition, in lines: [ConversationLayout.Line], from first: Int) {
         let area = layout.main
         let selection = theme.selection(over:)
         for (offset, line) in lines.enumerated() where line.row?.position == position {
@@ -100,7 +99,7 @@ extension Frame {
         return " ─ offline, as of \(stamp)"
     }
 
-    private mutating func drawEmpty(_ conversation: Conversation, in area: Rect) {
+    private func drawEmpty(_ conversation: Conversation, in area: Rect) {
         guard !area.isEmpty else { return }
         let words =
             switch conversation.history {
@@ -127,7 +126,7 @@ extension Frame {
         return line.text.width + words.width <= columns ? line.text + words : line.text
     }
 
-    private mutating func draw(
+    private func draw(
         _ line: ConversationLayout.Line, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut?
     ) {
         switch line {
@@ -148,7 +147,7 @@ extension Frame {
     }
 
     /// Draws a part of a line as what it is.
-    private mutating func draw(
+    private func draw(
         _ run: MarkedText.Run, over style: Style, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
         let place = Rect(
@@ -162,7 +161,7 @@ extension Frame {
     /// Draws what is left and right of a message's first line: time, name, and what became of it.
     ///
     /// - Parameter names: nil where the name stands above.
-    private mutating func drawMargin(
+    private func drawMargin(
         of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut?
     ) {
         if source.isMention { canvas.write("@", row: row.row, column: row.column, style: theme.calling) }

@@ -3,7 +3,7 @@ import Terminal
 
 extension Frame {
     /// The postbox: a table of letters, the open letter, and the progress of a deletion.
-    mutating func drawInbox(_ box: String?) {
+    func drawInbox(_ box: String?) {
         drawHeading(SafeText(inboxWords(box)))
         let parts = InboxLayout(model: model, area: layout.main)
         let columns = InboxColumns(columns: parts.table.columns, showsBox: box == nil, model: model)
@@ -56,7 +56,7 @@ extension Frame {
         return " ─ offline, as of \(CivilTime(asOf, zone: model.zone).shortStamp.drop { $0 == " " })"
     }
 
-    private mutating func drawEmptyInbox(_ area: Rect) {
+    private func drawEmptyInbox(_ area: Rect) {
         guard !area.isEmpty else { return }
         var words = model.inbox.isLoaded ? "No letters." : "Listing …"
         if model.inbox.isLoaded, model.inbox.filter != nil, !model.inbox.page.isEmpty {
@@ -74,7 +74,7 @@ extension Frame {
         if model.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
     }
 
-    private mutating func drawLetter(
+    private func drawLetter(
         _ letter: PostboxMessage, in row: Rect, _ columns: InboxColumns, isSelected: Bool
     ) {
         let isUnread = model.inbox.isUnread(letter)
@@ -120,7 +120,7 @@ extension Frame {
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 
-    private mutating func drawReader(_ parts: InboxLayout) {
+    private func drawReader(_ parts: InboxLayout) {
         guard let letter = model.inbox.openLetter, let reader = parts.reader else { return }
         if let heading = parts.readerHeading {
             let stamp = CivilTime(letter.createdAt, zone: model.zone)
@@ -143,7 +143,7 @@ extension Frame {
     }
 
     /// What the page is filtered by, and how that ends.
-    private mutating func drawFilter(_ parts: InboxLayout) {
+    private func drawFilter(_ parts: InboxLayout) {
         guard let area = parts.filter, let filter = model.inbox.filter else { return }
         canvas.fill(area)
         var column = area.column + 1
@@ -165,7 +165,7 @@ extension Frame {
     }
 
     /// What is deleted in a moment, and how that is undone.
-    private mutating func drawPending(_ parts: InboxLayout) {
+    private func drawPending(_ parts: InboxLayout) {
         guard let area = parts.progress, model.inbox.deletion == nil, let pending = model.inbox.pending else { return }
         let count = pending.members.count
         let wait = Wording.wait(now.duration(to: pending.deadline))
@@ -179,7 +179,7 @@ extension Frame {
     }
 
     /// How far a deletion is: a bar where there is room for one, the figures, the rate where it fits, and what stops it.
-    private mutating func drawProgress(_ parts: InboxLayout) {
+    private func drawProgress(_ parts: InboxLayout) {
         guard let area = parts.progress, let deletion = model.inbox.deletion else { return }
         let total = Wording.grouped(deletion.total)
         // It stays as wide as it is while the figures grow.

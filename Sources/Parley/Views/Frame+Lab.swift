@@ -3,7 +3,7 @@ import Terminal
 
 extension Frame {
     /// The lab: what can be done, the timeline, and the ledger.
-    mutating func drawLab(_ lab: LabDesk) {
+    func drawLab(_ lab: LabDesk) {
         let parts = LabLayout(lab, area: layout.main)
         let below = lab.isOn ? LabChoice.allCases.count - lab.firstVisible - parts.table.rows : 0
         let heading = labHeading(lab) + (below > 0 ? " ─ \(below) more below" : "")
@@ -34,7 +34,7 @@ extension Frame {
 
     // MARK: What can be done
 
-    private mutating func drawChoices(_ lab: LabDesk, _ parts: LabLayout) {
+    private func drawChoices(_ lab: LabDesk, _ parts: LabLayout) {
         let table = parts.table
         let shown = LabChoice.allCases.dropFirst(lab.firstVisible).prefix(table.rows)
         for (offset, choice) in shown.enumerated() {
@@ -52,7 +52,7 @@ extension Frame {
         }
     }
 
-    private mutating func drawChoice(_ choice: LabChoice, of lab: LabDesk, in row: Rect) {
+    private func drawChoice(_ choice: LabChoice, of lab: LabDesk, in row: Rect) {
         let isSelected = choice == lab.choice
         let isHindered = lab.hindrance(of: choice) != nil
         canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
@@ -92,7 +92,7 @@ extension Frame {
 
     // MARK: The timeline
 
-    private mutating func drawStrips(_ lab: LabDesk, in area: Rect) {
+    private func drawStrips(_ lab: LabDesk, in area: Rect) {
         guard !area.isEmpty, let glance = lab.glance else { return }
         let isPlain = theme.substitutes != nil
         let strips = glance.strips(columns: area.columns - 2, ascii: isPlain)
@@ -131,7 +131,7 @@ extension Frame {
     // MARK: The ledger
 
     /// The ledger while it is being written: one line, or a list beside the list of faults.
-    private mutating func drawFigures(_ lab: LabDesk, in area: Rect) {
+    private func drawFigures(_ lab: LabDesk, in area: Rect) {
         guard !area.isEmpty, let glance = lab.glance else { return }
         let figures = glance.figures
         let waiting = figures.unsettled + figures.lost
@@ -162,7 +162,7 @@ extension Frame {
         }
     }
 
-    private mutating func drawFigure(_ words: SafeText, _ value: SafeText, _ isBad: Bool, in row: Rect) {
+    private func drawFigure(_ words: SafeText, _ value: SafeText, _ isBad: Bool, in row: Rect) {
         let begin = row.column + 1
         let column = begin + min(36, max(0, row.columns - value.width - 2))
         canvas.write(
@@ -171,7 +171,7 @@ extension Frame {
         canvas.write(value, row: row.row, column: column, style: isBad ? theme.failure : theme.title)
     }
 
-    private mutating func drawLedger(_ lab: LabDesk, _ parts: LabLayout) {
+    private func drawLedger(_ lab: LabDesk, _ parts: LabLayout) {
         let area = parts.table
         for (offset, line) in parts.ledger.dropFirst(lab.firstVisible).prefix(area.rows).enumerated() {
             let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)

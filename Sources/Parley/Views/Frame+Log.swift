@@ -3,7 +3,7 @@ import Terminal
 
 extension Frame {
     /// The connection log, in the place of what the main pane shows. The text being written stays where it is.
-    mutating func drawLog(_ scroll: LogScroll) {
+    func drawLog(_ scroll: LogScroll) {
         let count = model.log.entries.count
         drawSeparator(
             SafeText("connection log ─ \(Wording.count(count, "entry", plural: "entries"))"), in: layout.heading,
@@ -15,7 +15,7 @@ extension Frame {
         }
     }
 
-    private mutating func draw(_ line: LogLayout.Line, in row: Rect, _ texts: LogLayout) {
+    private func draw(_ line: LogLayout.Line, in row: Rect, _ texts: LogLayout) {
         switch line {
         case .date(let words):
             drawSeparator(

@@ -2,7 +2,7 @@ import Terminal
 
 extension Frame {
     /// What lies over the panes.
-    mutating func drawOverlay() {
+    func drawOverlay() {
         switch model.overlay {
         case .help(let scroll):
             draw(HelpLayout(size: layout.size, keys: model.settings.keys), SafeText(" Help "), scroll)
@@ -24,7 +24,7 @@ extension Frame {
     /// - Parameters:
     ///   - selected: the rows of the line that Enter opens.
     ///   - content: what the lines stand for.
-    private mutating func draw(
+    private func draw(
         _ list: HelpLayout, _ title: SafeText, _ scroll: Int, selected: Range<Int> = 0..<0,
         content: Listing.Content = .words
     ) {
@@ -63,7 +63,7 @@ extension Frame {
         canvas.cursor = cursor
     }
 
-    private mutating func drawHelp(_ line: HelpLayout.Row, in row: Rect) {
+    private func drawHelp(_ line: HelpLayout.Row, in row: Rect) {
         switch line {
         case .blank: break
         case .heading(let words): canvas.write(words, row: row.row, column: row.column, style: theme.heading)
@@ -73,7 +73,7 @@ extension Frame {
         }
     }
 
-    mutating func drawBorder(_ box: Rect) {
+    func drawBorder(_ box: Rect) {
         guard box.rows >= 2, box.columns >= 2 else { return }
         for (row, left, right) in [(box.row, "┌", "┐"), (box.endRow - 1, "└", "┘")] {
             let bar = Rect(row: row, column: box.column, rows: 1, columns: box.columns)

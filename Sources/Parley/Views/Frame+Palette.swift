@@ -49,7 +49,7 @@ struct PaletteLayout: Hashable {
 
 extension Frame {
     /// What is offered, over the panes.
-    mutating func drawPalette(_ palette: Palette) {
+    func drawPalette(_ palette: Palette) {
         let places = PaletteLayout(layout)
         canvas.fill(places.box, style: theme.overlay)
         if places.hasBorder { drawBorder(of: palette, places) }
@@ -67,7 +67,7 @@ extension Frame {
     }
 
     /// The whole of what is said of the selected one, where its row has no room for that.
-    private mutating func drawSelected(of palette: Palette, in area: Rect) {
+    private func drawSelected(of palette: Palette, in area: Rect) {
         guard !area.isEmpty, palette.failure == nil, let item = palette.selectedItem else { return }
         let note = note(of: item).words
         let used = note.isEmpty ? 0 : min(SafeText(note).width, area.columns / 3) + 2
@@ -78,7 +78,7 @@ extension Frame {
         }
     }
 
-    private mutating func drawBorder(of palette: Palette, _ places: PaletteLayout) {
+    private func drawBorder(of palette: Palette, _ places: PaletteLayout) {
         let box = places.box
         drawBorder(box)
         let title = palette.kind == .commands ? " Commands " : " Go to "
@@ -89,7 +89,7 @@ extension Frame {
         canvas.fill(line, with: "─", style: theme.rule)
     }
 
-    private mutating func drawQuery(of palette: Palette, in line: Rect) {
+    private func drawQuery(of palette: Palette, in line: Rect) {
         canvas.write("> ", row: line.row, column: line.column, style: theme.heading)
         let room = max(1, line.columns - 2)
         if palette.editor.isEmpty {
@@ -102,7 +102,7 @@ extension Frame {
         canvas.cursor = Position(row: line.row, column: line.column + 2 + cursor)
     }
 
-    private mutating func draw(_ item: PaletteItem, in row: Rect, _ query: FuzzyQuery, isSelected: Bool) {
+    private func draw(_ item: PaletteItem, in row: Rect, _ query: FuzzyQuery, isSelected: Bool) {
         canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
         var rest = row.split(left: 1).rest
         let (words, noteStyle) = note(of: item)
@@ -139,7 +139,7 @@ extension Frame {
     }
 
     /// Writes a text that may be cut, with the characters marked that were typed.
-    private mutating func write(
+    private func write(
         _ shown: SafeText, _ places: [Int], of text: String, _ row: Int, _ column: Int, _ style: Style
     ) {
         canvas.write(shown, row: row, column: column, style: style)
@@ -156,7 +156,7 @@ extension Frame {
     }
 
     /// What is wrong with what was typed, or that there is nothing like it.
-    private mutating func drawWords(of palette: Palette, in list: Rect) {
+    private func drawWords(of palette: Palette, in list: Rect) {
         var words = palette.failure
         if words == nil, palette.found.isEmpty {
             words =

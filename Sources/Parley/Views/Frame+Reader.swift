@@ -78,7 +78,7 @@ struct ReaderLayout: ScrollableRows {
 
 extension Frame {
     /// A message as a whole.
-    mutating func drawReader(_ reader: Reader) {
+    func drawReader(_ reader: Reader) {
         drawHeading(SafeText(reader.heading))
         let area = layout.main
         let texts = ReaderLayout(reader: reader, area: area)

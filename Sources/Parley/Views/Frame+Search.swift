@@ -53,7 +53,7 @@ private struct SearchColumns {
 
 extension Frame {
     /// What was found, one row each, and the open letter.
-    mutating func drawSearch(_ search: Search) {
+    func drawSearch(_ search: Search) {
         drawHeading(SafeText(words(of: search)))
         let parts = SearchLayout(search: search, area: layout.main)
         let columns = SearchColumns(columns: parts.table.columns)
@@ -91,7 +91,7 @@ extension Frame {
         return " ─ offline, as of \(CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " })"
     }
 
-    private mutating func drawNothing(of search: Search, in area: Rect) {
+    private func drawNothing(of search: Search, in area: Rect) {
         guard !area.isEmpty else { return }
         var words = "Nothing was found on this machine."
         var style = theme.dimmed
@@ -109,13 +109,13 @@ extension Frame {
     }
 
     /// A sentence in the place of a pane's rows.
-    private mutating func draw(_ words: String, in area: Rect, _ style: Style) {
+    private func draw(_ words: String, in area: Rect, _ style: Style) {
         for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
             canvas.write(line, row: area.row + offset, column: area.column + 2, width: area.columns - 2, style: style)
         }
     }
 
-    private mutating func draw(
+    private func draw(
         _ item: FoundItem, in row: Rect, _ columns: SearchColumns, _ match: SearchMatch, isSelected: Bool
     ) {
         canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
@@ -164,7 +164,7 @@ extension Frame {
         }
     }
 
-    private mutating func drawFoundLetter(_ search: Search, _ parts: SearchLayout, _ match: SearchMatch) {
+    private func drawFoundLetter(_ search: Search, _ parts: SearchLayout, _ match: SearchMatch) {
         guard let letter = search.openLetter, let reader = parts.reader else { return }
         if let heading = parts.readerHeading {
             let (from, place, _) = self.parts(of: .letter(letter))
@@ -190,7 +190,7 @@ extension Frame {
     // MARK: In a conversation
 
     /// The rows around a message that was found.
-    mutating func drawExcerpt(_ excerpt: Excerpt) {
+    func drawExcerpt(_ excerpt: Excerpt) {
         let stamp = CivilTime(excerpt.message.time, zone: model.zone)
         let year = stamp.year == CivilTime(model.now.wall, zone: model.zone).year ? "" : " \(stamp.year)"
         let heading = SafeText(
@@ -201,7 +201,7 @@ extension Frame {
     }
 
     /// Marks what is looked for in view; and the message that a search has led to, and in it what it looked for.
-    mutating func drawMark(
+    func drawMark(
         _ text: SafeText, of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
         if let find = model.find, source.isMessage {
@@ -214,7 +214,7 @@ extension Frame {
     }
 
     /// Marks columns of a text that begins at `column` and has `width`.
-    mutating func mark(_ found: [Range<Int>], in row: Rect, from column: Int, _ width: Int) {
+    func mark(_ found: [Range<Int>], in row: Rect, from column: Int, _ width: Int) {
         let style = theme.found(in:)
         for range in found {
             let place = Rect(

@@ -3,7 +3,7 @@ import Terminal
 
 extension Frame {
     /// The joined topics and the postboxes, with what waits in each.
-    mutating func drawSidebar(_ area: Rect) {
+    func drawSidebar(_ area: Rect) {
         canvas.fill(area)
         let shown = model.view.pane.sidebarIndex(in: model)
         let topics = topicNames(in: area)
@@ -33,7 +33,7 @@ extension Frame {
     /// As much of a name as is looked at.
     private static func shown(_ name: String) -> SafeText { SafeText(String(name.prefix(256))) }
 
-    private mutating func drawSidebarRow(
+    private func drawSidebarRow(
         _ row: SidebarRow, in line: Rect, isShown: Bool, beside topics: [SafeText]
     ) {
         switch row {
@@ -87,7 +87,7 @@ extension Frame {
         return SafeText(String(whole.prefix(256))).width <= columns ? whole : " " + box.title + end
     }
 
-    private mutating func drawName(_ name: SafeText, in line: Rect, isShown: Bool, style: Style) {
+    private func drawName(_ name: SafeText, in line: Rect, isShown: Bool, style: Style) {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
         let style = isShown ? theme.emphasized(style) : style
         canvas.write(name, row: line.row, column: line.column + 1, style: style)
@@ -99,7 +99,7 @@ extension Frame {
     }
 
     /// What is unread, and beside it all that there are, where that is more and there is room for it.
-    private mutating func drawCount(_ count: Int, of total: Int, besides name: String, in line: Rect) {
+    private func drawCount(_ count: Int, of total: Int, besides name: String, in line: Rect) {
         let text = Wording.compact(count)
         let style = count > 0 ? theme.unread : theme.dimmed
         let all = total > count ? "/\(Wording.compact(total))" : ""
@@ -111,7 +111,7 @@ extension Frame {
     }
 
     /// Arrows where rows are out of view.
-    private mutating func drawMoreMarks(_ area: Rect) {
+    private func drawMoreMarks(_ area: Rect) {
         guard !area.isEmpty else { return }
         if model.sidebar.firstVisible > 0 {
             canvas.write("↑", row: area.row, column: area.endColumn - 1, style: theme.dimmed)

@@ -2,7 +2,7 @@ import Terminal
 
 extension Frame {
     /// The title line: who and where on the left, the live status on the right.
-    mutating func drawTitle() {
+    func drawTitle() {
         let area = layout.title
         canvas.fill(area, with: "─", style: theme.rule)
         let status = StatusText(model.status, attemptBegan: model.attemptBegan, now: now)

@@ -2,7 +2,7 @@ import Terminal
 
 extension Frame {
     /// The tour's step over the first rows of the main pane, where there is room.
-    mutating func drawTour() {
+    func drawTour() {
         guard let tour = model.tour, model.overlay == nil, let words = tour.words(model.settings.keys) else { return }
         switch model.view {
         case .welcome, .conversation: break

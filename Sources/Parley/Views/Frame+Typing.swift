@@ -2,7 +2,7 @@ import Terminal
 
 extension Frame {
     /// Who types a line in a topic: on the right of the line above it, where it moves nothing else.
-    mutating func drawTypists(in conversation: Conversation, besides heading: SafeText) {
+    func drawTypists(in conversation: Conversation, besides heading: SafeText) {
         let typists = typists(in: conversation)
         guard !typists.isEmpty, !layout.heading.isEmpty else { return }
         let area = layout.heading

@@ -11,15 +11,20 @@ func render(
     _ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard, texts: WrappedTexts? = nil,
     last: LastFrame? = nil
 ) -> Canvas {
-    var frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now, texts: texts)
+    let frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now, texts: texts)
     frame.draw(last, last == nil ? nil : FrameLook(frame))
     if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
+    // A text with substitutes is drawn with the frame.
+    last?.keepWhole(model.compose.isEmpty || theme.substitutes != nil ? nil : (frame.canvas, frame.layout))
     return frame.canvas
 }
 
 /// One frame being drawn; each part of the screen is an extension in its own file.
-struct Frame {
-    private let source: Source
+///
+/// It is a class so that its parts read the model where it is: a value that changes while it is drawn on would copy all of the
+/// model's fields each time.
+final class Frame {
+    let model: ChatModel
     let theme: Theme
     let layout: ScreenLayout
     let now: ContinuousClock.Instant
@@ -30,23 +35,14 @@ struct Frame {
     init(
         model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant, texts: WrappedTexts? = nil
     ) {
-        source = Source(model)
+        self.model = model
         self.theme = theme
         self.layout = layout
         self.now = now
         self.texts = texts
     }
 
-    var model: ChatModel { source.model }
-
-    /// What is drawn, behind a reference: parts are drawn by a frame that changes, and reading a value of so many fields in one
-    /// that changes copies it each time.
-    private final class Source {
-        let model: ChatModel
-        init(_ model: ChatModel) { self.model = model }
-    }
-
-    fileprivate mutating func draw(_ last: LastFrame?, _ look: FrameLook?) {
+    fileprivate func draw(_ last: LastFrame?, _ look: FrameLook?) {
         if let look, let kept = last?.canvas(for: look) {
             canvas = kept
         } else {
@@ -60,24 +56,24 @@ struct Frame {
             if let look { last?.keep(canvas, for: look) }
         }
         drawRule()
-        ComposePane().draw(in: &self)
+        ComposePane().draw(in: self)
         drawHint()
         drawOverlay()
     }
 
     /// What a key that is typed into the text leaves as it is, and `FrameLook` tells apart.
-    private mutating func drawStandingParts() {
+    private func drawStandingParts() {
         drawTitle()
-        model.mainPane.draw(in: &self)
+        model.mainPane.draw(in: self)
         if let divider = layout.divider {
             canvas.fill(divider, with: "│", style: theme.rule)
         }
-        SidebarPane().draw(in: &self)
+        SidebarPane().draw(in: self)
         drawTour()
     }
 
     /// Says what is wrong, on as many rows as there are; the cursor is hidden.
-    private mutating func drawTooSmall() {
+    private func drawTooSmall() {
         let needed = "\(ScreenLayout.minimum.columns)×\(ScreenLayout.minimum.rows)"
         let lines = SafeText("too small: \(needed) at least").wrapped(columns: layout.size.columns)
         for (row, line) in lines.prefix(layout.size.rows).enumerated() { canvas.write(line, row: row, column: 0) }
@@ -86,7 +82,7 @@ struct Frame {
     // MARK: Shared strokes
 
     /// A line across `area`'s first row, with words in it.
-    mutating func drawSeparator(_ words: SafeText, in area: Rect, words style: Style, rule: Style) {
+    func drawSeparator(_ words: SafeText, in area: Rect, words style: Style, rule: Style) {
         guard !area.isEmpty else { return }
         let line = Rect(row: area.row, column: area.column, rows: 1, columns: area.columns)
         canvas.fill(line, with: "─", style: rule)

@@ -34,33 +34,32 @@ struct FrameLook: Equatable {
 
     /// - Returns: nil where something else than a conversation is in view, which is drawn anew each time.
     init?(_ frame: Frame) {
-        let model = frame.model
-        guard case .conversation(let name) = model.view, model.logScroll == nil, !frame.layout.isTooSmall,
-            let conversation = model.conversations.named(name)
+        guard case .conversation(let name) = frame.model.view, frame.model.logScroll == nil, !frame.layout.isTooSmall,
+            let conversation = frame.model.conversations.named(name)
         else { return nil }
         layout = frame.layout
         theme = frame.theme
-        keys = model.settings.keys
-        zone = model.zone
-        identity = model.identity
-        isAway = model.people.own != .here
-        status = StatusText(model.status, attemptBegan: model.attemptBegan, now: frame.now)
+        keys = frame.model.settings.keys
+        zone = frame.model.zone
+        identity = frame.model.identity
+        isAway = frame.model.people.own != .here
+        status = StatusText(frame.model.status, attemptBegan: frame.model.attemptBegan, now: frame.now)
         counts = frame.counts
         self.name = name
         heading = frame.headingWords(conversation)
         typists = frame.typists(in: conversation)
-        year = CivilTime(model.now.wall, zone: model.zone).year
-        focus = model.focus
-        selection = model.selection
-        find = model.find
-        found = model.found
-        conversations = model.conversations.changes.number
-        resting = model.restingTopics
-        writing = model.writing.changes.number
-        sidebar = model.sidebar
-        boxes = model.inbox.boxes
-        letters = frame.layout.sidebar.map { model.lettersInSidebar(rows: $0.rows) } ?? []
-        tour = model.overlay == nil ? model.tour : nil
+        year = CivilTime(frame.model.now.wall, zone: frame.model.zone).year
+        focus = frame.model.focus
+        selection = frame.model.selection
+        find = frame.model.find
+        found = frame.model.found
+        conversations = frame.model.conversations.changes.number
+        resting = frame.model.restingTopics
+        writing = frame.model.writing.changes.number
+        sidebar = frame.model.sidebar
+        boxes = frame.model.inbox.boxes
+        letters = frame.layout.sidebar.map { frame.model.lettersInSidebar(rows: $0.rows) } ?? []
+        tour = frame.model.overlay == nil ? frame.model.tour : nil
     }
 }
 
@@ -69,9 +68,14 @@ struct FrameLook: Equatable {
 final class LastFrame {
     private var look: FrameLook?
     private var canvas: Canvas?
+    /// The whole of it, where the text being written is in it.
+    private(set) var frameWithText: (Canvas, ScreenLayout)?
 
     /// The parts as they were drawn for the same look; nil where the last one was another.
     func canvas(for look: FrameLook) -> Canvas? { look == self.look ? canvas : nil }
+
+    /// Keeps a frame for the characters that are typed next; nil where there is no text in it yet.
+    func keepWhole(_ frame: (Canvas, ScreenLayout)?) { frameWithText = frame }
 
     /// Keeps the parts for the next frame.
     func keep(_ canvas: Canvas, for look: FrameLook) { (self.look, self.canvas) = (look, canvas) }

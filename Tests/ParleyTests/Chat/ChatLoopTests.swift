@@ -122,6 +122,20 @@ struct ChatLoopTests {
         ChatLoop(screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true })
     }
 
+    @Test("A character is on the screen before what follows from it")
+    func echo() throws {
+        let screen = RehearsedScreen()
+        screen.inputs = zip([5, 6], "/j").map { (at: Desk.start + .seconds($0), wake: key($1)) }
+        var loop = loop(screen, Desk.joined("chat.lobby"))
+        loop.begin(["chat.lobby"], keeps: false)
+        loop.run()
+        let shown = screen.frames.map(\.canvas).filter { $0.rows.contains { $0.contains(" > /j") } }
+        try #require(shown.count == 2)
+        #expect(shown[0].cursor == shown[1].cursor)
+        // The commands that the text may become are named in the frame after.
+        #expect(shown.map { $0.rows.contains { $0.contains("/join TOPIC") } } == [false, true])
+    }
+
     @Test("A rest begins soon after the start and after a connection, and half a minute after any other frame")
     func rests() throws {
         let screen = RehearsedScreen()

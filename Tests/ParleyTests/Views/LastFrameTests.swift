@@ -114,6 +114,32 @@ struct LastFrameTests {
         }
     }
 
+    @Test("What is typed into a text is shown in the last frame, as the frame after shows it")
+    func echo() throws {
+        var desk = Desk.joined("chat.lobby")
+        let size = desk.model.size
+        let last = LastFrame()
+        func draw() -> Canvas { render(desk.model, size: size, now: desk.model.now.instant, last: last) }
+        _ = draw()
+        #expect(desk.model.echo(on: last, size: size) == nil, "No text was shown yet.")
+        desk.type("字")
+        #expect(desk.model.echo(on: last, size: size) == nil, "The words in the text's place go with a frame.")
+        _ = draw()
+        for key in [Key(.character("a")), Key(.character("👍")), Key(.left), Key(.character(" ")), Key(.backspace)] {
+            desk.press(key)
+            let echo = try #require(desk.model.echo(on: last, size: size), "\(key)")
+            #expect(echo == draw(), "\(key)")
+        }
+        desk.type(String(repeating: "x", count: size.columns))
+        #expect(desk.model.echo(on: last, size: size) == nil, "The pane is higher now.")
+        _ = draw()
+        desk.type("y")
+        #expect(desk.model.echo(on: last, size: size) == draw())
+        #expect(desk.model.echo(on: last, size: Size(rows: 30, columns: 100)) == nil)
+        desk.press(.function(1))
+        #expect(desk.model.echo(on: last, size: size) == nil, "The help lies over the panes.")
+    }
+
     @Test("What a copy of the model has become is not taken for what another one has")
     func copies() {
         var one = Desk.joined("chat.lobby")

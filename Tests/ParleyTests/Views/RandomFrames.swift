@@ -265,6 +265,18 @@ struct RandomFrames {
             if case .input(.paste(let text)) = event, text.hasPrefix("/") { desk.press(.enter) }
             let size = source.next(8) == 0 ? source.size() : desk.model.size
             let frame = render(desk.model, size: size, now: desk.model.now.instant)
+            // What a character is shown with at once has the text and the cursor where the frame has them.
+            if let echo = desk.model.echo(on: last, size: size) {
+                let area = desk.model.layout(on: size).text
+                let places = (area.row..<area.endRow).flatMap { row in
+                    (area.column..<area.endColumn).map { (row, $0) }
+                }
+                guard echo.cursor == frame.cursor, places.allSatisfy({ echo[$0.0, $0.1] == frame[$0.0, $0.1] }) else {
+                    Issue.record(
+                        "seed \(seed), step \(step): \(size) after \(event)\n\(echo.rows.joined(separator: "\n"))")
+                    return
+                }
+            }
             // What earlier frames have measured changes nothing, nor what stays of the last one.
             let isSame =
                 frame == render(desk.model, size: size, now: desk.model.now.instant, texts: texts)
