@@ -151,18 +151,26 @@ static void begin_collecting(uint8_t *bytes, size_t capacity) {
     collected_capacity = capacity;
 }
 
-size_t cterminal_place_bytes(int row, int column, uint8_t *bytes, size_t capacity) {
-    const char *move = tigetstr("cup");
-    if (move == NULL || move == (const char *)-1) {
+static size_t capability_bytes(const char *name, int first, int second, uint8_t *bytes, size_t capacity) {
+    const char *const sequence = cterminal_capability(name);
+    if (sequence == NULL) {
         return 0;
     }
     begin_collecting(bytes, capacity);
     // The parameter is not const in every ncurses.
-    const char *text = tparm((char *)move, (long)row, (long)column, 0L, 0L, 0L, 0L, 0L, 0L, 0L);
+    const char *const text = tparm((char *)sequence, (long)first, (long)second, 0L, 0L, 0L, 0L, 0L, 0L, 0L);
     if (text != NULL) {
         tputs(text, 1, collect);
     }
     return collected_count;
+}
+
+size_t cterminal_place_bytes(int row, int column, uint8_t *bytes, size_t capacity) {
+    return capability_bytes("cup", row, column, bytes, capacity);
+}
+
+size_t cterminal_scroll_all_bytes(uint8_t *bytes, size_t capacity) {
+    return capability_bytes("csr", 0, LINES - 1, bytes, capacity);
 }
 
 size_t cterminal_attribute_bytes(uint32_t attributes, int pair, uint8_t *bytes, size_t capacity) {

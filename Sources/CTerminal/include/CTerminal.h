@@ -65,6 +65,8 @@ void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mar
 void cterminal_cursor(int *row, int *column);
 /// The bytes that move the cursor to a cell, for what is written past ncurses: at most `capacity` of them; returns how many.
 size_t cterminal_place_bytes(int row, int column, uint8_t *bytes, size_t capacity);
+/// The bytes that let all rows of the screen scroll; none where the terminal has no such sequence.
+size_t cterminal_scroll_all_bytes(uint8_t *bytes, size_t capacity);
 /// The bytes that lead from the attributes and the pair of colours of now to others; ncurses counts with these from then
 /// on, as if it had written them itself.
 size_t cterminal_attribute_bytes(uint32_t attributes, int pair, uint8_t *bytes, size_t capacity);

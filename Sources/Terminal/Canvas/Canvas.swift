@@ -91,7 +91,7 @@ public struct Canvas: Hashable, Sendable {
     /// Fills a rectangle with one character; a wide one takes two columns each, and an odd column stays blank.
     public mutating func fill(_ rect: Rect, with character: Character = " ", style: Style = .plain) {
         let area = rect.intersection(bounds)
-        let text = SafeText(String(character))
+        let text = character == " " ? .spaces(1) : SafeText(String(character))
         guard !area.isEmpty, text.width > 0 else { return }
         if text.width == 1, let cluster = text.clusters.first {
             let cell = Cell(cluster: cluster, style: style)

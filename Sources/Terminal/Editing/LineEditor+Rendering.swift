@@ -100,13 +100,20 @@ extension LineEditor {
 
     /// Whether a row can end behind a character: it is a blank.
     private func isBlank(_ place: Int) -> Bool {
-        cells[place] == 1 && (characters[place] == " " || characters[place] == "\t")
+        guard cells[place] == 1, let byte = Self.byte(characters[place]) else { return false }
+        return byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    /// The only byte of a character in UTF-8; nil where it has more.
+    private static func byte(_ character: Character) -> UInt8? {
+        let bytes = character.utf8
+        return bytes.count == 1 ? bytes.first : nil
     }
 
     /// The short way for printable ASCII, which most keys are.
     private static func plain(_ character: Character) -> Cluster? {
-        guard let ascii = character.asciiValue, ascii >= 0x20, ascii < 0x7F else { return nil }
-        return Cluster(ascii: ascii)
+        guard let byte = byte(character), byte >= 0x20, byte < 0x7F else { return nil }
+        return Cluster(ascii: byte)
     }
 
     private static func drawn(_ character: Character) -> SafeText {

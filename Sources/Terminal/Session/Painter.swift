@@ -20,6 +20,7 @@ struct Painter {
     private let insertsCorner: Bool
     private var hasTooFewPairs = false
     private var frames = 0
+    private var startsOver = false
 
     private static let framesBetweenColorResets = 300
 
@@ -52,6 +53,7 @@ struct Painter {
         werase(cterminal_standard_window())
         shown = Canvas(size: size)
         isCursorShown = nil
+        startsOver = true
         cterminal_forget_screen()
     }
 
@@ -128,6 +130,15 @@ struct Painter {
         guard shifts != self.shifts else { return }
         self.shifts = shifts
         idcok(cterminal_standard_window(), shifts)
+    }
+
+    /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a terminal may be
+    /// told which rows do for a size that it has no more, and some go on with these, so that what is drawn below them would
+    /// push up what is above.
+    mutating func takeResetBytes() -> [UInt8] {
+        guard startsOver else { return [] }
+        startsOver = false
+        return Self.collected { cterminal_scroll_all_bytes($0, $1) }
     }
 
     /// What has to be sent past ncurses after it has sent the frame: the cells of links once more, between the

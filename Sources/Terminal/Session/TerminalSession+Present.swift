@@ -93,6 +93,8 @@ extension TerminalSession {
         let changed = painter.draw(canvas)
         let isSynchronized = canSynchronize && changed >= Self.synchronizedFrom
         if isSynchronized { send(Array("\u{1B}[?2026h".utf8)) }
+        let reset = painter.takeResetBytes()
+        if !reset.isEmpty { send(reset) }
         doupdate()
         let links = painter.takeLinkBytes()
         if !links.isEmpty { send(links) }
