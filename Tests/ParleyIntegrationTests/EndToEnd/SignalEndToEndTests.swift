@@ -164,21 +164,6 @@ extension EndToEndTests {
             }
         }
 
-        @Test("On a terminal that keeps the rows that scrolled before its size changed, the screen is whole")
-        func keptScrollRegion() async throws {
-            try await PrivateNetworkFixture.run { network in
-                let alice = try await network.connected("alice")
-                // As what was on its way for another size.
-                alice.takeOutput("\u{1B}[1;10r")
-                try alice.resize(rows: 30, columns: 80)
-                try await alice.waitFor("the whole screen", deadline: .seconds(60)) { screen in
-                    screen.rows[0].contains("● CONNECTED") && screen.rows[1].contains("── chat.lobby ─")
-                        && screen.rows[2...26].allSatisfy { $0.contains("│") } && screen.rows[27].contains("┴")
-                        && screen.rows[28].contains("write to chat.lobby") && screen.rows[29].contains("F1 help")
-                }
-            }
-        }
-
         @Test("A closed window ends the program, for a job and for a session leader", arguments: [true, false])
         func hangUp(isJob: Bool) async throws {
             try await PrivateNetworkFixture.run { network in
