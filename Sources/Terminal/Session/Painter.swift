@@ -134,10 +134,11 @@ struct Painter {
 
     /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a terminal may be
     /// told which rows do for a size that it has no more, and some go on with these, so that what is drawn below them would
-    /// push up what is above.
+    /// push up what is above. Where the shell's screen is still shown, ncurses says it itself once its own is; there it would
+    /// move the shell's cursor.
     mutating func takeResetBytes() -> [UInt8] {
-        guard startsOver else { return [] }
-        startsOver = false
+        defer { startsOver = false }
+        guard startsOver, !isendwin() else { return [] }
         return Self.collected { cterminal_scroll_all_bytes($0, $1) }
     }
 

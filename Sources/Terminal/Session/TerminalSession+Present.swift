@@ -94,7 +94,8 @@ extension TerminalSession {
         let isSynchronized = canSynchronize && changed >= Self.synchronizedFrom
         if isSynchronized { send(Array("\u{1B}[?2026h".utf8)) }
         let reset = painter.takeResetBytes()
-        if !reset.isEmpty { send(reset) }
+        // Nothing has scrolled before the first frame, which may bring its screen along.
+        if hasShownFrame, !reset.isEmpty { send(reset) }
         doupdate()
         let links = painter.takeLinkBytes()
         if !links.isEmpty { send(links) }

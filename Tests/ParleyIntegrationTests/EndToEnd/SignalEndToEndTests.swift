@@ -164,6 +164,40 @@ extension EndToEndTests {
             }
         }
 
+        @Test("On a terminal that keeps the rows that scrolled before its size changed, the screen is whole")
+        func keptScrollRegion() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                alice.signal(SIGSTOP)
+                try await alice.waitForStop()
+                // As what was on its way for another size.
+                alice.takeOutput("\u{1B}[1;10r")
+                try alice.resize(rows: 30, columns: 80)
+                alice.foreground()
+                try await alice.waitFor("the whole screen", deadline: .seconds(30)) { screen in
+                    screen.rows[0].contains("● CONNECTED") && screen.rows[1].contains("── chat.lobby ─")
+                        && screen.rows[2...26].allSatisfy { $0.contains("│") } && screen.rows[27].contains("┴")
+                        && screen.rows[28].contains("write to chat.lobby") && screen.rows[29].contains("F1 help")
+                }
+            }
+        }
+
+        @Test("After a suspension the end leaves the shell's cursor in its row")
+        func shellsCursor() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                try alice.press(.ctrl("z"))
+                try await alice.waitForStop()
+                alice.takeOutput("one\r\ntwo\r\nthree\r\nfour\r\n$ fg")
+                let row = alice.screen.cursorRow
+                alice.foreground()
+                try await alice.waitFor(text: "write to chat.lobby")
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(0))
+                #expect(alice.screen.cursorRow == row)
+            }
+        }
+
         @Test("A closed window ends the program, for a job and for a session leader", arguments: [true, false])
         func hangUp(isJob: Bool) async throws {
             try await PrivateNetworkFixture.run { network in

@@ -128,6 +128,11 @@ public final class PseudoTerminal: Sendable {
         guard problem == 0 else { throw TestFailure("the terminal cannot be resized: errno \(problem)") }
     }
 
+    /// Takes a text as if the program, or another one at this terminal, had written it.
+    public func takeOutput(_ text: String) {
+        state.withLock { state in _ = Array(text.utf8).withUnsafeBytes { state.receive($0) } }
+    }
+
     /// Sends a signal to the program.
     public func signal(_ number: Int32) { link.command(CHILD_COMMAND_SIGNAL, number) }
 
