@@ -33,19 +33,24 @@ extension TerminalSession {
     /// Gives the terminal to `body`, an editor for instance, and takes it again afterwards.
     public func withTerminalReleased<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard !isClosed, !isHungUp else { return try body() }
-        leaveScreen(discardsInput: false)
+        leaveScreen(discardsInput: false, keepsTyped: true)
         cterminal_release_errors()
         defer { enterScreen() }
         return try body()
     }
 
     /// Back to the shell's screen and modes.
-    func leaveScreen(discardsInput: Bool) {
+    ///
+    /// - Parameters:
+    ///   - discardsInput: whether nobody is to have what is still to be read.
+    ///   - keepsTyped: whether what is typed before the terminal has answered is for this program. What is typed for a shell is
+    ///     not: it could be sent as a text.
+    func leaveScreen(discardsInput: Bool, keepsTyped: Bool = false) {
         cterminal_stop_taking_keys()
         send(leaveSequence)
-        // An answer that is still under way would be typed into the shell.
+        // An answer that is still under way would be typed into the shell; what follows it stays.
+        if hasOpenQuestion { awaitAnswers(keepsTyped: keepsTyped) }
         let flushes = discardsInput || hasOpenQuestion
-        if hasOpenQuestion { awaitAnswers() }
         endwin()
         cterminal_set_active(false)
         if flushes { tcflush(STDIN_FILENO, TCIFLUSH) }
@@ -90,7 +95,8 @@ extension TerminalSession {
         painter.reset(size: now)
     }
 
-    private func awaitAnswers() {
+    /// Takes the answers, and with `keepsTyped` what was typed before them, which `wait` tells of afterwards.
+    private func awaitAnswers(keepsTyped: Bool) {
         let end = ContinuousClock.now + .milliseconds(60)
         var bytes = [UInt8](repeating: 0, count: 256)
         while hasOpenQuestion {
@@ -100,9 +106,8 @@ extension TerminalSession {
             guard poll(&item, 1, rest.pollMilliseconds) == 1, item.revents & Int16(POLLIN) != 0 else { return }
             let count = read(STDIN_FILENO, &bytes, bytes.count)
             guard count > 0 else { return }
-            for event in parser.feed(bytes[..<count]) where event == .reply(.deviceAttributes) {
-                hasOpenQuestion = false
-            }
+            let events = parser.feed(bytes[..<count])
+            deliver(keepsTyped ? events : events.filter { if case .reply = $0 { true } else { false } })
         }
     }
 }

@@ -98,7 +98,7 @@ extension TerminalSession {
         queue.append(.hangUp)
     }
 
-    private func deliver(_ events: [InputEvent]) {
+    func deliver(_ events: [InputEvent]) {
         for case .reply(let reply) in events {
             switch reply {
             case .mode(number: 2026, let state): canSynchronize = state == 1 || state == 2

@@ -182,6 +182,22 @@ extension EndToEndTests {
             }
         }
 
+        @Test("What is typed while the terminal is asked and the editor begins is not lost")
+        func typedBeforeEditor() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try network.open("alice", environment: ["EDITOR": "true", "VISUAL": ""])
+                try await alice.waitFor("a connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
+                for round in 1...30 {
+                    try alice.press(.ctrl("l"))
+                    try alice.press(.alt("e"))
+                    for character in "text\(round)." { try alice.type(String(character)) }
+                    try await alice.waitFor("the text", deadline: .seconds(20)) { $0.contains("text\(round).") }
+                    try alice.press(.ctrl("c"))
+                    try await alice.waitFor("an empty line", deadline: .seconds(20)) { !$0.contains("text\(round).") }
+                }
+            }
+        }
+
         @Test("After a suspension the end leaves the shell's cursor in its row")
         func shellsCursor() async throws {
             try await PrivateNetworkFixture.run { network in
