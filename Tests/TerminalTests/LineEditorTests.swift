@@ -146,6 +146,30 @@ struct LineEditorTests {
         #expect(capital == ["Make all", "Make all"] && editor.searching?.isFound == false)
     }
 
+    @Test("A search bears a paste that the terminal does not tell from typing, and lines that repeat it")
+    func longSearch() {
+        let long = String(repeating: "x", count: 40_000)
+        let history = (1...20).map { "\(long)\($0)" } + ["xx ended"]
+        var editor = editor("draft|", history: history)
+        for key in [Key.control("r")] + Array(repeating: .plainly("x"), count: 5_000) { _ = editor.handle(key) }
+        #expect(editor.text == history[19] && editor.searching?.isFound == true)
+        #expect(editor.searching?.query == String(repeating: "x", count: LineEditor.queryLimit))
+        // What is in no line, after much that is.
+        let failing = Array(repeating: Key(.backspace), count: 100) + [.plainly("y"), .plainly("x")]
+        for key in failing { _ = editor.handle(key) }
+        #expect(editor.text == history[19] && editor.searching?.isFound == false)
+        for key in [Key(.backspace), Key(.backspace), .control("r")] { _ = editor.handle(key) }
+        #expect(editor.text == history[18] && editor.searching?.isFound == true)
+    }
+
+    @Test("A search that has failed finds what a mark makes of its last letter")
+    func joinedMark() {
+        var editor = editor("|", history: ["caf\u{E9}", "tea"])
+        let found = walk(&editor, [.control("r"), .plainly("f"), .plainly("e"), .plainly("\u{301}")])
+        #expect(found == ["", "caf\u{E9}", "caf\u{E9}", "caf\u{E9}"] && editor.searching?.isFound == true)
+        #expect(shown(editor) == "ca|f\u{E9}")
+    }
+
     @Test("A search ends with the line that it found, and what ends it means what it always means")
     func endedSearch() {
         var editor = editor("draft|", history: ["one two", "three"])

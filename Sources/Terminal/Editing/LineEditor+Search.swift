@@ -6,6 +6,8 @@ struct HistorySearch: Sendable {
     /// The entry that was found last; nil before any.
     var place: Int?
     var hasFailed = false
+    /// Whether no line from the place on has the query, nor anything that begins with it.
+    var isExhausted = false
     /// What was there before it.
     let text: [Character]
     let cursor: Int
@@ -14,6 +16,10 @@ struct HistorySearch: Sendable {
 }
 
 extension LineEditor {
+    /// The characters that are looked for at most: more are no person's, but a paste's in a terminal that does not tell one
+    /// from typing.
+    static let queryLimit = 256
+
     /// What a search looks for at the moment.
     public struct Searching: Hashable, Sendable {
         /// What a line has to have in it.
@@ -53,14 +59,14 @@ extension LineEditor {
         case Key(.backspace), .control("h"):
             guard search?.query.popLast() != nil else { break }
             search?.place = nil
+            search?.isExhausted = false
             searchAgain()
         default:
             guard key.modifiers.isEmpty, case .character(let character) = key.code else {
                 endSearch()
                 return nil
             }
-            // What is longer is in no line.
-            guard let length = search?.query.count, length < limit else { break }
+            guard let length = search?.query.count, length < Self.queryLimit else { break }
             search?.query.append(character)
             searchAgain()
         }
@@ -71,6 +77,7 @@ extension LineEditor {
     private mutating func searchOn(isForward: Bool) {
         guard let before = search else { return }
         search?.isForward = isForward
+        search?.isExhausted = false
         if before.query.isEmpty {
             search?.query = lastQuery
             find(from: nil)
@@ -83,9 +90,15 @@ extension LineEditor {
     /// Looks again with another query.
     private mutating func searchAgain() {
         guard let wanted = search else { return }
-        if !wanted.query.isEmpty { return find(from: wanted.place) }
-        restoreBeforeSearch()
-        search?.hasFailed = false
+        guard !wanted.query.isEmpty else {
+            restoreBeforeSearch()
+            search?.hasFailed = false
+            return
+        }
+        // Where a mark joins the letter before it, what begins with the query is another.
+        guard !wanted.isExhausted || String(wanted.query).count != wanted.query.count else { return }
+        let isFound = find(from: wanted.place)
+        search?.isExhausted = !isFound
     }
 
     /// Shows the next line that has the query in it; where there is none, the last one stays.
@@ -93,26 +106,30 @@ extension LineEditor {
     /// - Parameters:
     ///   - start: where to begin; nil for the newest entry, or the oldest when it goes forward.
     ///   - shown: a text that is not another one.
-    private mutating func find(from start: Int?, except shown: String? = nil) {
-        guard let wanted = search, !wanted.query.isEmpty else { return }
+    @discardableResult
+    private mutating func find(from start: Int?, except shown: String? = nil) -> Bool {
+        guard let wanted = search, !wanted.query.isEmpty else { return false }
         var place = start ?? (wanted.isForward ? 0 : entries.entries.count - 1)
         while entries.entries.indices.contains(place) {
             let text = entries.text(at: place)
             if text != shown, let offset = Self.offset(of: wanted.query, in: text) {
                 show(entry: place, from: wanted, at: offset)
-                return
+                return true
             }
             place += wanted.isForward ? 1 : -1
         }
         search?.hasFailed = true
+        return false
     }
 
     /// Shows an entry as one step from what was there before the search.
     private mutating func show(entry place: Int, from began: HistorySearch, at offset: Int) {
-        restoreBeforeSearch()
-        let text = entries.go(to: place, from: String(characters))
-        replace(0..<count, with: Array(text), step: began.step)
-        edits.close()
+        if place != began.place {
+            restoreBeforeSearch()
+            let text = entries.go(to: place, from: String(characters))
+            replace(0..<count, with: Array(text), step: began.step)
+            edits.close()
+        }
         cursor = min(offset, count)
         search?.place = place
         search?.hasFailed = false
@@ -124,9 +141,32 @@ extension LineEditor {
         restore(search.text, cursor: search.cursor, edits: search.edits)
     }
 
+    /// Where a text has the query, in characters; nil where it does not.
     private static func offset(of query: [Character], in text: String) -> Int? {
         let isExact = query.contains(where: \.isUppercase)
-        let (text, query) = isExact ? (text, String(query)) : (text.lowercased(), String(query).lowercased())
-        return text.firstRange(of: query).map { text.distance(from: text.startIndex, to: $0.lowerBound) }
+        let sought = Array(isExact ? String(query) : String(query).lowercased())
+        return Array(isExact ? text : text.lowercased()).offset(of: sought)
+    }
+}
+
+extension [Character] {
+    /// Where others stand in a row here first; nil where they do not. It takes a time that grows with the lengths alone, however
+    /// much of both is the same (Knuth, Morris and Pratt).
+    fileprivate func offset(of sought: [Character]) -> Int? {
+        guard !sought.isEmpty, sought.count <= count else { return sought.isEmpty ? 0 : nil }
+        // How many characters at the end of each beginning are its own beginning, too.
+        var borders = [0]
+        for character in sought.dropFirst() {
+            var length = borders[borders.count - 1]
+            while length > 0, sought[length] != character { length = borders[length - 1] }
+            borders.append(sought[length] == character ? length + 1 : 0)
+        }
+        var found = 0
+        for (place, character) in enumerated() {
+            while found > 0, sought[found] != character { found = borders[found - 1] }
+            if sought[found] == character { found += 1 }
+            if found == sought.count { return place + 1 - found }
+        }
+        return nil
     }
 }

@@ -221,11 +221,14 @@ public final class PseudoTerminal: Sendable {
         let life = exitStatus.map { "\($0)" } ?? (isStopped ? "suspended" : "running")
         let typed = String(decoding: state.withLock { $0.typed }.suffix(400), as: UTF8.self)
         let discipline = lineDiscipline.map { "\($0)" } ?? "gone"
+        let threads = ProcessThreads.lines(of: processID).joined(separator: "\n")
         return TestFailure(
             """
             \(words). The program: \(life), process \(processID).
             \(screen)
             Typed last: \(typed.debugDescription); \(link.unsentCount) bytes are not sent yet. Line discipline: \(discipline).
+            Threads:
+            \(threads)
 
             """, fileID: fileID, line: line)
     }
