@@ -121,7 +121,7 @@ struct ChatLoop {
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
         let wakes = screen.wait(until: [deadline, rest.due, draftDue, pasteWatch.due].compactMap(\.self).min())
-        apply(.tick(clock(), isSign: wakes.contains(where: \.isSign)), by: .news)
+        pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
         if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }
         if wakes.allSatisfy({ $0 == .timedOut }), rest.begins(at: clock().instant) { atRest?() }
@@ -149,17 +149,10 @@ struct ChatLoop {
 
     /// Takes in what the person did, or the terminal said.
     private mutating func type(_ events: [InputEvent]) {
-        for event in events {
+        for (place, event) in events.enumerated() {
             if case .reply(let reply) = event { take(reply) }
-            apply(.input(event), by: .person)
+            apply(.input(event), by: .person, echoes: place == events.count - 1 && event.isCharacter)
         }
-        if let last = events.last, last.isCharacter { echo() }
-    }
-
-    /// Shows what was typed before what follows from it: the frame comes next, in the same step or the one after.
-    private func echo() {
-        guard !screen.hasPendingFrame, let canvas = model.echo(on: lastFrame, size: screen.size) else { return }
-        screen.present(canvas)
     }
 
     /// Draws again where the terminal's word changes the colours.
@@ -181,7 +174,7 @@ struct ChatLoop {
     /// Takes in news for a moment. What is left waits for the next portion.
     private mutating func takePortion() {
         let begin = clock()
-        apply(.tick(begin), by: .news)
+        pass(begin)
         var messages = 0
         var instant = begin.instant
         while messages < ScreenPace.portionMessages, begin.instant.duration(to: instant) < ScreenPace.portionTime {
@@ -189,6 +182,7 @@ struct ChatLoop {
                 pace.tookPortion(isLast: true, isEmpty: messages == 0)
                 return noteBehind(instant)
             }
+            if case .statusChanged(let status) = event, status.state == .connected { rest.connected() }
             apply(event, by: isInView(event) ? .person : .news)
             messages += count
             instant = clock().instant
@@ -228,14 +222,33 @@ struct ChatLoop {
 
     // MARK: Events
 
-    private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause) {
-        // Only what can be seen is drawn: a tick that changes no figure costs nothing. With what the person does, a frame comes
-        // anyway.
-        let before = if case .tick(_, isSign: false) = event { shownTime } else { nil as ShownTime? }
-        if case .statusChanged(let status) = event, status.state == .connected { rest.connected() }
-        for effect in update(&model, event) { perform(effect) }
-        if let before, before == shownTime, model.status.nextRetryAt == nil { return }
+    /// Takes in an event, which a frame is drawn for.
+    ///
+    /// - Parameter echoes: whether what was typed is shown before what follows from it. The frame comes next, in the same step or
+    ///   the one after.
+    private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause, echoes: Bool = false) {
+        carryOut(event, echoes: echoes)
         pace.invalidate(by: cause)
+    }
+
+    /// Takes in that it is later. Only what can be seen is drawn: time that changes no figure costs nothing.
+    ///
+    /// - Parameter isSign: whether the person did something, for which a frame comes anyway.
+    private mutating func pass(_ time: Moment, isSign: Bool = false) {
+        let before = isSign ? nil : shownTime
+        carryOut(.tick(time, isSign: isSign))
+        if let before, before == shownTime, model.status.nextRetryAt == nil { return }
+        pace.invalidate(by: .news)
+    }
+
+    private mutating func carryOut(_ event: ChatEvent, echoes: Bool = false) {
+        let effects = update(&model, event) { [screen, lastFrame] model in
+            guard echoes, !screen.hasPendingFrame, let canvas = model.echo(on: lastFrame, size: screen.size) else {
+                return
+            }
+            screen.present(canvas)
+        }
+        for effect in effects { perform(effect) }
     }
 
     /// What the passing of time alone can change on the screen, other than a countdown. It is small because a copy of the
@@ -328,7 +341,7 @@ struct ChatLoop {
         // What was typed is kept while somebody else has the terminal.
         handOver()
         let outcome = screen.edit(text)
-        apply(.tick(clock(), isSign: true), by: .news)
+        pass(clock(), isSign: true)
         apply(.edited(outcome), by: .person)
     }
 
@@ -337,7 +350,7 @@ struct ChatLoop {
         handOver()
         letGo?()
         let isStopped = screen.suspend()
-        apply(.tick(clock()), by: .news)
+        pass(clock())
         apply(.resumed, by: .person)
         if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), by: .person) }
     }

@@ -2,14 +2,19 @@ import Relay
 import Terminal
 
 /// Takes in an event: changes the model and says what is to be done outside. Pure; it never waits and never fails.
-func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
+///
+/// - Parameter showTyped: is given the model as soon as it has what was typed, before anything that follows from that.
+func update(
+    _ model: inout ChatModel, _ event: ChatEvent, showTyped: (ChatModel) -> Void = { _ in }
+) -> [ChatEffect] {
     var effects: [ChatEffect] = []
     // From its parts, as reading it from a model that changes would copy that.
     let lookedAt = ChatModel.lookedAt(model.view, model.attention)
     let mark = model.deskMark
     let textBefore = model.compose.editor.utf8Count
     let noticeBefore = model.notice
-    model.answersPerson = event.isPersons
+    let traits = event.traits
+    model.answersPerson = traits.contains(.person)
     switch event {
     case .start(let topics, let keeps):
         effects = keeps ? model.startOpening(topics) : model.start(topics)
@@ -85,9 +90,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .notice(let text, let isFailure):
         model.say(text, isFailure ? .failure : .information)
     }
-    model.followTour(effects)
     // Whatever is typed changes how long the text is, but for what the next key makes up for.
-    let hasTyped = event.isWriting && model.compose.editor.utf8Count != textBefore
+    let hasTyped = traits.contains(.writing) && model.compose.editor.utf8Count != textBefore
+    if hasTyped { showTyped(model) }
+    model.followTour(effects)
     if hasTyped, model.notice == noticeBefore { model.passAnswer() }
     model.answersPerson = false
     effects += model.settleDueDeletions()
@@ -95,7 +101,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     let read = model.inbox.takeNewlyRead()
     if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
     // First, so that what was typed is safe before it is sent.
-    effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
+    effects = model.changesToKeep(since: mark, isTyping: traits.contains(.text)) + effects
     if model.showWriting() {
         // A text that was there before did not begin behind Alt-/.
         if !model.compose.isEmpty { model.mayLackSlash = false }
@@ -109,30 +115,26 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     return effects + model.titleToSet()
 }
 
-extension ChatEvent {
-    /// Whether it can change the text being written, or in which conversation that is.
-    fileprivate var mayChangeText: Bool {
-        switch self {
-        case .input, .line, .edited, .published: true
-        default: false
-        }
-    }
+/// What is asked of every event, all at once: each look at an event's case copies the event.
+private struct EventTraits: OptionSet {
+    let rawValue: Int
+
+    /// It is something that the person did.
+    static let person = EventTraits(rawValue: 1)
+    /// A change of the text that comes with it is the person's writing.
+    static let writing = EventTraits(rawValue: 2)
+    /// It can change the text being written, or in which conversation that is.
+    static let text = EventTraits(rawValue: 4)
 }
 
 extension ChatEvent {
-    /// Whether it is something that the person did.
-    fileprivate var isPersons: Bool {
+    fileprivate var traits: EventTraits {
         switch self {
-        case .input, .line: true
-        default: false
-        }
-    }
-
-    /// Whether a change of the text that comes with it is the person's writing.
-    fileprivate var isWriting: Bool {
-        switch self {
-        case .input, .edited: true
-        default: false
+        case .input: [.person, .writing, .text]
+        case .line: [.person, .text]
+        case .edited: [.writing, .text]
+        case .published: .text
+        default: []
         }
     }
 }

@@ -91,26 +91,30 @@ public struct Canvas: Hashable, Sendable {
     /// Fills a rectangle with one character; a wide one takes two columns each, and an odd column stays blank.
     public mutating func fill(_ rect: Rect, with character: Character = " ", style: Style = .plain) {
         let area = rect.intersection(bounds)
-        let text = character == " " ? .spaces(1) : SafeText(String(character))
-        guard !area.isEmpty, text.width > 0 else { return }
-        if text.width == 1, let cluster = text.clusters.first {
-            let cell = Cell(cluster: cluster, style: style)
-            for row in area.row..<area.endRow {
-                changeRow(row) { cells in
-                    // At its two ends alone can a wide character be cut.
-                    Self.put(cluster, style, at: area.column, in: cells)
-                    Self.put(cluster, style, at: area.endColumn - 1, in: cells)
-                    guard area.columns > 2 else { return }
-                    for column in area.column + 1..<area.endColumn - 1 { cells[column] = cell }
-                }
-            }
-            return
-        }
+        guard !area.isEmpty else { return }
+        if character == " " { return fill(area, with: .blank, style: style) }
+        let text = SafeText(String(character))
+        guard text.width > 0 else { return }
+        if text.width == 1, let cluster = text.clusters.first { return fill(area, with: cluster, style: style) }
         for row in area.row..<area.endRow {
             var column = area.column
             while column < area.endColumn {
                 let used = write(text, row: row, column: column, width: area.endColumn - column, style: style)
                 column += max(1, used)
+            }
+        }
+    }
+
+    /// Fills an area inside the canvas with a character of one column.
+    private mutating func fill(_ area: Rect, with cluster: Cluster, style: Style) {
+        let cell = Cell(cluster: cluster, style: style)
+        for row in area.row..<area.endRow {
+            changeRow(row) { cells in
+                // At its two ends alone can a wide character be cut.
+                Self.put(cluster, style, at: area.column, in: cells)
+                Self.put(cluster, style, at: area.endColumn - 1, in: cells)
+                guard area.columns > 2 else { return }
+                for column in area.column + 1..<area.endColumn - 1 { cells[column] = cell }
             }
         }
     }

@@ -41,12 +41,18 @@ extension LineEditor {
         let first = Self.firstRow(cursorRow, shown, of: starts.count)
         let visible = (first..<first + shown).map { row in
             let end = row + 1 < starts.count ? starts[row + 1] : count
-            return characters[starts[row]..<end].reduce(into: SafeText.empty) { line, character in
-                if let plain = Self.plain(character) { return line.append(plain) }
-                if !character.isNewline { line += Self.drawn(character).prefix(columns: width) }
+            var line = SafeText.empty
+            line.reserveCapacity(end - starts[row])
+            for place in starts[row]..<end {
+                if let plain = cells[place].plain {
+                    line.append(plain)
+                } else if !cells[place].isBreak {
+                    line += Self.drawn(characters[place]).prefix(columns: width)
+                }
             }
+            return line
         }
-        let column = cells[starts[cursorRow]..<cursor].reduce(0) { $0 + min(Int($1), width) }
+        let column = cells[starts[cursorRow]..<cursor].reduce(0) { $0 + $1.columns(in: width) }
         return (visible, Position(row: cursorRow - first, column: column))
     }
 
@@ -69,6 +75,7 @@ extension LineEditor {
 
     /// Where each row begins, up to `limit` rows, and in which of them the cursor is.
     private func rowStarts(width: Int, limit: Int = .max) -> (starts: [Int], cursorRow: Int) {
+        if hasOneRow(width: width) { return ([0], 0) }
         var starts = [0]
         var used = 0
         // Where the row can end before it is full, and the columns behind that.
@@ -78,10 +85,9 @@ extension LineEditor {
             starts.append(index)
             (used, wordStart, wordColumns) = (columns, index, columns)
         }
-        for index in cells.indices {
+        for (index, cell) in cells.enumerated() {
             if starts.count > limit { break }
-            let isBreak = cells[index] == Self.lineBreak
-            let columns = isBreak ? 0 : min(Int(cells[index]), width)
+            let columns = cell.columns(in: width)
             let isFull = used + columns > width
             // A full row has no cell left for the cursor.
             if isFull || (index == cursor && used == width) {
@@ -91,29 +97,19 @@ extension LineEditor {
             used += columns
             wordColumns += columns
             // Wide characters have no blanks between their words.
-            if isBlank(index) || columns == 2 { (wordStart, wordColumns) = (index + 1, 0) }
-            if isBreak { beginRow(at: index + 1) }
+            if cell.isBlank || columns == 2 { (wordStart, wordColumns) = (index + 1, 0) }
+            if cell.isBreak { beginRow(at: index + 1) }
         }
         if cursor == count, used >= width { starts.append(count) }
         return (starts, starts.lastIndex { $0 <= cursor } ?? 0)
     }
 
-    /// Whether a row can end behind a character: it is a blank.
-    private func isBlank(_ place: Int) -> Bool {
-        guard cells[place] == 1, let byte = Self.byte(characters[place]) else { return false }
-        return byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-    }
-
-    /// The only byte of a character in UTF-8; nil where it has more.
-    private static func byte(_ character: Character) -> UInt8? {
-        let bytes = character.utf8
-        return bytes.count == 1 ? bytes.first : nil
-    }
-
-    /// The short way for printable ASCII, which most keys are.
-    private static func plain(_ character: Character) -> Cluster? {
-        guard let byte = byte(character), byte >= 0x20, byte < 0x7F else { return nil }
-        return Cluster(ascii: byte)
+    /// Whether all of the text is in one row and leaves room for the cursor, as most texts do.
+    private func hasOneRow(width: Int) -> Bool {
+        guard cells.count < width else { return false }
+        var used = 0
+        for cell in cells { used += cell.isBreak ? width : Int(cell.columns) }
+        return used < width
     }
 
     private static func drawn(_ character: Character) -> SafeText {

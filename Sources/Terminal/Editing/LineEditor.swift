@@ -10,10 +10,9 @@ public struct LineEditor: Sendable {
     /// The bytes of the text in UTF-8.
     public private(set) var utf8Count = 0
     private(set) var characters: [Character] = []
-    /// The columns of each character as it is drawn; `lineBreak` for one that ends the line. Rows are counted from it,
-    /// so that the longest text costs a key no more than a pass over bytes.
-    private(set) var cells: [UInt8] = []
-    static let lineBreak = UInt8.max
+    /// How each character is drawn. Rows are counted from it, so that the longest text costs a key no more than a pass over
+    /// bytes.
+    private(set) var cells: [DrawnCharacter] = []
     var edits = EditHistory()
     var killRing: KillRing
     var last = LastCommand.other
@@ -37,7 +36,16 @@ public struct LineEditor: Sendable {
 
     /// The text. Setting it puts the cursor at its end and can be undone.
     public var text: String {
-        get { String(characters) }
+        get {
+            guard utf8Count == count else {
+                return characters.reduce(into: "") { text, character in text.append(character) }
+            }
+            // One byte each, which is a short way for most texts.
+            return String(unsafeUninitializedCapacity: count) { bytes in
+                for (place, cell) in cells.enumerated() { bytes[place] = cell.byte }
+                return cells.count
+            }
+        }
         set {
             beginAnew()
             replace(0..<characters.count, with: Array(newValue))
@@ -187,12 +195,7 @@ public struct LineEditor: Sendable {
         utf8Count -= characters[range].reduce(0) { $0 + $1.utf8.count }
         utf8Count += inserted.reduce(0) { $0 + $1.utf8.count }
         characters.replaceSubrange(range, with: inserted)
-        cells.replaceSubrange(range, with: inserted.map(Self.cell(of:)))
-    }
-
-    private static func cell(of character: Character) -> UInt8 {
-        if character.isNewline { return lineBreak }
-        return character == "\t" ? 1 : UInt8(clamping: min(TextWidth.width(of: character), Int(lineBreak) - 1))
+        cells.replaceSubrange(range, with: inserted.map { DrawnCharacter($0) })
     }
 
     /// Undoes what was changed since the text came out of the history, or all.

@@ -47,6 +47,8 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
         return String(text)
     }
 
+    mutating func reserveCapacity(_ count: Int) { clusters.reserveCapacity(count) }
+
     mutating func append(_ cluster: Cluster) {
         clusters.append(cluster)
         width += cluster.width

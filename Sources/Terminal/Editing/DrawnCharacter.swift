@@ -1,0 +1,32 @@
+/// What has to be known of a character to draw it in its row, in two bytes.
+struct DrawnCharacter {
+    /// The columns it takes, or ``lineBreak`` where it ends the line.
+    let columns: UInt8
+    /// The only byte of the character in UTF-8; 0 where it has more.
+    let byte: UInt8
+
+    static let lineBreak = UInt8.max
+
+    init(_ character: Character) {
+        let bytes = character.utf8
+        byte = bytes.count == 1 ? bytes.first ?? 0 : 0
+        if character.isNewline {
+            columns = Self.lineBreak
+        } else if character == "\t" {
+            columns = 1
+        } else {
+            columns = UInt8(clamping: min(TextWidth.width(of: character), Int(Self.lineBreak) - 1))
+        }
+    }
+
+    var isBreak: Bool { columns == Self.lineBreak }
+
+    /// Whether a row can end behind it: it is a blank.
+    var isBlank: Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    /// The short way for printable ASCII, which most characters are; nil for any other.
+    var plain: Cluster? { byte >= 0x20 && byte < 0x7F ? Cluster(ascii: byte) : nil }
+
+    /// The columns it takes in a row of so many.
+    func columns(in width: Int) -> Int { isBreak ? 0 : min(Int(columns), width) }
+}
