@@ -165,6 +165,8 @@ extension EndToEndTests {
         private static func answers(_ terminal: PseudoTerminal, _ mark: String) async throws {
             try terminal.resize(rows: 24, columns: 80)
             try terminal.press(.left, .ctrl("c"))
+            // While an editor has the terminal, nothing would tell a paste from keys, which mean something else in other panes.
+            try await terminal.waitFor("the end of the editor") { _ in terminal.modes.bracketsPaste }
             try terminal.paste("\n\(mark)")
             try await terminal.waitFor("an answer to a key", deadline: .seconds(60)) { screen in
                 screen.contains(mark) && screen.rows.first?.contains("alice") == true
