@@ -170,6 +170,25 @@ struct LineEditorTests {
         #expect(shown(editor) == "ca|f\u{E9}")
     }
 
+    @Test("A search goes on among the lines that come while it is under way")
+    func historyComes() {
+        var found = editor("|", history: ["apple"])
+        _ = walk(&found, [.control("r"), .plainly("a")])
+        found.history = ["banana"]
+        #expect(walk(&found, [.plainly("n")]) == ["banana"] && shown(found) == "b|anana")
+        var failed = editor("|", history: [])
+        _ = walk(&failed, [.control("r"), .plainly("a"), .plainly("b")])
+        failed.history = ["abc"]
+        #expect(walk(&failed, [.plainly("c")]) == ["abc"] && failed.searching?.isFound == true)
+    }
+
+    @Test("A row has any width")
+    func widestRow() {
+        let editor = editor("a\nb|", history: [])
+        #expect(editor.rowCount(width: .max, limit: 9) == 2)
+        #expect(editor.rendered(width: .max, rows: 9).visible.map(\.description) == ["a", "b"])
+    }
+
     @Test("A search ends with the line that it found, and what ends it means what it always means")
     func endedSearch() {
         var editor = editor("draft|", history: ["one two", "three"])

@@ -224,8 +224,7 @@ struct ChatLoop {
 
     /// Takes in an event, which a frame is drawn for.
     ///
-    /// - Parameter echoes: whether what was typed is shown before what follows from it. The frame comes next, in the same step or
-    ///   the one after.
+    /// - Parameter echoes: whether what was typed is shown before what follows from it. The frame comes with the next step.
     private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause, echoes: Bool = false) {
         carryOut(event, echoes: echoes)
         pace.invalidate(by: cause)

@@ -27,8 +27,8 @@ final class MeasuredScreen: ChatScreen {
     let queue: EventQueue
     /// How long after its time each key was on the screen, in seconds.
     private(set) var delays: [Double] = []
-    /// How many frames were drawn.
-    private(set) var frames = 0
+    /// How many cells changed, with each frame and each character that was shown before one.
+    private(set) var changed = 0
     /// How long the sending took, which is other threads' work in the program.
     private(set) var sending = Duration.zero
 
@@ -77,8 +77,7 @@ final class MeasuredScreen: ChatScreen {
     }
 
     func present(_ canvas: Canvas) {
-        let difference = CanvasDifference(from: shown, to: canvas)
-        if difference.cells > 0 { frames += 1 }
+        changed += CanvasDifference(from: shown, to: canvas).cells
         shown = canvas
         guard let key = pendingKey else { return }
         pendingKey = nil

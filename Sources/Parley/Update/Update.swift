@@ -1,7 +1,8 @@
 import Relay
 import Terminal
 
-/// Takes in an event: changes the model and says what is to be done outside. Pure; it never waits and never fails.
+/// Takes in an event: changes the model and says what is to be done outside. Pure but for `showTyped`; it never waits and never
+/// fails.
 ///
 /// - Parameter showTyped: is given the model as soon as it has what was typed, before anything that follows from that.
 func update(

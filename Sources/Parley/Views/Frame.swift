@@ -15,7 +15,8 @@ func render(
     frame.draw(last, last == nil ? nil : FrameLook(frame))
     if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
     // A text with substitutes is drawn with the frame.
-    last?.keepWhole(model.compose.isEmpty || theme.substitutes != nil ? nil : (frame.canvas, frame.layout))
+    let takesCharacters = model.showsTextAlone && theme.substitutes == nil
+    last?.withText = takesCharacters ? .init(canvas: frame.canvas, layout: frame.layout, view: model.view) : nil
     return frame.canvas
 }
 

@@ -68,14 +68,18 @@ struct FrameLook: Equatable {
 final class LastFrame {
     private var look: FrameLook?
     private var canvas: Canvas?
-    /// The whole of it, where the text being written is in it.
-    private(set) var frameWithText: (Canvas, ScreenLayout)?
+    /// The whole of it for the characters that are typed next; nil where more than the text changes with them.
+    var withText: FrameWithText?
+
+    /// A frame with a text that is being written, and what it shows above that.
+    struct FrameWithText {
+        let canvas: Canvas
+        let layout: ScreenLayout
+        let view: MainView
+    }
 
     /// The parts as they were drawn for the same look; nil where the last one was another.
     func canvas(for look: FrameLook) -> Canvas? { look == self.look ? canvas : nil }
-
-    /// Keeps a frame for the characters that are typed next; nil where there is no text in it yet.
-    func keepWhole(_ frame: (Canvas, ScreenLayout)?) { frameWithText = frame }
 
     /// Keeps the parts for the next frame.
     func keep(_ canvas: Canvas, for look: FrameLook) { (self.look, self.canvas) = (look, canvas) }

@@ -108,7 +108,10 @@ extension LineEditor {
     private func hasOneRow(width: Int) -> Bool {
         guard cells.count < width else { return false }
         var used = 0
-        for cell in cells { used += cell.isBreak ? width : Int(cell.columns) }
+        for cell in cells {
+            if cell.isBreak { return false }
+            used += Int(cell.columns)
+        }
         return used < width
     }
 

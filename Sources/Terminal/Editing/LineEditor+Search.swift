@@ -16,8 +16,8 @@ struct HistorySearch: Sendable {
 }
 
 extension LineEditor {
-    /// The characters that are looked for at most: more are no person's, but a paste's in a terminal that does not tell one
-    /// from typing.
+    /// The characters that are looked for at most. Nobody types more; a paste in a terminal that does not tell one from typing
+    /// has more.
     static let queryLimit = 256
 
     /// What a search looks for at the moment.
@@ -95,8 +95,9 @@ extension LineEditor {
             search?.hasFailed = false
             return
         }
-        // Where a mark joins the letter before it, what begins with the query is another.
-        guard !wanted.isExhausted || String(wanted.query).count != wanted.query.count else { return }
+        // Where a mark joins the letter before it, it is another letter, and lines may have that.
+        let joins = String(wanted.query).count <= String(wanted.query.dropLast()).count
+        guard !wanted.isExhausted || joins else { return }
         let isFound = find(from: wanted.place)
         search?.isExhausted = !isFound
     }

@@ -73,7 +73,12 @@ public struct LineEditor: Sendable {
     /// Earlier texts, oldest first.
     public var history: [String] {
         get { entries.entries }
-        set { entries.set(newValue) }
+        set {
+            entries.set(newValue)
+            // A search goes on among what is there now.
+            search?.place = nil
+            search?.isExhausted = false
+        }
     }
 
     /// How many texts were kept in the history, those included that it has dropped; what it was set to does not count.

@@ -133,9 +133,9 @@ struct Painter {
     }
 
     /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a terminal may be
-    /// told which rows do for a size that it has no more, and some go on with these, so that what is drawn below them would
-    /// push up what is above. Where the shell's screen is still shown, ncurses says it itself once its own is; there it would
-    /// move the shell's cursor.
+    /// given a scroll region for a size that it no longer has. Some keep that region, so that what is drawn below it would push
+    /// up what is above. Where the shell's screen is still shown, ncurses says it itself once its own is; there it would move
+    /// the shell's cursor.
     mutating func takeResetBytes() -> [UInt8] {
         defer { startsOver = false }
         guard startsOver, !isendwin() else { return [] }

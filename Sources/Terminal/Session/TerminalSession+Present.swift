@@ -116,7 +116,7 @@ extension TerminalSession {
     /// Questions, and one behind them that every terminal answers: what it has not answered by then it does not know.
     private func questions(_ text: String) -> [UInt8] {
         guard Modes.canBeAsked(type: type) else { return [] }
-        hasOpenQuestion = true
+        openQuestions += 1
         return Array("\(text)\u{1B}[c".utf8)
     }
 

@@ -49,12 +49,12 @@ extension TerminalSession {
         cterminal_stop_taking_keys()
         send(leaveSequence)
         // An answer that is still under way would be typed into the shell; what follows it stays.
-        if hasOpenQuestion { awaitAnswers(keepsTyped: keepsTyped) }
-        let flushes = discardsInput || hasOpenQuestion
+        if openQuestions > 0 { awaitAnswers(keepsTyped: keepsTyped) }
+        let flushes = discardsInput || openQuestions > 0
         endwin()
         cterminal_set_active(false)
         if flushes { tcflush(STDIN_FILENO, TCIFLUSH) }
-        hasOpenQuestion = false
+        openQuestions = 0
     }
 
     /// Our screen and modes again, all of it drawn anew.
@@ -99,7 +99,7 @@ extension TerminalSession {
     private func awaitAnswers(keepsTyped: Bool) {
         let end = ContinuousClock.now + .milliseconds(60)
         var bytes = [UInt8](repeating: 0, count: 256)
-        while hasOpenQuestion {
+        while openQuestions > 0 {
             let rest = ContinuousClock.now.duration(to: end)
             guard rest > .zero else { return }
             var item = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)

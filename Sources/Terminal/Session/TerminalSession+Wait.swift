@@ -102,7 +102,7 @@ extension TerminalSession {
         for case .reply(let reply) in events {
             switch reply {
             case .mode(number: 2026, let state): canSynchronize = state == 1 || state == 2
-            case .deviceAttributes: hasOpenQuestion = false
+            case .deviceAttributes: openQuestions = max(0, openQuestions - 1)
             case .notifications: notificationRoute.hasAnswered = true
             default: break
             }

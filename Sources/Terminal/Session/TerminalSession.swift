@@ -90,7 +90,8 @@ public final class TerminalSession {
     var title: String?
     var isPending = false
     var hasShownFrame = false
-    var hasOpenQuestion = false
+    /// How many questions the terminal has not answered.
+    var openQuestions = 0
     var canSynchronize = false
     var isHungUp = false
     var isClosed = false

@@ -188,10 +188,11 @@ extension EndToEndTests {
                 let alice = try network.open("alice", environment: ["EDITOR": "true", "VISUAL": ""])
                 try await alice.waitFor("a connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
                 for round in 1...30 {
-                    try alice.press(.ctrl("l"))
+                    // Two questions, and no answer is taken for keys.
+                    try alice.press(.ctrl("l"), .ctrl("l"))
                     try alice.press(.alt("e"))
                     for character in "text\(round)." { try alice.type(String(character)) }
-                    try await alice.waitFor("the text", deadline: .seconds(20)) { $0.contains("text\(round).") }
+                    try await alice.waitFor("the text", deadline: .seconds(20)) { $0.contains("> text\(round).") }
                     try alice.press(.ctrl("c"))
                     try await alice.waitFor("an empty line", deadline: .seconds(20)) { !$0.contains("text\(round).") }
                 }

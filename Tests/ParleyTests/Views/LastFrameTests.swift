@@ -140,6 +140,32 @@ struct LastFrameTests {
         #expect(desk.model.echo(on: last, size: size) == nil, "The help lies over the panes.")
     }
 
+    @Test("A character that is typed is not shown in a frame of which it leaves something else untrue")
+    func staleFrame() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        let size = desk.model.size
+        let last = LastFrame()
+        func echoes() -> Bool { desk.model.echo(on: last, size: size) != nil }
+        func draw() { _ = render(desk.model, size: size, now: desk.model.now.instant, last: last) }
+        desk.type("one")
+        desk.press(.alt("2"))
+        desk.type("two")
+        draw()
+        desk.press(.alt("1"))
+        desk.type("x")
+        #expect(!echoes(), "Another topic was in view.")
+        for (begin, end) in [(Key(.function(1)), Key(.character("q"))), (.control("r"), .control("g"))] {
+            draw()
+            desk.type("y")
+            #expect(echoes())
+            desk.press(begin)
+            draw()
+            desk.press(end)
+            desk.type("x")
+            #expect(!echoes(), "\(begin)")
+        }
+    }
+
     @Test("What a copy of the model has become is not taken for what another one has")
     func copies() {
         var one = Desk.joined("chat.lobby")
