@@ -100,24 +100,44 @@ final class ClusterFixture: Machines {
 
     /// The names of the network's streams, once all copies are whole.
     func streams(atLeast count: Int) async throws -> Set<String> {
-        var names: Set<String> = []
-        try await eventually("all copies", deadline: .seconds(90)) {
-            let standings = try await self.standings()
-            names = Set(standings.keys)
-            return standings.count >= count && standings.values.allSatisfy(\.isWhole)
+        var standings: [String: Standing] = [:]
+        do {
+            try await eventually("all copies", deadline: .seconds(90)) {
+                standings = try await self.standings()
+                if standings.count >= count, standings.values.allSatisfy(\.isWhole) { return true }
+                // Each answer is work for servers that have much to do now.
+                try await Task.sleep(for: .milliseconds(250))
+                return false
+            }
+        } catch {
+            let lacking = standings.filter { !$0.value.isWhole }.map { "\($0.key): \($0.value.words)" }.sorted()
+            throw TestFailure("\(error); of \(standings.count) streams: \(lacking.joined(separator: "; "))")
         }
-        return names
+        return Set(standings.keys)
     }
 
-    /// The leader of each stream of the network's account, and whether all copies are current and have the same. A server that
-    /// has just started may call its copy current while it still fetches what it missed.
-    private func standings() async throws -> [String: (leader: String?, isWhole: Bool)] {
+    /// How a stream stands.
+    private struct Standing {
+        var leader: String?
+        /// Whether all copies are current and have the same.
+        var isWhole = false
+        /// What the leader says of the other copies, or whoever answered first.
+        var copies: [String] = []
+        /// The last sequence that each server has.
+        var ends: [String: Int] = [:]
+
+        var words: String { "leader \(leader ?? "none"), ends \(ends), copies \(copies)" }
+    }
+
+    /// How each stream of the network's account stands. A server that has just started may call its copy current while it still
+    /// fetches what it missed.
+    private func standings() async throws -> [String: Standing] {
         let answers = try await cluster.answers(
             to: "$SYS.REQ.SERVER.PING.JSZ", #"{"accounts":true,"streams":true,"config":true}"#,
             count: cluster.servers.count { $0.isRunning })
-        var found: [String: (leader: String?, isWhole: Bool)] = [:]
-        var newest: [String: Set<Int>] = [:]
+        var found: [String: Standing] = [:]
         for answer in answers {
+            let server = (answer["server"] as? [String: Any])?["name"] as? String ?? "?"
             let data = answer["data"] as? [String: Any]
             for account in data?["account_details"] as? [[String: Any]] ?? [] {
                 for stream in account["stream_detail"] as? [[String: Any]] ?? [] {
@@ -126,19 +146,27 @@ final class ClusterFixture: Machines {
                     }
                     let leader = group["leader"] as? String
                     let state = stream["state"] as? [String: Any]
-                    newest[name, default: []].insert((state?["last_seq"] as? NSNumber)?.intValue ?? -1)
                     let others = group["replicas"] as? [[String: Any]] ?? []
-                    let isWhole =
-                        others.count == cluster.servers.count - 1
-                        && others.allSatisfy {
-                            $0["current"] as? Bool == true && $0["offline"] as? Bool != true
+                    var standing = found[name] ?? Standing(leader: leader)
+                    standing.ends[server] = (state?["last_seq"] as? NSNumber)?.intValue ?? -1
+                    if server == leader || standing.copies.isEmpty {
+                        standing.leader = leader
+                        standing.copies = others.map { copy in
+                            let state = copy["offline"] as? Bool == true ? "offline" : "lag \(copy["lag"] ?? 0)"
+                            return "\(copy["name"] ?? "?") \(copy["current"] as? Bool == true ? "current" : state)"
                         }
-                    let isLeaders = (answer["server"] as? [String: Any])?["name"] as? String == leader
-                    if isLeaders || found[name] == nil { found[name] = (leader, isLeaders && isWhole) }
+                        standing.isWhole =
+                            server == leader && others.count == cluster.servers.count - 1
+                            && others.allSatisfy { $0["current"] as? Bool == true && $0["offline"] as? Bool != true }
+                    }
+                    found[name] = standing
                 }
             }
         }
-        for (name, ends) in newest where ends.count > 1 { found[name]?.isWhole = false }
-        return found
+        return found.mapValues { standing in
+            var standing = standing
+            if Set(standing.ends.values).count > 1 { standing.isWhole = false }
+            return standing
+        }
     }
 }
