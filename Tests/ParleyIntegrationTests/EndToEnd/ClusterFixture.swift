@@ -98,9 +98,11 @@ final class ClusterFixture: Machines {
         return leaders
     }
 
-    /// The names of the network's streams, once all copies are whole. A server before 2.10 that was killed may have a message more
-    /// than its leader, who calls it current, for as long as nothing else is written: what stands still has fetched all it will.
-    func streams(atLeast count: Int) async throws -> Set<String> {
+    /// The names of the network's streams, once all copies are whole.
+    ///
+    /// - Parameter stir: writes something into what stands still though its copies differ. A server before 2.10 that was killed may
+    ///   have a message more than its leader, who calls it current, and does nothing about it until more is written.
+    func streams(atLeast count: Int, stir: () async throws -> Void = {}) async throws -> Set<String> {
         var standings: [String: Standing] = [:]
         var lacking: [String: Standing] = [:]
         var since = ContinuousClock.now
@@ -109,8 +111,11 @@ final class ClusterFixture: Machines {
                 standings = try await self.standings()
                 let lackingNow = standings.filter { !$0.value.isWhole }
                 if lackingNow != lacking { (lacking, since) = (lackingNow, .now) }
-                let isAtRest = lacking.values.allSatisfy(\.isCurrent) && since.duration(to: .now) > .seconds(15)
-                if standings.count >= count, lacking.isEmpty || isAtRest { return true }
+                if standings.count >= count, lacking.isEmpty { return true }
+                if lacking.values.allSatisfy(\.isCurrent), since.duration(to: .now) > .seconds(15) {
+                    try await stir()
+                    since = .now
+                }
                 // Each answer is work for servers that have much to do now.
                 try await Task.sleep(for: .milliseconds(250))
                 return false
