@@ -430,6 +430,51 @@ struct ProvisionedTests {
         }
     }
 
+    // Before 2.10 a server that was killed may number what is in a bucket in its own way from then on.
+    @Test(
+        "What is in a bucket can be read and changed after refused changes and a server's end, whoever leads",
+        arguments: TestServers.all)
+    func refusedChanges(server: String) async throws {
+        let cluster = try await TestOperatorCluster.start(
+            Array(repeating: NATSServerBinary(path: server), count: 3))
+        defer { cluster.close() }
+        let site = try Site(cluster)
+        _ = try await site.provision { $0.replicas = 3 }
+        _ = try await cluster.wholeStreams(atLeast: 6)
+        let stream = NetworkNames.stream(ofBucket: NetworkPlan.postboxes)
+        let leader = try #require(try await cluster.standings()[stream]?.leader)
+        let victim = try #require(cluster.servers.indices.last { "s\($0 + 1)" != leader })
+        let connection = try await site.owner()
+        defer { connection.closeNow() }
+        let jetStream = JetStream.patient(connection)
+        let bucket = try KeyValueBucket(NetworkPlan.postboxes, jetStream)
+        var count = 0
+        var revision = try await bucket.create(ByteBuffer(string: "0"), for: "alice")
+        func change() async throws {
+            await #expect(throws: NATSError.self) { try await bucket.create(ByteBuffer(string: "new"), for: "alice") }
+            count += 1
+            revision = try await bucket.update(ByteBuffer(string: "\(count)"), for: "alice", revision: revision)
+        }
+        for _ in 1...3 { try await change() }
+        try await cluster.servers[victim].kill9()
+        try await cluster.servers[victim].restart()
+        _ = try await cluster.wholeStreams(atLeast: 6)
+        var led: Set<String> = []
+        try await eventually("each of the servers in the lead", deadline: .seconds(120)) {
+            guard let leader = try await cluster.standings()[stream]?.leader else { return false }
+            if led.insert(leader).inserted {
+                let entry = try #require(try await bucket.current("alice"))
+                #expect(String(buffer: entry.value) == "\(count)", "\(leader) leads, killed was s\(victim + 1)")
+                revision = entry.revision
+                try await change()
+            }
+            if led.count == 3 { return true }
+            _ = try? await connection.request(
+                ByteBuffer(), to: "$JS.API.STREAM.LEADER.STEPDOWN.\(stream)", timeout: .seconds(5))
+            return false
+        }
+    }
+
     @Test("Whoever is kicked loses the connections to all servers", arguments: TestServers.all)
     func kicked(server: String) async throws {
         let cluster = try await TestOperatorCluster.start(

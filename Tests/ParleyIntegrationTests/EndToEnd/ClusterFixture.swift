@@ -92,91 +92,9 @@ final class ClusterFixture: Machines {
     func leaders(of streams: Set<String>) async throws -> [String: String] {
         var leaders: [String: String] = [:]
         try await eventually("a leader of each stream", deadline: .seconds(90)) {
-            leaders = try await self.standings().compactMapValues(\.leader).filter { streams.contains($0.key) }
+            leaders = try await self.cluster.standings().compactMapValues(\.leader).filter { streams.contains($0.key) }
             return leaders.count == streams.count
         }
         return leaders
-    }
-
-    /// The names of the network's streams, once all copies are whole.
-    ///
-    /// - Parameter stir: writes something into what stands still though its copies differ. A server before 2.10 that was killed may
-    ///   have a message more than its leader, who calls it current, and does nothing about it until more is written.
-    func streams(atLeast count: Int, stir: () async throws -> Void = {}) async throws -> Set<String> {
-        var standings: [String: Standing] = [:]
-        var lacking: [String: Standing] = [:]
-        var since = ContinuousClock.now
-        do {
-            try await eventually("all copies", deadline: .seconds(90)) {
-                standings = try await self.standings()
-                let lackingNow = standings.filter { !$0.value.isWhole }
-                if lackingNow != lacking { (lacking, since) = (lackingNow, .now) }
-                if standings.count >= count, lacking.isEmpty { return true }
-                if lacking.values.allSatisfy(\.isCurrent), since.duration(to: .now) > .seconds(15) {
-                    try await stir()
-                    since = .now
-                }
-                // Each answer is work for servers that have much to do now.
-                try await Task.sleep(for: .milliseconds(250))
-                return false
-            }
-        } catch {
-            let words = lacking.map { "\($0.key): \($0.value.words)" }.sorted().joined(separator: "; ")
-            throw TestFailure("\(error); of \(standings.count) streams: \(words)")
-        }
-        return Set(standings.keys)
-    }
-
-    /// How a stream stands.
-    private struct Standing: Equatable {
-        var leader: String?
-        /// Whether its leader calls all copies current.
-        var isCurrent = false
-        /// What the leader says of the other copies, or whoever answered first.
-        var copies: [String] = []
-        /// The last sequence that each server has.
-        var ends: [String: Int] = [:]
-
-        /// Whether all copies are current and have the same.
-        var isWhole: Bool { isCurrent && Set(ends.values).count == 1 }
-
-        var words: String { "leader \(leader ?? "none"), ends \(ends), copies \(copies)" }
-    }
-
-    /// How each stream of the network's account stands. A server that has just started may call its copy current while it still
-    /// fetches what it missed.
-    private func standings() async throws -> [String: Standing] {
-        let answers = try await cluster.answers(
-            to: "$SYS.REQ.SERVER.PING.JSZ", #"{"accounts":true,"streams":true,"config":true}"#,
-            count: cluster.servers.count { $0.isRunning })
-        var found: [String: Standing] = [:]
-        for answer in answers {
-            let server = (answer["server"] as? [String: Any])?["name"] as? String ?? "?"
-            let data = answer["data"] as? [String: Any]
-            for account in data?["account_details"] as? [[String: Any]] ?? [] {
-                for stream in account["stream_detail"] as? [[String: Any]] ?? [] {
-                    guard let name = stream["name"] as? String, let group = stream["cluster"] as? [String: Any] else {
-                        continue
-                    }
-                    let leader = group["leader"] as? String
-                    let state = stream["state"] as? [String: Any]
-                    let others = group["replicas"] as? [[String: Any]] ?? []
-                    var standing = found[name] ?? Standing(leader: leader)
-                    standing.ends[server] = (state?["last_seq"] as? NSNumber)?.intValue ?? -1
-                    if server == leader || standing.copies.isEmpty {
-                        standing.leader = leader
-                        standing.copies = others.map { copy in
-                            let state = copy["offline"] as? Bool == true ? "offline" : "lag \(copy["lag"] ?? 0)"
-                            return "\(copy["name"] ?? "?") \(copy["current"] as? Bool == true ? "current" : state)"
-                        }
-                        standing.isCurrent =
-                            server == leader && others.count == cluster.servers.count - 1
-                            && others.allSatisfy { $0["current"] as? Bool == true && $0["offline"] as? Bool != true }
-                    }
-                    found[name] = standing
-                }
-            }
-        }
-        return found
     }
 }

@@ -59,15 +59,6 @@ extension EndToEndTests {
 
                 // A server, and then the leader of each stream.
                 var killed = 0
-                var stirred = 0
-                func wholeStreams() async throws -> Set<String> {
-                    try await network.streams(atLeast: 8) {
-                        stirred += 1
-                        try await makesPostbox("stir-\(stirred)")
-                        try await write(1, "stir \(stirred)")
-                        try await letter("letter-stir-\(stirred)")
-                    }
-                }
                 func kill(_ name: String) async throws {
                     killed += 1
                     let server = try #require(
@@ -76,11 +67,11 @@ extension EndToEndTests {
                     try await write(20, "without \(name), \(killed)")
                     try await letter("letter-without-\(killed)")
                     try await server.element.restart()
-                    _ = try await wholeStreams()
+                    _ = try await network.cluster.wholeStreams(atLeast: 8)
                 }
                 try await kill("s1")
                 // Those whose leader was not killed yet.
-                var left = try await wholeStreams()
+                var left = try await network.cluster.wholeStreams(atLeast: 8)
                 while !left.isEmpty {
                     let leaders = try await network.leaders(of: left)
                     let counts = Dictionary(grouping: leaders.values) { $0 }.mapValues(\.count)

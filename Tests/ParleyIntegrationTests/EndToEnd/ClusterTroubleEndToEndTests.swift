@@ -92,7 +92,7 @@ extension EndToEndTests {
 
             /// Returns when every server has everything again.
             func waitForAll() async throws {
-                _ = try await network.streams(atLeast: 8)
+                _ = try await network.cluster.wholeStreams(atLeast: 8)
             }
 
             private func choice(_ servers: [Int]) -> [String] {
