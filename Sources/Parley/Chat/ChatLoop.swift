@@ -8,7 +8,7 @@ protocol ChatScreen: AnyObject {
     var hasPendingFrame: Bool { get }
     /// Whether the terminal is told where links lead.
     var linkUse: LinkUse { get set }
-    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake]
+    func wait(until deadline: ContinuousClock.Instant?, echoes: Bool) -> [TerminalSession.Wake]
     func present(_ canvas: Canvas)
     func redraw()
     func bell()
@@ -120,7 +120,9 @@ struct ChatLoop {
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
-        let wakes = screen.wait(until: [deadline, rest.due, draftDue, pasteWatch.due].compactMap(\.self).min())
+        let wakes = screen.wait(
+            until: [deadline, rest.due, draftDue, pasteWatch.due].compactMap(\.self).min(),
+            echoes: pasteWatch.due == nil && lastFrame.shows(model.writtenText))
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
         if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }
@@ -149,9 +151,9 @@ struct ChatLoop {
 
     /// Takes in what the person did, or the terminal said.
     private mutating func type(_ events: [InputEvent]) {
-        for (place, event) in events.enumerated() {
+        for event in events {
             if case .reply(let reply) = event { take(reply) }
-            apply(.input(event), by: .person, echoes: place == events.count - 1 && event.isCharacter)
+            apply(.input(event), by: .person)
         }
     }
 
@@ -223,10 +225,8 @@ struct ChatLoop {
     // MARK: Events
 
     /// Takes in an event, which a frame is drawn for.
-    ///
-    /// - Parameter echoes: whether what was typed is shown before what follows from it. The frame comes with the next step.
-    private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause, echoes: Bool = false) {
-        carryOut(event, echoes: echoes)
+    private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause) {
+        carryOut(event)
         pace.invalidate(by: cause)
     }
 
@@ -240,14 +240,8 @@ struct ChatLoop {
         pace.invalidate(by: .news)
     }
 
-    private mutating func carryOut(_ event: ChatEvent, echoes: Bool = false) {
-        let effects = update(&model, event) { [screen, lastFrame] model in
-            guard echoes, !screen.hasPendingFrame, let canvas = model.echo(on: lastFrame, size: screen.size) else {
-                return
-            }
-            screen.present(canvas)
-        }
-        for effect in effects { perform(effect) }
+    private mutating func carryOut(_ event: ChatEvent) {
+        for effect in update(&model, event) { perform(effect) }
     }
 
     /// What the passing of time alone can change on the screen, other than a countdown. It is small because a copy of the
@@ -352,14 +346,6 @@ struct ChatLoop {
         pass(clock())
         apply(.resumed, by: .person)
         if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), by: .person) }
-    }
-}
-
-extension InputEvent {
-    /// Whether it is a character of a text.
-    fileprivate var isCharacter: Bool {
-        guard case .key(let key) = self, case .character = key.code else { return false }
-        return key.modifiers.isEmpty
     }
 }
 

@@ -27,7 +27,7 @@ final class MeasuredScreen: ChatScreen {
     let queue: EventQueue
     /// How long after its time each key was on the screen, in seconds.
     private(set) var delays: [Double] = []
-    /// How many cells changed, with each frame and each character that was shown before one.
+    /// How many cells changed with each frame.
     private(set) var changed = 0
     /// How long the sending took, which is other threads' work in the program.
     private(set) var sending = Duration.zero
@@ -62,7 +62,7 @@ final class MeasuredScreen: ChatScreen {
         nextKey = start + .milliseconds(20)
     }
 
-    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake] {
+    func wait(until deadline: ContinuousClock.Instant?, echoes: Bool) -> [TerminalSession.Wake] {
         while true {
             let now = ContinuousClock.now
             send(now)

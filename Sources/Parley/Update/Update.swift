@@ -1,13 +1,8 @@
 import Relay
 import Terminal
 
-/// Takes in an event: changes the model and says what is to be done outside. Pure but for `showTyped`; it never waits and never
-/// fails.
-///
-/// - Parameter showTyped: is given the model as soon as it has what was typed, before anything that follows from that.
-func update(
-    _ model: inout ChatModel, _ event: ChatEvent, showTyped: (ChatModel) -> Void = { _ in }
-) -> [ChatEffect] {
+/// Takes in an event: changes the model and says what is to be done outside. Pure; it never waits and never fails.
+func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     var effects: [ChatEffect] = []
     // From its parts, as reading it from a model that changes would copy that.
     let lookedAt = ChatModel.lookedAt(model.view, model.attention)
@@ -93,7 +88,6 @@ func update(
     }
     // Whatever is typed changes how long the text is, but for what the next key makes up for.
     let hasTyped = traits.contains(.writing) && model.compose.editor.utf8Count != textBefore
-    if hasTyped { showTyped(model) }
     model.followTour(effects)
     if hasTyped, model.notice == noticeBefore { model.passAnswer() }
     model.answersPerson = false

@@ -259,26 +259,6 @@ extension Canvas {
 }
 
 extension ChatModel {
-    /// The last frame with the text as it is now, which is less to draw than a frame: a person who types sees the character
-    /// first, and what follows from it in the frame after.
-    ///
-    /// - Returns: nil where more than the text differs from what the last frame showed.
-    func echo(on last: LastFrame, size: Size) -> Canvas? {
-        guard showsTextAlone, let frame = last.withText, frame.view == view, frame.layout == layout(on: size),
-            frame.layout.rule != nil, !frame.layout.isTooSmall
-        else { return nil }
-        var canvas = frame.canvas
-        let text = frame.layout.text
-        canvas.fill(text)
-        canvas.cursor = canvas.write(compose.editor, in: text)
-        return canvas
-    }
-
-    /// Whether the next character changes the text being written, and nothing lies over that or looks for an earlier one.
-    var showsTextAlone: Bool {
-        focus == .compose && overlay == nil && compose.editor.searching == nil && !compose.isEmpty
-    }
-
     /// Whether the log or the palette lies over the panes.
     private var isPaneCovered: Bool {
         switch overlay {

@@ -14,9 +14,11 @@ func render(
     let frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now, texts: texts)
     frame.draw(last, last == nil ? nil : FrameLook(frame))
     if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
-    // A text with substitutes is drawn with the frame.
-    let takesCharacters = model.showsTextAlone && theme.substitutes == nil
-    last?.withText = takesCharacters ? .init(canvas: frame.canvas, layout: frame.layout, view: model.view) : nil
+    if let last {
+        // At the beginning of a row the next character may bring the word before it along.
+        let columns = frame.layout.text.column + 1..<max(frame.layout.text.column + 1, frame.layout.text.endColumn - 1)
+        last.keep(model.writtenText, hasRoom: frame.canvas.cursor.map { columns.contains($0.column) } ?? false)
+    }
     return frame.canvas
 }
 

@@ -68,19 +68,18 @@ struct FrameLook: Equatable {
 final class LastFrame {
     private var look: FrameLook?
     private var canvas: Canvas?
-    /// The whole of it for the characters that are typed next; nil where more than the text changes with them.
-    var withText: FrameWithText?
-
-    /// A frame with a text that is being written, and what it shows above that.
-    struct FrameWithText {
-        let canvas: Canvas
-        let layout: ScreenLayout
-        let view: MainView
-    }
+    /// The text that the frame shows, where there is room behind it in its row; nil otherwise.
+    private var text: WrittenText?
 
     /// The parts as they were drawn for the same look; nil where the last one was another.
     func canvas(for look: FrameLook) -> Canvas? { look == self.look ? canvas : nil }
 
     /// Keeps the parts for the next frame.
     func keep(_ canvas: Canvas, for look: FrameLook) { (self.look, self.canvas) = (look, canvas) }
+
+    /// Keeps what of the text is shown.
+    func keep(_ text: WrittenText?, hasRoom: Bool) { self.text = hasRoom ? text : nil }
+
+    /// Whether the cursor is on the screen where the next character of a text will stand.
+    func shows(_ text: WrittenText?) -> Bool { text != nil && text == self.text }
 }

@@ -41,6 +41,9 @@ public struct Canvas: Hashable, Sendable {
         return lines[row][column]
     }
 
+    /// Puts a cell of one column that replaces another.
+    mutating func set(_ cell: Cell, row: Int, column: Int) { lines[row][column] = cell }
+
     /// Writes `text` with its first column at `column`, which may lie left of the canvas.
     ///
     /// - Parameter width: the most columns that may be written, counted from `column`; nil for no other limit than the

@@ -61,6 +61,12 @@ public struct LineEditor: Sendable {
     /// True when no further character is kept.
     public var isFull: Bool { characters.count >= limit }
 
+    /// Whether a character of ASCII that is typed next is put behind the text and joins nothing.
+    public var takesAtEnd: Bool {
+        cursor == count && !isFull && characters.last?.isASCII == true && awaited == nil && argument == nil
+            && search == nil
+    }
+
     /// Whether the text begins with some characters; it costs as much as these, however long the text is.
     public func hasPrefix(_ prefix: String) -> Bool { characters.starts(with: prefix) }
 

@@ -67,6 +67,9 @@ public struct InputParser: Sendable {
         lateReply = nil
     }
 
+    /// Whether a byte of ASCII that comes next is a character of its own.
+    var isIdle: Bool { state == .ground && !decoder.isPartial && !mayBeLate && lateReply == nil }
+
     /// True while something unfinished is held that `flush` would decide.
     public var needsTimeout: Bool { timeout != nil }
 

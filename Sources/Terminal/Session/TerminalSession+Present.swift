@@ -31,6 +31,12 @@ extension TerminalSession {
         showPending()
     }
 
+    /// Shows a character that was typed at the cursor, before the frame with it comes.
+    func echo(_ byte: UInt8) {
+        guard (0x20...0x7E).contains(byte), hasShownFrame, !isPending, isWritable else { return }
+        painter.echo(byte)
+    }
+
     /// Draws everything anew, whatever else has written to the terminal, and asks for its background again: the person
     /// may have chosen another.
     public func redraw() {

@@ -16,11 +16,16 @@ extension TerminalSession {
 
     /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
     /// least one event. A frame that waits for the terminal is shown meanwhile.
-    public func wait(until deadline: ContinuousClock.Instant?) -> [Wake] {
+    ///
+    /// - Parameter echoes: whether a character of ASCII that is typed alone next will stand at the cursor in the frame that
+    ///   follows. It is shown at once then, before anything else is done with it.
+    public func wait(until deadline: ContinuousClock.Instant?, echoes: Bool = false) -> [Wake] {
+        var echoes = echoes
         while true {
             if !queue.isEmpty { return takeQueue() }
             if isClosed { return [.hangUp] }
-            poll(until: deadline)
+            poll(until: deadline, echoes: echoes)
+            echoes = false
             if queue.isEmpty, let deadline, ContinuousClock.now >= deadline { queue.append(.timedOut) }
         }
     }
@@ -32,7 +37,7 @@ extension TerminalSession {
 
     /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output shares
     /// that mode with it: it is read once for each time that `poll` found something.
-    private func poll(until deadline: ContinuousClock.Instant?) {
+    private func poll(until deadline: ContinuousClock.Instant?, echoes: Bool) {
         showWaiting()
         let due = [deadline, parserDeadline].compactMap(\.self).min()
         // What there is to tell already is told at once, together with what else there is.
@@ -48,8 +53,9 @@ extension TerminalSession {
         ]
         let found = pollDescriptors(&items, timeout)
         if found > 0 {
+            let echoes = echoes && items[3].revents == 0
             if items[3].revents != 0 { takeSignals() }
-            if items[0].revents != 0 { readInput(items[0].revents) }
+            if items[0].revents != 0 { readInput(items[0].revents, echoes: echoes) }
             if items[4].revents != 0, let isAttached = multiplexer?.take() { queue.append(.attached(isAttached)) }
             if items[2].revents != 0 {
                 waker.take()
@@ -72,7 +78,7 @@ extension TerminalSession {
 
     // MARK: input
 
-    private func readInput(_ state: Int16) {
+    private func readInput(_ state: Int16, echoes: Bool) {
         guard state & Int16(POLLIN) != 0 else {
             hangUp()
             return
@@ -81,6 +87,7 @@ extension TerminalSession {
         let events: [InputEvent]? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.readLimit) { buffer in
             let count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
             if count < 0 { reason = errno }
+            if count == 1, echoes, parser.isIdle { echo(buffer[0]) }
             return count > 0 ? parser.feed(UnsafeBufferPointer(rebasing: buffer[..<count])) : nil
         }
         guard let events else {

@@ -114,55 +114,95 @@ struct LastFrameTests {
         }
     }
 
-    @Test("What is typed into a text is shown in the last frame, as the frame after shows it")
-    func echo() throws {
-        var desk = Desk.joined("chat.lobby")
-        let size = desk.model.size
-        let last = LastFrame()
-        func draw() -> Canvas { render(desk.model, size: size, now: desk.model.now.instant, last: last) }
-        _ = draw()
-        #expect(desk.model.echo(on: last, size: size) == nil, "No text was shown yet.")
-        desk.type("字")
-        #expect(desk.model.echo(on: last, size: size) == nil, "The words in the text's place go with a frame.")
-        _ = draw()
-        for key in [Key(.character("a")), Key(.character("👍")), Key(.left), Key(.character(" ")), Key(.backspace)] {
-            desk.press(key)
-            let echo = try #require(desk.model.echo(on: last, size: size), "\(key)")
-            #expect(echo == draw(), "\(key)")
+    /// The characters of some that must not be shown at a frame's cursor before they are drawn.
+    static func mistakes(of frame: Canvas, _ desk: Desk, _ size: Size) -> String {
+        " x/u1:~".filter { character in
+            guard let cursor = frame.cursor else { return true }
+            var typed = desk
+            typed.type(String(character))
+            let next = render(typed.model, size: size, now: typed.model.now.instant)
+            var expected = Canvas(size: size)
+            expected.write(String(character), row: cursor.row, column: cursor.column)
+            let isThere = next[cursor.row, cursor.column] == expected[cursor.row, cursor.column]
+            let isBehind = next.cursor == Position(row: cursor.row, column: cursor.column + 1)
+            return !isThere || !isBehind
         }
-        desk.type(String(repeating: "x", count: size.columns))
-        #expect(desk.model.echo(on: last, size: size) == nil, "The pane is higher now.")
-        _ = draw()
-        desk.type("y")
-        #expect(desk.model.echo(on: last, size: size) == draw())
-        #expect(desk.model.echo(on: last, size: Size(rows: 30, columns: 100)) == nil)
-        desk.press(.function(1))
-        #expect(desk.model.echo(on: last, size: size) == nil, "The help lies over the panes.")
     }
 
-    @Test("A character that is typed is not shown in a frame of which it leaves something else untrue")
-    func staleFrame() {
+    @Test(
+        "A character that is typed where the last frame says so stands at the cursor in the next frame",
+        arguments: [Size(rows: 24, columns: 80), Size(rows: 40, columns: 120), Size(rows: 8, columns: 40)])
+    func nextCharacter(size: Size) throws {
+        var desk = Desk.joined("chat.lobby", "chat.qa", size: size)
+        let last = LastFrame()
+        var count = 0
+        for (name, change) in try Self.changes() {
+            change(&desk)
+            for text in ["", "a", " two words", "字", "a"] {
+                desk.type(text)
+                let frame = render(desk.model, size: size, now: desk.model.now.instant, last: last)
+                guard last.shows(desk.model.writtenText) else { continue }
+                count += 1
+                #expect(Self.mistakes(of: frame, desk, size).isEmpty, "\(name), behind \(text), at \(size)")
+            }
+        }
+        #expect(count > 100)
+    }
+
+    @Test("A character that is typed is shown before its frame only where it belongs to the text in view, at its end")
+    func echo() throws {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         let size = desk.model.size
         let last = LastFrame()
-        func echoes() -> Bool { desk.model.echo(on: last, size: size) != nil }
+        func echoes() -> Bool { last.shows(desk.model.writtenText) }
         func draw() { _ = render(desk.model, size: size, now: desk.model.now.instant, last: last) }
+        draw()
+        #expect(!echoes(), "The words in the text's place go with a frame.")
         desk.type("one")
+        #expect(!echoes(), "It is not drawn yet.")
+        draw()
+        #expect(echoes())
+        desk.send(.topic("chat.lobby", .messages([message(50, "hello")])))
+        #expect(echoes(), "What comes leaves the text as it is.")
+        desk.press(Key(.left))
+        draw()
+        #expect(!echoes(), "The cursor is before the text's end.")
+        desk.press(Key(.right))
+        draw()
+        #expect(echoes())
+        let prefixes: [(Key, end: Key)] = [
+            (Key(.function(1)), end: Key(.character("q"))), (.control("r"), .control("g")),
+            (Key(.function(2)), Key(.escape)), (.control("v"), Key(.character("x"))),
+            (.alt("0"), Key(.character("x"))), (.control("]"), .control("e")),
+        ]
+        for (begin, end) in prefixes {
+            desk.press(begin)
+            draw()
+            #expect(!echoes(), "\(begin)")
+            desk.press(end)
+            draw()
+            #expect(echoes(), "\(end) after \(begin)")
+        }
         desk.press(.alt("2"))
         desk.type("two")
         draw()
         desk.press(.alt("1"))
-        desk.type("x")
         #expect(!echoes(), "Another topic was in view.")
-        for (begin, end) in [(Key(.function(1)), Key(.character("q"))), (.control("r"), .control("g"))] {
-            draw()
-            desk.type("y")
-            #expect(echoes())
-            desk.press(begin)
-            draw()
-            desk.press(end)
+        draw()
+        desk.type("字")
+        draw()
+        #expect(!echoes(), "What joins a letter is not known here.")
+        desk.type(String(repeating: "x", count: size.columns))
+        draw()
+        var rowBegins = true
+        while desk.model.compose.editor.utf8Count < 4 * size.columns {
+            let before = render(desk.model, size: size, now: desk.model.now.instant, last: last)
+            let isEchoed = echoes()
             desk.type("x")
-            #expect(!echoes(), "\(begin)")
+            let after = render(desk.model, size: size, now: desk.model.now.instant, last: last)
+            let next = before.cursor.map { Position(row: $0.row, column: $0.column + 1) }
+            #expect(isEchoed ? after.cursor == next : after.cursor != next || rowBegins)
+            rowBegins = after.cursor != next
         }
     }
 

@@ -265,18 +265,6 @@ struct RandomFrames {
             if case .input(.paste(let text)) = event, text.hasPrefix("/") { desk.press(.enter) }
             let size = source.next(8) == 0 ? source.size() : desk.model.size
             let frame = render(desk.model, size: size, now: desk.model.now.instant)
-            // What a character is shown with at once has the text and the cursor where the frame has them.
-            if let echo = desk.model.echo(on: last, size: size) {
-                let area = desk.model.layout(on: size).text
-                let places = (area.row..<area.endRow).flatMap { row in
-                    (area.column..<area.endColumn).map { (row, $0) }
-                }
-                guard echo.cursor == frame.cursor, places.allSatisfy({ echo[$0.0, $0.1] == frame[$0.0, $0.1] }) else {
-                    Issue.record(
-                        "seed \(seed), step \(step): \(size) after \(event)\n\(echo.rows.joined(separator: "\n"))")
-                    return
-                }
-            }
             // What earlier frames have measured changes nothing, nor what stays of the last one.
             let isSame =
                 frame == render(desk.model, size: size, now: desk.model.now.instant, texts: texts)
@@ -285,6 +273,10 @@ struct RandomFrames {
                 Issue.record(
                     "seed \(seed), step \(step): \(size) after \(event)\n\(frame.rows.joined(separator: "\n"))")
                 return
+            }
+            if last.shows(desk.model.writtenText) {
+                let mistakes = LastFrameTests.mistakes(of: frame, desk, size)
+                #expect(mistakes.isEmpty, "seed \(seed), step \(step): \(size) after \(event)")
             }
         }
         #expect(desk.model.conversations.count > 0 || desk.model.view == .welcome)
