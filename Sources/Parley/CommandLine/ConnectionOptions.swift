@@ -36,6 +36,16 @@ struct ConnectionOptions: ParsableArguments {
             "A proxy to the servers, http:// or socks5:// with host and port; empty for none.", valueName: "url"))
     var proxy: String?
 
+    init() {}
+
+    /// As they are where none is given.
+    static var none: ConnectionOptions {
+        var options = ConnectionOptions()
+        (options.profile, options.server, options.creds) = (nil, [], nil)
+        (options.user, options.config, options.proxy) = (nil, nil, nil)
+        return options
+    }
+
     /// Where flags, then the environment, then the configuration file say to connect.
     ///
     /// - Parameter file: the configuration file; nil to read it.

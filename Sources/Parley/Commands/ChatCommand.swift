@@ -9,9 +9,7 @@ import Relay
     import Darwin
 #endif
 
-/// `parley chat`: the interactive client.
-///
-/// Its `run` does not suspend, so that it keeps the process's first thread and no thread of the tasks' pool.
+/// `parley chat`: the interactive client. Its `run` does not suspend: it keeps the thread that it is called on.
 struct ChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "Chat and read the postbox in the terminal (the default).")
@@ -31,6 +29,16 @@ struct ChatCommand: ParsableCommand {
     @Argument(
         help: "Topics to join, besides those that were joined before; * matches one token, > at the end the rest.")
     var topics: [String] = []
+
+    init() {}
+
+    /// As it is with topics and nothing else.
+    init(topics: [String]) {
+        connection = .none
+        suspendAfter = nil
+        plain = false
+        self.topics = topics
+    }
 
     func run() throws {
         try reportingFailures {

@@ -18,17 +18,28 @@ struct ParleyCommand: AsyncParsableCommand {
         ],
         defaultSubcommand: ChatCommand.self)
 
-    static func main() async {
+    /// On the process's first thread, which the chat keeps: the tasks' pool has few.
+    @MainActor static func main() async {
         let words = rearranged(Array(CommandLine.arguments.dropFirst()))
         if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
             Output.complain("parley: " + mistake)
             exit(withError: ExitCode(CommandFailure.usage))
         }
-        await main(words)
+        guard let topics = topics(in: words) else { return await main(words) }
+        // Making the parser takes as long as all else until the first frame.
+        do { try ChatCommand(topics: topics).run() } catch { exit(withError: error) }
+    }
+
+    /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they mean.
+    static func topics(in words: [String]) -> [String]? {
+        guard let first = words.first else { return [] }
+        guard first != "help", !words.contains(where: { $0.hasPrefix("-") }), !names.contains(first) else { return nil }
+        return words
     }
 
     /// Moves identity and server behind the subcommand when they are before it, as in `parley --as alice tail chat.qa`.
     static func rearranged(_ words: [String]) -> [String] {
+        guard words.first?.hasPrefix("-") == true else { return words }
         let leading = leadingFlags(words)
         guard leading > 0, leading < words.count, words[leading] != "help", names.contains(words[leading]) else {
             return words
@@ -46,6 +57,7 @@ struct ParleyCommand: AsyncParsableCommand {
     ///
     /// - Parameter isKnownTopic: whether the user has a topic of that name; asked for a word that is like a command.
     static func mistake(in words: [String], isKnownTopic: (String) -> Bool) -> String? {
+        guard !words.isEmpty else { return nil }
         let asked = words.prefix { $0 != "--" }
         let place = leadingFlags(words)
         guard place < asked.count, !asked[place].hasPrefix("-") else { return nil }

@@ -71,4 +71,25 @@ struct CommandNamesTests {
         try folder.write("this is no database at all", to: "bad.sqlite")
         #expect(!LocalStore.hasTopic("lits", inFile: folder.path("bad.sqlite")))
     }
+
+    @Test("Topics and nothing else, which no parser is asked about, mean what a parser says they mean")
+    func topicsAlone() throws {
+        for words in [[], ["chat.lobby"], ["chat.lobby", "alerts.>"], ["lobby", "chat"], [""]] {
+            #expect(ParleyCommand.topics(in: words) == words)
+            let parsed = try #require(try ParleyCommand.parseAsRoot(words) as? ChatCommand)
+            let made = ChatCommand(topics: words)
+            #expect(made.topics == parsed.topics && made.plain == parsed.plain && made.suspendAfter == nil)
+            // An option that nobody has set says so, and would end the program when it is read.
+            func options(_ command: ChatCommand) -> [String] {
+                let own = Mirror(reflecting: command).children.filter { $0.label != "_connection" }
+                return (own + Mirror(reflecting: command.connection).children).map { "\($0)" }
+            }
+            #expect(options(made) == options(parsed))
+            #expect(!options(made).contains { $0.contains("definition") } && options(made).count == 9)
+        }
+        let others = ["chat", "help", "help send", "send a", "--version", "a --plain", "a -- -b", "-"]
+        for words in others.map({ $0.split(separator: " ").map(String.init) }) {
+            #expect(ParleyCommand.topics(in: words) == nil, "\(words)")
+        }
+    }
 }
