@@ -129,8 +129,12 @@ extension NetworkError {
 
     /// Whether nobody answered, which in a cluster may be because a stream has no leader for a moment.
     var isWithoutAnswer: Bool {
-        if case .connection(.noResponders) = self { return true }
-        return isUnreachableServer
+        switch self {
+        case .connection(.noResponders): true
+        // A server answers that it knows of no leader (JSClusterNotAvailErr).
+        case .connection(.jetStream(let failure)) where failure.errorCode == 10_008: true
+        default: isUnreachableServer
+        }
     }
 
     /// The same where a decision was kept before, and does not get to the servers or the services.

@@ -43,6 +43,16 @@ struct NetworkRuleTests {
         }
     }
 
+    @Test("An act waits where there is no leader, whoever says so, and not where it is refused")
+    func patience() {
+        func failure(_ code: Int) -> NetworkError {
+            .connection(.jetStream(JetStreamFailure(code: 503, errorCode: code, text: "no")))
+        }
+        #expect(NetworkError.connection(.noResponders(subject: "a")).isWithoutAnswer && failure(10_008).isWithoutAnswer)
+        #expect(!failure(JetStreamFailure.wrongLastSequence).isWithoutAnswer)
+        #expect(!NetworkError.refused("no").isWithoutAnswer)
+    }
+
     @Test("A server that ends is started at once, then ever later, and not for ever")
     func restarts() {
         var policy = RestartPolicy()

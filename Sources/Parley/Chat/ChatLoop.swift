@@ -122,7 +122,7 @@ struct ChatLoop {
         handOverWhatIsDue()
         let wakes = screen.wait(
             until: [deadline, rest.due, draftDue, pasteWatch.due].compactMap(\.self).min(),
-            echoes: pasteWatch.due == nil && lastFrame.shows(model.writtenText))
+            echoes: pasteWatch.isIdle && lastFrame.shows(model.writtenText))
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
         if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }

@@ -25,21 +25,24 @@ struct ParleyCommand: AsyncParsableCommand {
             Output.complain("parley: " + mistake)
             exit(withError: ExitCode(CommandFailure.usage))
         }
-        guard let topics = topics(in: words) else { return await main(words) }
-        // Making the parser takes as long as all else until the first frame.
-        do { try ChatCommand(topics: topics).run() } catch { exit(withError: error) }
+        do {
+            // Making the parser takes as long as all else until the first frame.
+            if let topics = topics(in: words) { return try ChatCommand(topics: topics).run() }
+            var command = try parseAsRoot(words)
+            guard var task = command as? any AsyncParsableCommand else { return try command.run() }
+            try await task.run()
+        } catch { exit(withError: error) }
     }
 
     /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they mean.
     static func topics(in words: [String]) -> [String]? {
         guard let first = words.first else { return [] }
-        guard first != "help", !words.contains(where: { $0.hasPrefix("-") }), !names.contains(first) else { return nil }
-        return words
+        let isCommand = first == "help" || configuration.subcommands.contains { $0.configuration.commandName == first }
+        return isCommand || words.contains { $0.hasPrefix("-") } ? nil : words
     }
 
     /// Moves identity and server behind the subcommand when they are before it, as in `parley --as alice tail chat.qa`.
     static func rearranged(_ words: [String]) -> [String] {
-        guard words.first?.hasPrefix("-") == true else { return words }
         let leading = leadingFlags(words)
         guard leading > 0, leading < words.count, words[leading] != "help", names.contains(words[leading]) else {
             return words
@@ -57,7 +60,6 @@ struct ParleyCommand: AsyncParsableCommand {
     ///
     /// - Parameter isKnownTopic: whether the user has a topic of that name; asked for a word that is like a command.
     static func mistake(in words: [String], isKnownTopic: (String) -> Bool) -> String? {
-        guard !words.isEmpty else { return nil }
         let asked = words.prefix { $0 != "--" }
         let place = leadingFlags(words)
         guard place < asked.count, !asked[place].hasPrefix("-") else { return nil }
@@ -85,7 +87,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// How many words at the beginning are flags of identity and server, with their values.
     private static func leadingFlags(_ words: [String]) -> Int {
-        let flags: Set = ["--profile", "--server", "--creds", "--as", "--config", "--proxy"]
+        let flags = ["--profile", "--server", "--creds", "--as", "--config", "--proxy"]
         var leading = 0
         while leading < words.count {
             let word = words[leading]

@@ -41,7 +41,7 @@ struct Compose: Equatable, Sendable {
     }
 }
 
-/// A text that grows at its end with the next character of ASCII that is typed, whichever it is: which one, and how long it is.
+/// A text that grows at its end with the next letter that is typed, whichever it is: which one, and how long it is.
 struct WrittenText: Equatable, Sendable {
     let view: MainView
     let bytes: Int

@@ -26,6 +26,7 @@ struct PlainSession {
 
     private let queue: EventQueue
     private let engine: EngineRun
+    // The session keeps its thread, as a screen does, and sleeps in these.
     private let wakes = DispatchSemaphore(value: 0)
     private let inputs = NIOLockedValueBox<[Input]>([])
     private let taken = DispatchSemaphore(value: 0)

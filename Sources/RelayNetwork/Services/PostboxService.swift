@@ -103,16 +103,24 @@ struct PostboxService: Sendable {
         // The stream first: a register without its stream would never be mended. Making either again changes nothing.
         try await alignStream(of: user, with: new)
         try await welcome(user)
-        // Two that make it at once are seldom refused this way. Before 2.10 a server of a cluster that is killed takes newer
-        // changes for ones that it does not have, as many as were refused.
-        if let known = try await stored(user) { return known }
+        // Where two services make it at once, one is seldom refused this way. Before 2.10 a server of a cluster that is killed
+        // runs newer changes once more, as many as were refused.
+        if let known = try await stored(user) { return try await settled(user, known) }
         do throws(NATSError) {
             let revision = try await bucket.create(ByteBuffer(bytes: Wire.json(new)), for: user.key)
             return (new, revision)
         } catch {
             guard Self.isConflict(error), let known = try await stored(user) else { throw error }
-            return known
+            return try await settled(user, known)
         }
+    }
+
+    /// What another service has made, with its stream as it has it: that may have the subjects of a first register now.
+    private func settled(
+        _ user: UserName, _ known: (PostboxRegister, revision: UInt64)
+    ) async throws -> (PostboxRegister, revision: UInt64) {
+        try await settle(user, known.0, known.revision)
+        return known
     }
 
     private func stored(_ user: UserName) async throws -> (PostboxRegister, revision: UInt64)? {

@@ -67,7 +67,7 @@ public struct InputParser: Sendable {
         lateReply = nil
     }
 
-    /// Whether a byte of ASCII that comes next is a character of its own.
+    /// Whether a letter that comes next is one of its own.
     var isIdle: Bool { state == .ground && !decoder.isPartial && !mayBeLate && lateReply == nil }
 
     /// True while something unfinished is held that `flush` would decide.

@@ -85,18 +85,18 @@ struct Painter {
         return difference.cells
     }
 
-    /// Writes a printable character of ASCII at the cursor, on the terminal as well, where nothing stands there or behind it.
-    mutating func echo(_ byte: UInt8) {
+    /// Writes a letter at the cursor, on the terminal as well, where nothing stands there or behind it.
+    mutating func echo(_ letter: PlainLetter) {
         guard let place = shown.cursor, isCursorShown == true, !startsOver, place.column + 1 < shown.size.columns,
             shown[place.row, place.column] == .blank, shown[place.row, place.column + 1] == .blank
         else { return }
         setScrolling(false)
-        let (row, column) = (Int32(place.row), Int32(place.column))
-        cterminal_put(row, column, Int32(byte), 0, 0, 0, 0, 0, 0)
-        wmove(cterminal_standard_window(), row, column + 1)
+        let cell = Cell(cluster: Cluster(base: letter.scalar, width: 1), style: .plain)
+        put(cell, row: place.row, column: place.column)
+        wmove(cterminal_standard_window(), Int32(place.row), Int32(place.column + 1))
         wnoutrefresh(cterminal_standard_window())
         doupdate()
-        shown.set(Cell(cluster: Cluster(ascii: byte), style: .plain), row: place.row, column: place.column)
+        shown.set(cell, row: place.row, column: place.column)
         shown.cursor = Position(row: place.row, column: place.column + 1)
     }
 

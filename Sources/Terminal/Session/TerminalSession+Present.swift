@@ -31,10 +31,9 @@ extension TerminalSession {
         showPending()
     }
 
-    /// Shows a character that was typed at the cursor, before the frame with it comes.
-    func echo(_ byte: UInt8) {
-        guard (0x20...0x7E).contains(byte), hasShownFrame, !isPending, isWritable else { return }
-        painter.echo(byte)
+    /// Shows a letter that was typed at the cursor, before the frame with it comes.
+    func echo(_ letter: PlainLetter) {
+        if hasShownFrame, !isPending, isWritable { painter.echo(letter) }
     }
 
     /// Draws everything anew, whatever else has written to the terminal, and asks for its background again: the person

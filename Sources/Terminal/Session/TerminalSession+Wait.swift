@@ -17,8 +17,8 @@ extension TerminalSession {
     /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
     /// least one event. A frame that waits for the terminal is shown meanwhile.
     ///
-    /// - Parameter echoes: whether a character of ASCII that is typed alone next will stand at the cursor in the frame that
-    ///   follows. It is shown at once then, before anything else is done with it.
+    /// - Parameter echoes: whether a letter that is typed alone next will stand at the cursor in the frame that follows. It
+    ///   is shown at once then, before anything else is done with it, where it is one of ``PlainLetter``.
     public func wait(until deadline: ContinuousClock.Instant?, echoes: Bool = false) -> [Wake] {
         var echoes = echoes
         while true {
@@ -87,7 +87,7 @@ extension TerminalSession {
         let events: [InputEvent]? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.readLimit) { buffer in
             let count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
             if count < 0 { reason = errno }
-            if count == 1, echoes, parser.isIdle { echo(buffer[0]) }
+            if echoes, parser.isIdle, let letter = PlainLetter(buffer.prefix(max(0, count))) { echo(letter) }
             return count > 0 ? parser.feed(UnsafeBufferPointer(rebasing: buffer[..<count])) : nil
         }
         guard let events else {

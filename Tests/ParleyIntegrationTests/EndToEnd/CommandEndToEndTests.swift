@@ -5,6 +5,26 @@ import Testing
 extension EndToEndTests {
     @Suite("The command line")
     struct CommandLine {
+        @Test("The program without flags is the chat, with topics or without, and ends as any other command does")
+        func bare() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let you = ["USER": "erin"]
+                for arguments in [["chat.lobby"], []] {
+                    let terminal = try network.terminal(arguments, environment: you)
+                    // What was joined once is there again.
+                    try await terminal.waitFor("a connected client in the topic") {
+                        $0.contains("erin@local") && $0.contains("● CONNECTED") && $0.contains("── chat.lobby ─")
+                    }
+                    try terminal.type("/quit\r")
+                    #expect(try await terminal.waitForExit().isSuccess)
+                }
+                let wrong = try await network.parley("chat..lobby", environment: you)
+                #expect(wrong.exitCode == 65 && wrong.diagnostics.contains("two dots together"), "\(wrong)")
+                let nowhere = try await network.parley(environment: you)
+                #expect(nowhere.exitCode == 78 && nowhere.diagnostics.contains("terminal"), "\(nowhere)")
+            }
+        }
+
         @Test(
             "send takes a text, standard input, and lines; it prints one receipt for each message",
             arguments: NATSServerProcess.binaries)

@@ -116,7 +116,7 @@ struct LastFrameTests {
 
     /// The characters of some that must not be shown at a frame's cursor before they are drawn.
     static func mistakes(of frame: Canvas, _ desk: Desk, _ size: Size) -> String {
-        " x/u1:~".filter { character in
+        " x/u1:~éωж".filter { character in
             guard let cursor = frame.cursor else { return true }
             var typed = desk
             typed.type(String(character))
@@ -189,9 +189,12 @@ struct LastFrameTests {
         desk.press(.alt("1"))
         #expect(!echoes(), "Another topic was in view.")
         draw()
+        desk.type("\u{0605}")
+        draw()
+        #expect(!echoes(), "It joins the letter behind it.")
         desk.type("字")
         draw()
-        #expect(!echoes(), "What joins a letter is not known here.")
+        #expect(echoes())
         desk.type(String(repeating: "x", count: size.columns))
         draw()
         var rowBegins = true
@@ -204,6 +207,25 @@ struct LastFrameTests {
             #expect(isEchoed ? after.cursor == next : after.cursor != next || rowBegins)
             rowBegins = after.cursor != next
         }
+    }
+
+    @Test("While a deletion can be undone, no letter is shown before its frame: one may be the key for that")
+    func pendingDeletion() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        let last = LastFrame()
+        func echoes() -> Bool {
+            _ = render(desk.model, size: desk.model.size, now: desk.model.now.instant, last: last)
+            return last.shows(desk.model.writtenText)
+        }
+        desk.type("one")
+        #expect(echoes())
+        desk.press(.function(3))
+        desk.press(Key(.delete))
+        desk.type("x")
+        #expect(desk.model.inbox.pending != nil && !echoes())
+        desk.wait(.seconds(6))
+        desk.type("y")
+        #expect(desk.model.inbox.pending == nil && echoes())
     }
 
     @Test("What a copy of the model has become is not taken for what another one has")

@@ -20,6 +20,9 @@ public final class NATSServerProcess: Sendable {
     public let directory: TemporaryDirectory
 
     private let process: NIOLockedValueBox<ChildProcess>
+    /// The ports that it has again when it is restarted. Meanwhile nobody else is to get them, not even for a connection.
+    private let ports: [Int]
+    private let held = NIOLockedValueBox<[LoopbackSocket]>([])
 
     /// Starts a server and returns when it takes connections.
     ///
@@ -27,10 +30,11 @@ public final class NATSServerProcess: Sendable {
     ///   - configuration: nats-server configuration in addition to `listen` and `jetstream`, which are made here.
     ///   - jetStream: whether JetStream is on, with its store in `directory`.
     ///   - port: 0 lets the system choose.
+    ///   - others: further ports that the configuration names.
     /// - Throws: `TestFailure` with the server's log when it does not come up within a minute.
     public static func start(
         _ binary: NATSServerBinary = NATSServerProcess.anyBinary, configuration: String = "", jetStream: Bool = true,
-        port: Int = 0, directory: TemporaryDirectory? = nil
+        port: Int = 0, others: [Int] = [], directory: TemporaryDirectory? = nil
     ) async throws -> NATSServerProcess {
         let directory = try directory ?? TemporaryDirectory("nats")
         guard FileManager.default.isExecutableFile(atPath: binary.path) else {
@@ -40,12 +44,16 @@ public final class NATSServerProcess: Sendable {
         try directory.write(store + patient(configuration), to: "server.conf")
         let process = try launch(binary, directory: directory, port: port == 0 ? -1 : port)
         let chosen = try await ready(process, directory: directory)
-        return NATSServerProcess(binary: binary, port: chosen, directory: directory, process: process)
+        return NATSServerProcess(
+            binary: binary, port: chosen, others: others, directory: directory, process: process)
     }
 
-    private init(binary: NATSServerBinary, port: Int, directory: TemporaryDirectory, process: ChildProcess) {
+    private init(
+        binary: NATSServerBinary, port: Int, others: [Int], directory: TemporaryDirectory, process: ChildProcess
+    ) {
         self.binary = binary
         self.port = port
+        ports = [port] + others
         self.directory = directory
         self.process = NIOLockedValueBox(process)
     }
@@ -68,13 +76,17 @@ public final class NATSServerProcess: Sendable {
     public func stop() async throws {
         current.signal(SIGTERM)
         try await current.waitForExit()
+        holdPorts()
     }
 
     /// Ends the server without any warning, as a power cut does, and returns when it has ended.
     public func kill9() async throws {
         current.signal(SIGKILL)
         try await current.waitForExit()
+        holdPorts()
     }
+
+    private func holdPorts() { held.withLockedValue { $0 = ports.compactMap { try? LoopbackSocket.taking($0) } } }
 
     /// Freezes the server and returns when it is halted: connections stay open and nothing is answered.
     public func pause() async throws { try await current.stop() }
@@ -94,6 +106,7 @@ public final class NATSServerProcess: Sendable {
     public func restart(configuration: String? = nil) async throws {
         if isRunning { try await stop() }
         if let configuration { try write(configuration) }
+        held.withLockedValue { $0 = [] }
         let new = try Self.launch(binary, directory: directory, port: port)
         process.withLockedValue { $0 = new }
         _ = try await Self.ready(new, directory: directory)
@@ -102,6 +115,7 @@ public final class NATSServerProcess: Sendable {
     /// Kills the server where it still runs, and removes its store.
     public func close() {
         current.close()
+        held.withLockedValue { $0 = [] }
         directory.remove()
     }
 

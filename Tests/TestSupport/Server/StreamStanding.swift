@@ -10,19 +10,19 @@ public struct StreamStanding: Equatable, Sendable {
     public var copies: [String] = []
     /// The last sequence that each server has.
     public var ends: [String: Int] = [:]
-    /// How many messages each server has.
-    public var counts: [String: Int] = [:]
+    /// How many messages each server has, and how many bytes they take.
+    public var contents: [String: [Int]] = [:]
     /// Whether a server may number the messages in its own way. Before 2.10 one that was killed runs the newest changes of a
     /// bucket once more, as many as were refused since its last snapshot, and is ahead by so many from then on.
     public var mayDiffer = false
 
     /// Whether all copies are current and have the same.
     public var isWhole: Bool { isCurrent && Set(ends.values).count == 1 }
-    /// Whether nothing but the numbers keeps it from being whole.
-    public var differsInNumbers: Bool { isCurrent && mayDiffer && Set(counts.values).count == 1 }
+    /// Whether all copies are current and have as much, though numbered otherwise.
+    public var differsInNumbers: Bool { isCurrent && mayDiffer && Set(contents.values).count == 1 }
 
     /// All of it in a line.
-    public var words: String { "leader \(leader ?? "none"), ends \(ends), counts \(counts), copies \(copies)" }
+    public var words: String { "leader \(leader ?? "none"), ends \(ends), contents \(contents), copies \(copies)" }
 }
 
 extension TestOperatorCluster {
@@ -37,7 +37,8 @@ extension TestOperatorCluster {
         for answer in answers {
             let who = answer["server"] as? [String: Any]
             let server = who?["name"] as? String ?? "?"
-            let isOld = (who?["ver"] as? String ?? "").compare("2.10", options: .numeric) == .orderedAscending
+            let version = who?["ver"] as? String
+            let isOld = version.map { $0.compare("2.10", options: .numeric) == .orderedAscending } ?? false
             let data = answer["data"] as? [String: Any]
             for account in data?["account_details"] as? [[String: Any]] ?? [] {
                 for stream in account["stream_detail"] as? [[String: Any]] ?? [] {
@@ -49,7 +50,7 @@ extension TestOperatorCluster {
                     let others = group["replicas"] as? [[String: Any]] ?? []
                     var standing = found[name] ?? StreamStanding(leader: leader)
                     standing.ends[server] = (state?["last_seq"] as? NSNumber)?.intValue ?? -1
-                    standing.counts[server] = (state?["messages"] as? NSNumber)?.intValue ?? -1
+                    standing.contents[server] = ["messages", "bytes"].map { (state?[$0] as? NSNumber)?.intValue ?? -1 }
                     if isOld, name.hasPrefix("KV_") { standing.mayDiffer = true }
                     if server == leader || standing.copies.isEmpty {
                         standing.leader = leader

@@ -48,7 +48,7 @@ public final class TestOperatorCluster: Sendable {
             do {
                 let ports = try freePorts(binaries.count)
                 let servers = try await start(
-                    binaries, try await groups(ports, link), tags, more, token, system.publicKey, systemToken)
+                    binaries, ports, try await groups(ports, link), tags, more, token, system.publicKey, systemToken)
                 let cluster = TestOperatorCluster(servers, signing, administrator)
                 do { try await cluster.waitForLeader() } catch {
                     cluster.close()
@@ -61,8 +61,8 @@ public final class TestOperatorCluster: Sendable {
     }
 
     private static func start(
-        _ binaries: [NATSServerBinary], _ groups: [String], _ tags: [[String]], _ more: String, _ token: String,
-        _ system: NKey, _ systemToken: String
+        _ binaries: [NATSServerBinary], _ ports: [Int], _ groups: [String], _ tags: [[String]], _ more: String,
+        _ token: String, _ system: NKey, _ systemToken: String
     ) async throws -> [NATSServerProcess] {
         var servers: [NATSServerProcess] = []
         do {
@@ -81,7 +81,9 @@ public final class TestOperatorCluster: Sendable {
 
                     """
                 servers.append(
-                    try await NATSServerProcess.start(binary, configuration: configuration, directory: directory))
+                    try await NATSServerProcess.start(
+                        binary, configuration: configuration, others: ports.count > 1 ? [ports[index]] : [],
+                        directory: directory))
             }
         } catch {
             for server in servers { server.close() }

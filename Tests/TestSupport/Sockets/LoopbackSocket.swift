@@ -45,12 +45,16 @@ public final class LoopbackSocket: Sendable {
         return socket
     }
 
-    /// Takes a port that the system chooses and does not listen there, so that connections are refused.
+    /// Takes a port and does not listen there, so that connections are refused.
     ///
+    /// - Parameter port: 0 lets the system choose.
     /// - Throws: `TestFailure` when no port can be had.
-    public static func taking() throws -> LoopbackSocket {
+    public static func taking(_ port: Int = 0) throws -> LoopbackSocket {
         let descriptor = try make()
-        var (address, length) = name(port: 0)
+        // What was connected there a moment ago keeps nobody out.
+        var isOn: Int32 = 1
+        if port != 0 { setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size)) }
+        var (address, length) = name(port: UInt16(port))
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
