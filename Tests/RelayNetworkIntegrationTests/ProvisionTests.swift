@@ -31,6 +31,20 @@ struct ProvisionedTests {
             try await body(Site(cluster))
         }
 
+        /// Three servers with a copy of everything on each, which the caller closes.
+        static func onThree(_ server: String) async throws -> Site {
+            let cluster = try await TestOperatorCluster.start(
+                Array(repeating: NATSServerBinary(path: server), count: 3))
+            do {
+                let site = try Site(cluster)
+                _ = try await site.provision { $0.replicas = 3 }
+                return site
+            } catch {
+                cluster.close()
+                throw error
+            }
+        }
+
         func provision(
             _ change: (inout NetworkProvision.Options) -> Void = { _ in }, system: Bool = true
         ) async throws(NetworkError) -> ProvisionReport {
@@ -435,11 +449,9 @@ struct ProvisionedTests {
         "What is in a bucket can be read and changed after refused changes and a server's end, whoever leads",
         arguments: TestServers.all)
     func refusedChanges(server: String) async throws {
-        let cluster = try await TestOperatorCluster.start(
-            Array(repeating: NATSServerBinary(path: server), count: 3))
+        let site = try await Site.onThree(server)
+        let cluster = site.cluster
         defer { cluster.close() }
-        let site = try Site(cluster)
-        _ = try await site.provision { $0.replicas = 3 }
         _ = try await cluster.wholeStreams(atLeast: 6)
         let stream = NetworkNames.stream(ofBucket: NetworkPlan.postboxes)
         let leader = try #require(try await cluster.standings()[stream]?.leader)
@@ -494,11 +506,9 @@ struct ProvisionedTests {
 
     @Test("Whoever is kicked loses the connections to all servers", arguments: TestServers.all)
     func kicked(server: String) async throws {
-        let cluster = try await TestOperatorCluster.start(
-            Array(repeating: NATSServerBinary(path: server), count: 3))
+        let site = try await Site.onThree(server)
+        let cluster = site.cluster
         defer { cluster.close() }
-        let site = try Site(cluster)
-        _ = try await site.provision { $0.replicas = 3 }
         let administrator = NetworkAdministrator(directory: site.directory)
         let (alice, bob) = try await (administrator.add(user: "alice"), administrator.add(user: "bob"))
         func connect(_ credentials: Credentials, to server: NATSServerProcess) async throws -> NATSConnection {

@@ -15,9 +15,9 @@ func render(
     frame.draw(last, last == nil ? nil : FrameLook(frame))
     if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
     if let last {
+        let (text, column) = (frame.layout.text, frame.canvas.cursor?.column ?? 0)
         // At the beginning of a row the next character may bring the word before it along.
-        let columns = frame.layout.text.column + 1..<max(frame.layout.text.column + 1, frame.layout.text.endColumn - 1)
-        last.keep(model.writtenText, hasRoom: frame.canvas.cursor.map { columns.contains($0.column) } ?? false)
+        last.keep(model.writtenText, hasRoom: column > text.column && column + 1 < text.endColumn)
     }
     return frame.canvas
 }

@@ -100,7 +100,7 @@ struct PostboxService: Sendable {
     private func register(of user: UserName) async throws -> (PostboxRegister, revision: UInt64) {
         if let known = try await stored(user) { return known }
         let new = PostboxRegister(sudoId: UUID().uuidString.lowercased(), at: Self.now)
-        // The stream first: a register without its stream would never be mended. Making either again changes nothing.
+        // The stream first: a register without its stream would never be mended.
         try await alignStream(of: user, with: new)
         try await welcome(user)
         // Where two services make it at once, one is seldom refused this way. Before 2.10 a server of a cluster that is killed
