@@ -13,11 +13,13 @@ struct DriverTests {
         let scenario = try LabScenario(parsing: Array("{ title: \"t\", steps: [ \(steps) ] }".utf8))
         let subject = ScriptedSubject(policy)
         let (link, server) = (ScriptedLink(subject), ScriptedServer(subject))
+        let clock = TimeByTurns()
         let session = LabSession(
             LabSession.Parts(
                 subject: subject, link: link, server: hasNetwork ? server : nil, writer: "w",
-                heading: LabHeading(title: scenario.title, seed: 1, policy: "parley")))
-        return (await LabDriver(scenario, speed: speed).run(session), subject, link, server)
+                heading: LabHeading(title: scenario.title, seed: 1, policy: "parley")),
+            clock: clock)
+        return (await LabDriver(scenario, speed: speed).run(session, clock: clock), subject, link, server)
     }
 
     @Test("A cut is noticed and recovered from, and each message is accounted for")
@@ -46,9 +48,10 @@ struct DriverTests {
     func dishonest(_ policy: ScriptedSubject.Policy, _ kind: String, _ words: String) async throws {
         let scenario = try LabScenario(parsing: Array("{ steps: [ { do: \"send\", count: 5 } ] }".utf8))
         let subject = ScriptedSubject(policy)
-        let session = LabSession.byHand(subject, writer: "w")
+        let clock = TimeByTurns()
+        let session = LabSession.byHand(subject, writer: "w", clock: clock)
         await session.begin()
-        await LabDriver(scenario).act(session)
+        await LabDriver(scenario).act(session, clock: clock)
         // What is delivered is delivered at once; only what was dropped is waited for in vain.
         try await eventually("all has arrived") { await session.run.ledger.figures.acknowledged == 5 }
         var expected = LabExpectation()

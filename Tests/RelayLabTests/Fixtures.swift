@@ -79,11 +79,12 @@ extension LabSession {
     /// A session of what somebody does by hand.
     static func byHand(
         _ subject: ScriptedSubject = ScriptedSubject(), link: (any LabLink)? = nil, server: (any LabServerSide)? = nil,
-        writer: String = "you"
+        writer: String = "you", clock: any Timekeeper = TimeByTurns()
     ) -> LabSession {
         LabSession(
             Parts(
                 subject: subject, link: link, server: server, writer: writer,
-                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")))
+                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")),
+            clock: clock)
     }
 }

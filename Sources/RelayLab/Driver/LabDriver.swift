@@ -32,7 +32,7 @@ public struct LabDriver: Sendable {
     /// Carries out the steps, in a session that has begun.
     public func act(_ session: LabSession) async { await act(session, clock: SystemTime()) }
 
-    private func act(_ session: LabSession, clock: any Timekeeper) async {
+    package func act(_ session: LabSession, clock: any Timekeeper) async {
         let begin = clock.now
         for step in scenario.steps {
             guard await session.run.failure == nil, !Task.isCancelled else { return }
