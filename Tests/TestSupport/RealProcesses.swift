@@ -14,24 +14,24 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
         ProcessInfo.processInfo.environment["PARLEY_TEST_SECONDS"].flatMap { Int($0) } ?? 300)
 
     private static let turns = Turns(count: 4)
-    /// Servers that elect leaders and find out that one of them is gone do so by timers of their own, and leave the
-    /// processors to others meanwhile.
-    private static let turnsOfClusters = Turns(count: 3)
+    /// Servers that elect leaders and find out that one of them is gone do so by timers of their own, as a client finds out
+    /// that nothing answers: that leaves the processors to others meanwhile.
+    private static let turnsOfWaits = Turns(count: 3)
     private static let isCalmOnce = NIOLockedValueBox(false)
     @TaskLocal private static var isTurn = false
 
-    private let isForClusters: Bool
+    private let mostlyWaits: Bool
 
-    fileprivate init(isForClusters: Bool = false) { self.isForClusters = isForClusters }
+    fileprivate init(mostlyWaits: Bool = false) { self.mostlyWaits = mostlyWaits }
 
     /// Runs the test when its turn has come.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        // A suite of clusters may be part of one of real processes: one turn is enough.
-        let isOfCluster = test.traits.contains { ($0 as? RealProcesses)?.isForClusters == true }
-        guard isForClusters == isOfCluster else { return try await function() }
-        try await Self.inTurn(isForClusters ? Self.turnsOfClusters : Self.turns) {
+        // A suite that mostly waits may be part of one of real processes: one turn is enough.
+        let isWaiting = test.traits.contains { ($0 as? RealProcesses)?.mostlyWaits == true }
+        guard mostlyWaits == isWaiting else { return try await function() }
+        try await Self.inTurn(mostlyWaits ? Self.turnsOfWaits : Self.turns) {
             // It does not leave the group, which ends with this call.
             try await withoutActuallyEscaping(function) { function in
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -119,7 +119,10 @@ extension Trait where Self == RealProcesses {
     public static var realProcesses: Self { Self() }
 
     /// The test runs a cluster of real servers, of which it mostly waits for elections and for what servers find out by time.
-    public static var realClusters: Self { Self(isForClusters: true) }
+    public static var realClusters: Self { Self(mostlyWaits: true) }
+
+    /// The test runs real servers or programs, and mostly waits for what happens by time alone: a silence, a pause, an expiry.
+    public static var longWaits: Self { Self(mostlyWaits: true) }
 
     /// The test keeps a processor busy for a second or more, and waits its turn with those of real processes: in one run
     /// with them it would take the processors that their deadlines count on.

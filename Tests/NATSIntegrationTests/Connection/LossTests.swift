@@ -6,7 +6,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Loss of a connection", .realProcesses)
+@Suite("Loss of a connection", .longWaits)
 struct LossTests {
     private func isLoss(_ error: NATSError?) -> Bool {
         switch error {

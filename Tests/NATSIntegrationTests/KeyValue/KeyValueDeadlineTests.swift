@@ -5,7 +5,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Deadlines of key-value buckets", .realProcesses)
+@Suite("Deadlines of key-value buckets", .longWaits)
 struct KeyValueDeadlineTests {
     /// A server that answers pings and nothing else.
     private static func silent() throws -> ScriptedPeer {

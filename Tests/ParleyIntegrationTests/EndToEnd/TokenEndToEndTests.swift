@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    @Suite("A command that brings tokens")
+    @Suite("A command that brings tokens", .longWaits)
     struct Tokens {
         @Test(
             "B5 The token command is asked before the first connection and when the token expires meanwhile",
