@@ -32,14 +32,17 @@ final class ErrorLog {
             return nil
         }
         let folder = state + "/parley"
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch { return nil }
         path = folder + "/parley.log"
         var status = stat()
         if stat(path, &status) == 0, status.st_size > Self.maximumBytes { rename(path, path + ".old") }
-        let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        var file = Self.opened(path)
+        if file < 0, errno == ENOENT {
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            } catch { return nil }
+            file = Self.opened(path)
+        }
         guard file >= 0 else { return nil }
         begin = lseek(file, 0, SEEK_END)
         original = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -48,6 +51,10 @@ final class ErrorLog {
             return nil
         }
         close(file)
+    }
+
+    private static func opened(_ path: String) -> Int32 {
+        open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     }
 
     /// Gives standard error back and says where to read what was written meanwhile, if anything was.

@@ -30,20 +30,16 @@ struct ChatCommand: ParsableCommand {
         help: "Topics to join, besides those that were joined before; * matches one token, > at the end the rest.")
     var topics: [String] = []
 
-    init() {}
+    func run() throws { try Self.run(connection, suspendAfter: suspendAfter, plain: plain, topics: topics) }
 
-    /// As it is with topics and nothing else.
-    init(topics: [String]) {
-        connection = .none
-        suspendAfter = nil
-        plain = false
-        self.topics = topics
-    }
-
-    func run() throws {
+    /// Runs the chat, by default as it is with topics and nothing else.
+    static func run(
+        _ flags: some ConnectionFlags = NoConnectionFlags(), suspendAfter: SuspensionTime? = nil, plain: Bool = false,
+        topics: [String]
+    ) throws {
         try reportingFailures {
             for topic in topics { _ = try StoreOptions.pattern(topic) }
-            var (plan, configuration) = try connection.chat()
+            var (plan, configuration) = try flags.chat()
             var suspension = Suspension()
             if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
             if let suspendAfter { suspension.time = suspendAfter.time }

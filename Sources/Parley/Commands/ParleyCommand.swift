@@ -27,7 +27,7 @@ struct ParleyCommand: AsyncParsableCommand {
         }
         do {
             // Making the parser takes as long as all else until the first frame.
-            if let topics = topics(in: words) { return try ChatCommand(topics: topics).run() }
+            if let topics = topics(in: words) { return try ChatCommand.run(topics: topics) }
             var command = try parseAsRoot(words)
             guard var task = command as? any AsyncParsableCommand else { return try command.run() }
             try await task.run()

@@ -7,7 +7,7 @@ struct LabPane: Pane {
     static let title = "Lab"
     static let keys: [KeyBinding] =
         LabChoice.allCases.map { choice in
-            .bind(choice.action, [choice.key], choice.title, hint: hints[choice])
+            .bind(choice.action, [choice.key], choice.title, hint: hint(of: choice))
         } + [
             .bind(.labEnd, [.plain("e")], "end it: everything restored, and the ledger", hint: "end, ledger"),
             .bind(
@@ -23,7 +23,13 @@ struct LabPane: Pane {
             .bind(.toEnd, [Key(.end)], "the last"),
         ]
 
-    private static let hints: [LabChoice: String] = [.cut: "cut", .restore: "restore"]
+    private static func hint(of choice: LabChoice) -> String? {
+        switch choice {
+        case .cut: "cut"
+        case .restore: "restore"
+        default: nil
+        }
+    }
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
         guard let lab = model.lab else {

@@ -50,10 +50,10 @@ struct Theme: Hashable, Sendable {
         let ink = Ink(ground: ground, colors: colors, contrast: contrast)
         fadesInBold = ink.fadesInBold
         names = ink.names
-        let tones = Dictionary(uniqueKeysWithValues: Tone.allCases.map { ($0, ink.color($0)) })
+        let tones = Tone.allCases.map { (tone: $0, color: ink.color($0)) }
         let fading = ink.fadesInBold
         styles = ThemeRole.allCases.map { role in
-            let color = tones[role.tone] ?? .standard
+            let color = tones.first { $0.tone == role.tone }?.color ?? .standard
             var attributes = role.attributes
             if fading.contains(color) { attributes.remove(.bold) }
             return Style(foreground: color, attributes: attributes)
