@@ -41,7 +41,9 @@ extension RelayError {
         case .cancelled: self = .cancelled
         case .invalidArgument(let text): self = .invalidArgument(text)
         case .invalidSubject(let subject): self = .invalidArgument("The subject \(subject) cannot be used")
-        case .jetStream(let failure): self = .server(code: failure.errorCode, failure.text)
+        case .jetStream(let failure):
+            // Of a pull the server says the class alone.
+            self = .server(code: failure.errorCode == 0 ? failure.code : failure.errorCode, failure.text)
         case .closed, .connectionLost, .closedByServer, .staleConnection, .unresolvableHost, .connectionRefused,
             .unreachable, .proxy, .tls, .tlsRequired, .authorization, .connectionLimit, .subscriptionLimit,
             .outboundBufferFull, .protocolViolation:

@@ -72,16 +72,34 @@ extension JetStream {
         configuration.inactiveThreshold = 60_000_000_000
         configuration.isInMemory = true
         configuration.replicas = 1
-        let info = try await createConsumer(configuration, in: stream)
-        defer { discardConsumer(configuration.name, in: stream) }
-        guard info.pending > 0 else { return ([], 0) }
-        let consumer = try PullConsumer(configuration.name, in: stream, self)
+        let end = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
+        var pause = Duration.milliseconds(20)
+        while true {
+            let name = configuration.name
+            let info = try await createConsumer(configuration, in: stream)
+            defer { discardConsumer(name, in: stream) }
+            guard info.pending > 0 else { return ([], 0) }
+            do throws(NATSError) {
+                return try await read(info, of: name, in: stream, limit: limit, bytes: bytes)
+            } catch {
+                // A server of a cluster that is just coming together may not know yet what another one has made.
+                guard case .noResponders = error, NIODeadline.now() < end else { throw error }
+            }
+            do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+            pause = min(pause * 2, .seconds(1))
+            configuration.name = UniqueToken.next()
+        }
+    }
+
+    private func read(
+        _ info: ConsumerInfo, of consumer: String, in stream: String, limit: Int, bytes: Int
+    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
+        let consumer = try PullConsumer(consumer, in: stream, self)
         // A page that is not whole would hide a hole.
         var messages: [StoredMessage] = []
         try await consumer.fetch(
             min(max(1, limit), Int(clamping: info.pending)), bytes: max(1, bytes), expires: .zero, into: &messages)
-        let pending = messages.last?.pending ?? info.pending
-        return (messages, pending)
+        return (messages, messages.last?.pending ?? info.pending)
     }
 
     /// Removes a consumer without waiting; the server removes it by itself if this is lost.

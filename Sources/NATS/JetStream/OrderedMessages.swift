@@ -289,7 +289,7 @@ final class LiveConsumer {
         case nil: return nil
         case .ended: try pulls.ended(message, isTooSmall: false)
         case .tooSmall: try pulls.ended(message, isTooSmall: true)
-        case .failed: return .lost
+        case .unheard, .failed: return .lost
         }
         try topUp()
         return nil

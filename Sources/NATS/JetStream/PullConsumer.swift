@@ -103,8 +103,8 @@ public struct PullConsumer: Sendable {
         let subscription = try jetStream.connection.subscribe(to: inbox, limits: limits)
         // Whatever the server keeps for this request goes with the subscription.
         defer { subscription.unsubscribe() }
-        try jetStream.connection.publish(
-            ByteBuffer(string: request), to: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)", reply: inbox)
+        let subject = jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)"
+        try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
         budget.began(0, messages: count, bytes: bytes)
         let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
         var iterator = subscription.makeAsyncIterator()
@@ -123,6 +123,7 @@ public struct PullConsumer: Sendable {
             case .tooSmall:
                 try budget.ended(at: 0, isTooSmall: true)
                 return .tooSmall
+            case .unheard: throw .noResponders(subject: subject)
             case .failed(let failure): throw .jetStream(failure)
             }
         }

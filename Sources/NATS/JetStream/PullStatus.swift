@@ -6,6 +6,9 @@ enum PullStatus: Equatable {
     case ended
     /// The next message does not fit into what is left of its bytes.
     case tooSmall
+    /// Nobody has heard it: the consumer is gone, or this server does not know of it yet, as a cluster's other servers may not
+    /// where one has just made it.
+    case unheard
     /// It was refused, or what it asked is gone.
     case failed(JetStreamFailure)
 
@@ -18,6 +21,7 @@ enum PullStatus: Equatable {
         case 404, 408: self = .ended
         case 409 where text.lowercased().contains("batch completed"): self = .ended
         case 409 where text.lowercased().contains("message size exceeds"): self = .tooSmall
+        case 503 where block.statusText == nil: self = .unheard
         default: self = .failed(JetStreamFailure(code: status, errorCode: 0, text: text))
         }
     }

@@ -172,7 +172,7 @@ struct PullStatusTests {
             ("409 Batch Completed", .ended), ("409 Message Size Exceeds MaxBytes", .tooSmall),
             ("409 \(refusal)", .failed(JetStreamFailure(code: 409, errorCode: 0, text: refusal))),
             ("409 Consumer Deleted", .failed(JetStreamFailure(code: 409, errorCode: 0, text: "Consumer Deleted"))),
-            ("503", .failed(JetStreamFailure(code: 503, errorCode: 0, text: "pull refused"))),
+            ("503", .unheard),
         ]
         for (line, status) in table { #expect(PullStatus(message(line)) == status, "\(line)") }
         let plain = NATSMessage(subject: "inbox", reply: nil, content: ByteBuffer(string: "409"), headerLength: 0)

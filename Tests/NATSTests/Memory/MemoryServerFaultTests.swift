@@ -139,6 +139,27 @@ struct MemoryServerFaultTests {
         await connection.close()
     }
 
+    @Test("A page whose consumer the server does not know of yet is asked for again")
+    func unheardPull() async throws {
+        let server = MemoryServer()
+        try server.createStream("S", subjects: ["s.>"])
+        try server.store("s.a", Array("one".utf8))
+        try server.store("s.a", Array("two".utf8))
+        let connection = try await server.connect()
+        let pulls = "$JS.API.CONSUMER.MSG.NEXT."
+        server.fail(subjectPrefix: pulls, with: .noResponders)
+        async let page = JetStream(connection, timeout: .seconds(60)).page(of: "S", from: .all, limit: 10)
+        try await eventually("a second pull") { server.received.count { $0.contains(pulls) } > 1 }
+        server.fail(subjectPrefix: pulls, with: nil)
+        #expect(try await page.messages.map(\.sequence) == [1, 2])
+        // Where it stays unknown, that is said when the time is up.
+        server.fail(subjectPrefix: pulls, with: .noResponders)
+        let hasty = JetStream(connection, timeout: .milliseconds(100))
+        let error = await failure { _ = try await hasty.page(of: "S", from: .all, limit: 10) }
+        guard case .noResponders = error as? NATSError else { throw TestFailure("\(String(describing: error))") }
+        await connection.close()
+    }
+
     @Test("Requests and publishes fail as the test asks")
     func failures() async throws {
         let server = MemoryServer()
