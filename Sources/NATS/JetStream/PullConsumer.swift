@@ -32,6 +32,8 @@ public struct PullConsumer: Sendable {
     ///   - expires: how long the server waits for messages; zero takes only what is there.
     /// - Returns: the messages in order; empty when none came. Those that came before a failure are returned, and the
     ///   failure is the next call's.
+    /// - Throws: `noResponders` where the consumer is gone, or where the server does not know of it yet, as another one of its
+    ///   cluster has just made it; ``NATSError/jetStream(_:)`` with the server's refusal.
     public func fetch(_ batch: Int, expires: Duration = .zero) async throws(NATSError) -> [StoredMessage] {
         var messages: [StoredMessage] = []
         do throws(NATSError) {
