@@ -29,7 +29,7 @@ enum PostboxDeletion {
             let isFirst = round.isMultiple(of: 2)
             var bare = isFirst ? try await bareSeconds(early, jetStream) : 0
             let begin = Meter.now()
-            let result = try await client.bulkDeleteMessage(withMessageIds: (isFirst ? late : early).map(\.text))
+            let result = try await client.deleteMessages(withMessageIds: (isFirst ? late : early).map(\.text))
             let seconds = Meter.now() - begin
             if !isFirst { bare = try await bareSeconds(late, jetStream) }
             if let failure = result.failed.first { throw failure.error }
@@ -85,7 +85,7 @@ enum PostboxDeletion {
         while !left.isEmpty {
             let part = Array(left.prefix(BulkDeletion.maximumCount))
             left.removeFirst(part.count)
-            let result = try await client.bulkDeleteMessage(withMessageIds: part)
+            let result = try await client.deleteMessages(withMessageIds: part)
             // What was unknown may be gone, and is then not there to be deleted.
             if let failure = result.failed.first(where: { $0.error != .notFound($0.id) }) { throw failure.error }
         }
@@ -107,7 +107,7 @@ enum PostboxDeletion {
             let part = Array(ids[start..<min(start + BulkDeletion.maximumCount, ids.count)])
             if crash == nil, start * 2 >= ids.count { crash = Task { await server.crash() } }
             do throws(RelayError) {
-                let result = try await client.bulkDeleteMessage(withMessageIds: part)
+                let result = try await client.deleteMessages(withMessageIds: part)
                 ends.gone += result.deleted
                 for failure in result.failed {
                     if failure.error == .notFound(failure.id) {

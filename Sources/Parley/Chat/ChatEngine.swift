@@ -456,7 +456,7 @@ actor ChatEngine {
     private func delete(_ request: UInt64, _ ids: [String]) {
         Task { [client, queue] in
             do throws(RelayError) {
-                let deletion = try await client.bulkDeleteMessage(withMessageIds: ids)
+                let deletion = try await client.deleteMessages(withMessageIds: ids)
                 await queue.send(.postbox(.deletion(request: request, deletion)))
             } catch {
                 await queue.send(.postbox(.deletionFailed(request: request, error)))

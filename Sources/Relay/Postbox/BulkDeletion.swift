@@ -1,4 +1,4 @@
-/// What a bulk deletion did, message by message.
+/// What became of each letter that was to be deleted.
 public struct BulkDeletion: Hashable, Sendable {
     /// A message that was not deleted.
     public struct Failure: Hashable, Sendable, Identifiable {
@@ -67,9 +67,9 @@ public struct BulkDeletion: Hashable, Sendable {
     }
 }
 
-/// A bulk deletion that did not delete all it was asked to, as an error (Sudo relay's way of telling it).
+/// The error of a bulk deletion that did not delete every letter, as in Sudo's relay.
 public struct BulkDeletionError: Error, Hashable, Sendable {
-    /// Which letters were deleted, which were not, and of which it is not known.
+    /// The letters that are gone, those that remain, and those of which neither is known, with the reasons.
     public var deletion: BulkDeletion
 
     /// Makes an error.
@@ -82,10 +82,22 @@ public struct BulkDeletionError: Error, Hashable, Sendable {
 }
 
 extension BulkDeletionError: CustomStringConvertible {
-    /// What was deleted and what not, and why the first was not.
+    /// The number of deleted letters, and the identifiers of the others with the reason of each.
     public var description: String {
-        let unknown = deletion.unknown.isEmpty ? "" : ", and of \(deletion.unknown.count) it is not known"
-        let reason = deletion.notDeleted.first.map { " " + $0.error.words } ?? ""
-        return "\(deletion.deleted.count) letters were deleted, \(deletion.failed.count) were not\(unknown).\(reason)"
+        let count = deletion.deleted.count + deletion.notDeleted.count
+        let sentences =
+            ["Deleted \(deletion.deleted.count) of \(count) letters."]
+            + Self.sentences("Not deleted", deletion.failed) + Self.sentences("Perhaps deleted", deletion.unknown)
+        return sentences.joined(separator: " ")
+    }
+
+    /// One sentence for each reason, with the letters that share it.
+    private static func sentences(_ label: String, _ failures: [BulkDeletion.Failure]) -> [String] {
+        var reasons: [RelayError] = []
+        for failure in failures where !reasons.contains(failure.error) { reasons.append(failure.error) }
+        return reasons.map { reason in
+            let ids = failures.filter { $0.error == reason }.map(\.id).joined(separator: ", ")
+            return "\(label): \(ids) (\(reason.words))"
+        }
     }
 }

@@ -8,7 +8,7 @@ extension RelayClient {
     /// - Parameter onScreenOnly: whether the subscription is for a view, and is let go while that is off the screen:
     ///   ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
     public func postboxMessages(onScreenOnly: Bool = false) throws(RelayError) -> PostboxEvents {
-        guard let user else { throw .notInitialized }
+        let user = try postboxOwner()
         let intake = keepsMessages ? LetterIntake(openingStore()) : nil
         let words = Letters.words(for: user, configuration.subscriptions) { [weak self] letters in
             let letters = await self?.withPersonas(letters) ?? letters
@@ -54,32 +54,24 @@ extension RelayClient {
     ///   ``RelayError/connection(_:)`` when the server's answer did not come, and it may be gone.
     @discardableResult
     public func deleteMessage(withMessageId id: String) async throws(RelayError) -> String {
-        let deletion = try await bulkDeleteMessage(withMessageIds: [id])
+        let deletion = try await deleteMessages(withMessageIds: [id])
         if let failure = deletion.notDeleted.first { throw failure.error }
         return id
     }
 
-    /// Deletes up to 25 letters.
+    /// Deletes up to 25 letters, as Sudo's relay does.
     ///
-    /// - Returns: which were deleted, which not and of which it is not known, each with its reason.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for more than 25, ``RelayError/notConnected``.
+    /// - Returns: the identifiers, in the order passed; every letter is gone.
+    /// - Throws: ``BulkDeletionError`` unless all were deleted. It says which are gone, which remain, and why; none is
+    ///   deleted if there are more than 25, or without a connection.
     @discardableResult
-    public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(RelayError) -> BulkDeletion {
-        guard ids.count <= BulkDeletion.maximumCount else {
-            throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
-        }
-        return try await deleteMessages(withMessageIds: ids)
-    }
-
-    /// Deletes up to 25 letters, all of them or it is an error, as Sudo's relay has it.
-    ///
-    /// - Returns: the identifiers, all deleted.
-    /// - Throws: ``BulkDeletionError``, which says what was deleted even so.
-    @discardableResult
-    public func bulkDeleteMessage(withAllMessageIds ids: [String]) async throws(BulkDeletionError) -> [String] {
+    public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(BulkDeletionError) -> [String] {
         let deletion: BulkDeletion
         do throws(RelayError) {
-            deletion = try await bulkDeleteMessage(withMessageIds: ids)
+            guard ids.count <= BulkDeletion.maximumCount else {
+                throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
+            }
+            deletion = try await deleteMessages(withMessageIds: ids)
         } catch { throw BulkDeletionError(of: ids, error) }
         guard deletion.notDeleted.isEmpty else { throw BulkDeletionError(deletion) }
         return deletion.deleted
@@ -93,7 +85,6 @@ extension RelayClient {
     ///   - progress: hears how many of them have come to their end, one after the other.
     /// - Returns: which were deleted, which not and of which it is not known, each with its reason.
     /// - Throws: ``RelayError/notConnected``, or what keeps the server from deleting any.
-    @discardableResult
     public func deleteMessages(
         withMessageIds ids: [String], progress: (@Sendable (_ ended: Int) -> Void)? = nil
     ) async throws(RelayError) -> BulkDeletion {

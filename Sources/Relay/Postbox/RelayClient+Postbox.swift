@@ -153,7 +153,7 @@ extension RelayClient {
         return PostboxRegister(owner: owner, connection: connection, timeLimit: timeLimit)
     }
 
-    private func postboxOwner() throws(RelayError) -> String {
+    func postboxOwner() throws(RelayError) -> String {
         guard let user, user.isSubjectToken else {
             throw .invalidArgument("The user is not known; sign in with credentials that name one")
         }

@@ -128,15 +128,15 @@ struct PostboxTests {
         let ids = try await client.listMessages(limit: 30).items.map(\.id)
         #expect(try await client.deleteMessage(withMessageId: ids[0]) == ids[0])
         await #expect(throws: RelayError.notFound(ids[0])) { try await client.deleteMessage(withMessageId: ids[0]) }
-        #expect(try await client.bulkDeleteMessage(withMessageIds: []) == BulkDeletion())
-        let mixed = try await client.bulkDeleteMessage(withMessageIds: [ids[1], ids[0], "forged", ids[2]])
-        #expect(mixed.deleted == [ids[1], ids[2]])
-        #expect(mixed.failed.map(\.id) == [ids[0], "forged"])
-        await #expect(throws: RelayError.self) {
+        let failures = [ids[0], "forged"].map { BulkDeletion.Failure(id: $0, error: .notFound($0)) }
+        await #expect(throws: BulkDeletionError(BulkDeletion(deleted: [ids[1], ids[2]], failed: failures))) {
+            try await client.bulkDeleteMessage(withMessageIds: [ids[1], ids[0], "forged", ids[2]])
+        }
+        await #expect(throws: BulkDeletionError.self) {
             try await client.bulkDeleteMessage(withMessageIds: Array(ids[3..<29]))
         }
-        let full = try await client.bulkDeleteMessage(withMessageIds: Array(ids[3..<28]))
-        #expect(full.deleted.count == 25 && full.failed.isEmpty)
+        let full = Array(ids[3..<28])
+        #expect(try await client.bulkDeleteMessage(withMessageIds: full) == full)
         let left = try await fixture.withJetStream { try await $0.streamInfo("PB_alice").state.messages }
         #expect(left == 2)
         await client.close()

@@ -68,7 +68,7 @@ struct KeptLettersClientTests {
         try #require(listed.count == 6)
         let other = try await network.connected()
         try await other.deleteMessage(withMessageId: listed[0].id)
-        try await client.bulkDeleteMessage(withMessageIds: [listed[0].id, listed[2].id])
+        _ = try await client.deleteMessages(withMessageIds: [listed[0].id, listed[2].id])
         #expect(try await kept(client).map(\.message) == ["2", "4", "5", "6"])
         try await other.deleteMessage(withMessageId: listed[1].id)
         try await other.deleteMessage(withMessageId: listed[5].id)

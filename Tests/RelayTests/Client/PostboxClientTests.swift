@@ -173,43 +173,42 @@ struct PostboxClientTests {
         await client.close()
     }
 
-    @Test("B50 a bulk deletion tells which letters it deleted and which not, and takes 25 at most")
+    @Test("B50 a bulk deletion returns all identifiers, or throws which letters are gone, which remain, and why")
     func bulkDeletion() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         for number in 1...4 { try network.postLetter("\(number)") }
         let ids = try await client.listMessages(limit: 4).items.map(\.id)
         try #require(ids.count == 4)
-        try await client.deleteMessage(withMessageId: ids[0])
-        let mixed = try await client.bulkDeleteMessage(withMessageIds: [ids[1], ids[0], "forged", ids[2]])
-        #expect(mixed.deleted == [ids[1], ids[2]])
-        #expect(mixed.failed.map(\.id) == [ids[0], "forged"])
-        #expect(mixed.failed.map(\.error) == [.notFound(ids[0]), .notFound("forged")])
-        #expect(try await client.bulkDeleteMessage(withMessageIds: []) == BulkDeletion())
-        let many = Array(repeating: ids[3], count: 26)
-        await #expect(throws: RelayError.invalidArgument("At most 25 letters are deleted with one call")) {
-            try await client.bulkDeleteMessage(withMessageIds: many)
+        let gone: [String] = try await client.bulkDeleteMessage(withMessageIds: [ids[1], ids[0]])
+        #expect(gone == [ids[1], ids[0]])
+        #expect(try await client.bulkDeleteMessage(withMessageIds: []) == [])
+        let failures = [ids[0], "forged"].map { BulkDeletion.Failure(id: $0, error: .notFound($0)) }
+        await #expect(throws: BulkDeletionError(BulkDeletion(deleted: [ids[2]], failed: failures))) {
+            try await client.bulkDeleteMessage(withMessageIds: [ids[0], ids[2], "forged"])
         }
-        #expect(try await client.listMessages(limit: 4).items.map(\.message) == ["4"])
+        #expect(try await client.listMessages(limit: 4).items.map(\.id) == [ids[3]])
         await client.close()
+        await #expect(throws: BulkDeletionError(of: [ids[3]], .notConnected)) {
+            try await client.bulkDeleteMessage(withMessageIds: [ids[3]])
+        }
     }
 
-    @Test("B50 the throwing form returns all identifiers, or says what was deleted and what not")
-    func throwingDeletion() async throws {
+    @Test("B50 a bulk deletion takes at most 25 letters, and deletes none of more")
+    func bulkDeletionLimit() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        for number in 1...3 { try network.postLetter("\(number)") }
-        let ids = try await client.listMessages(limit: 3).items.map(\.id)
-        try #require(ids.count == 3)
-        #expect(try await client.bulkDeleteMessage(withAllMessageIds: [ids[0]]) == [ids[0]])
-        let failure = BulkDeletion.Failure(id: ids[0], error: .notFound(ids[0]))
-        await #expect(throws: BulkDeletionError(BulkDeletion(deleted: [ids[1]], failed: [failure]))) {
-            try await client.bulkDeleteMessage(withAllMessageIds: [ids[0], ids[1]])
+        for number in 1...26 { try network.postLetter("\(number)") }
+        let ids = try await client.listMessages(limit: 26).items.map(\.id)
+        try #require(ids.count == 26)
+        let reason = RelayError.invalidArgument("At most 25 letters are deleted with one call")
+        await #expect(throws: BulkDeletionError(of: ids, reason)) {
+            try await client.bulkDeleteMessage(withMessageIds: ids)
         }
+        #expect(try await client.countMessages() == ["personal": 26])
+        #expect(try await client.bulkDeleteMessage(withMessageIds: Array(ids.dropLast())).count == 25)
+        #expect(try await client.countMessages() == ["personal": 1])
         await client.close()
-        await #expect(throws: BulkDeletionError(of: [ids[2]], .notConnected)) {
-            try await client.bulkDeleteMessage(withAllMessageIds: [ids[2]])
-        }
     }
 
     @Test("B50 any number of letters is deleted with one question about the stream, and the progress is told")

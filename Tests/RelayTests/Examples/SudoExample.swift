@@ -27,7 +27,7 @@ final class LetterHandler: Sendable {
         for message in allMessages { handle(message) }
         for start in stride(from: 0, to: allMessages.count, by: BulkDeletion.maximumCount) {
             let part = allMessages[start..<min(start + BulkDeletion.maximumCount, allMessages.count)]
-            _ = try await client.bulkDeleteMessage(withAllMessageIds: part.map(\.id))
+            _ = try await client.bulkDeleteMessage(withMessageIds: part.map(\.id))
         }
     }
 

@@ -18,7 +18,9 @@ struct LettersTests {
         #expect(deletion.unknown.map(\.id) == ["c"])
         #expect(deletion.notDeleted.map(\.error) == [.notFound("a"), .timeout("deleting a letter")])
         let words = BulkDeletionError(deletion).description
-        #expect(words.hasPrefix("2 letters were deleted, 1 were not, and of 1 it is not known. a does not exist"))
+        #expect(
+            words == "Deleted 2 of 4 letters. Not deleted: a (a does not exist, or was deleted.) Perhaps deleted: c "
+                + "(deleting a letter was not answered in time. It is safe to try again.)")
         #expect(BulkDeletion(of: [], ends: []) == BulkDeletion())
     }
 
