@@ -55,6 +55,7 @@ struct LogTests {
             ("{\"at\":1,\"event\":\"other\"}", "its event is unknown"),
             ("{\"event\":\"queued\",\"count\":1}", "it has no time “at”"),
             ("{\"at\":1,\"event\":\"queued\",\"count\":-1}", "it has no count “count”"),
+            ("{\"at\":1,\"event\":\"queued\",\"count\":9223372036854775807}", "it has no count “count”"),
             ("{\"at\":1,\"event\":\"sent\",\"writer\":\"a\"}", "it has no message's number"),
         ] {
             #expect(throws: LabLogError(words, line: 3)) {

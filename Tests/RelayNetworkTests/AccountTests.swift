@@ -302,7 +302,8 @@ struct GuardTests {
         #expect(try directory.settings().postboxes.maximumBytes == 4 << 30)
         for text in [
             #"{"syncInterval":0}"#, #"{"users":{"connections":0}}"#, #"{"users":{"conections":9}}"#, "[]", "", "{",
-            #"{"topics":7}"#,
+            #"{"topics":7}"#, #"{"topics":{"maximumAge":9223372036854775807}}"#,
+            #"{"reservedDiskBytes":9223372036854775807}"#,
         ] {
             try PrivateFile.write(Array(text.utf8), to: directory.settingsFile)
             #expect(throws: NetworkError.self, "\(text)") { try directory.settings() }

@@ -132,6 +132,11 @@ struct NetworkReportTests {
         postboxes.add(stream("PB_x", copy("s2", isCurrent: false)))
         #expect(postboxes.streams == 51 && postboxes.leaderlessCount == 50 && postboxes.partial == 1)
         #expect(postboxes.leaderless.count == 20 && postboxes.leaderless.first == "PB_0")
+        // Whatever a server says they hold.
+        var absurd = stream("PB_y", copy("s2"))
+        (absurd.messages, absurd.bytes) = (.max, .max)
+        for _ in 0..<2 { postboxes.add(absurd) }
+        #expect(postboxes.streams == 53)
     }
 
     @Test("What a service says of itself is added up; what is no answer is none")

@@ -108,6 +108,25 @@ extension Claims: Codable {
         case notBefore = "nbf"
         case grant = "nats"
     }
+
+    /// Reads a token's claims. Times that no calendar has are brought back to some 146 million years from now, so that
+    /// differences of them, in milliseconds too, can be calculated.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        func time(_ key: CodingKeys) throws -> Int64? {
+            let limit = Int64.max / 2_000
+            return try values.decodeIfPresent(Int64.self, forKey: key).map { min(max($0, -limit), limit) }
+        }
+        id = try values.decodeIfPresent(String.self, forKey: .id)
+        issuedAt = try time(.issuedAt)
+        issuer = try values.decodeIfPresent(String.self, forKey: .issuer)
+        name = try values.decodeIfPresent(String.self, forKey: .name)
+        subject = try values.decode(String.self, forKey: .subject)
+        audience = try values.decodeIfPresent(String.self, forKey: .audience)
+        expires = try time(.expires)
+        notBefore = try time(.notBefore)
+        grant = try values.decode(Grant.self, forKey: .grant)
+    }
 }
 
 /// What one kind of NATS token grants: the `nats` part of its claims.

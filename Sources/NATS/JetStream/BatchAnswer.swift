@@ -35,9 +35,9 @@ enum BatchAnswer {
             return
         }
         let fields = Self.fields(last)
-        guard fields["Nats-Num-Pending"].flatMap({ UInt64($0) }) != nil,
-            let previous = fields["Nats-Last-Sequence"].flatMap({ UInt64($0) }),
-            let sequence = fields["Nats-Sequence"].flatMap({ UInt64($0) }), sequence > previous,
+        guard fields["Nats-Num-Pending"].flatMap({ ServerNumber($0) }) != nil,
+            let previous = fields["Nats-Last-Sequence"].flatMap({ ServerNumber($0) })?.value,
+            let sequence = fields["Nats-Sequence"].flatMap({ ServerNumber($0) })?.value, sequence > previous,
             let time = fields["Nats-Time-Stamp"].flatMap({ ServerTime(parsing: $0) }),
             let subject = fields["Nats-Subject"], !subject.isEmpty
         else { return nil }
@@ -54,8 +54,8 @@ enum BatchAnswer {
         switch code {
         case 204:
             let fields = Self.fields(lines.dropLast())
-            guard let last = fields["Nats-Last-Sequence"].flatMap({ UInt64($0) }),
-                let pending = fields["Nats-Num-Pending"].flatMap({ UInt64($0) })
+            guard let last = fields["Nats-Last-Sequence"].flatMap({ ServerNumber($0) })?.value,
+                let pending = fields["Nats-Num-Pending"].flatMap({ ServerNumber($0) })?.value
             else { return nil }
             self = .end(last: last, pending: pending)
         case 404: self = .nothing

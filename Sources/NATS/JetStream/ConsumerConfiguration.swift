@@ -105,9 +105,10 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     /// When it was made, by the server's clock.
     public var created: ServerTime?
     /// Messages that it has not delivered yet.
-    public var pending: UInt64
+    public var pending: UInt64 { left.value }
+    private var left: ServerNumber
     /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not say.
-    public var deliveredSequence: UInt64? { delivered?.streamSequence }
+    public var deliveredSequence: UInt64? { delivered?.streamSequence?.value }
     private var delivered: Place?
     private var configuration: Reading?
     /// The subjects it delivers, wildcards allowed; empty for all of the stream.
@@ -130,7 +131,7 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     }
 
     private struct Place: Sendable, Hashable, Decodable {
-        var streamSequence: UInt64?
+        var streamSequence: ServerNumber?
 
         private enum CodingKeys: String, CodingKey { case streamSequence = "stream_seq" }
     }
@@ -139,6 +140,6 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
         case name, created, delivered
         case configuration = "config"
         case stream = "stream_name"
-        case pending = "num_pending"
+        case left = "num_pending"
     }
 }

@@ -52,7 +52,7 @@ extension JetStream {
                 // The server counts less than all of a message, and looks behind it.
                 guard page.isEmpty || brought + message.bytes <= bytes else {
                     let left = UInt64(part.messages.count - index)
-                    return (page, min(part.pending, .max - left) + left)
+                    return (page, part.pending + left)
                 }
                 brought += message.bytes
                 page.append(message.stored)

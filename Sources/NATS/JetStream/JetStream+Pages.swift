@@ -80,7 +80,8 @@ extension JetStream {
             defer { discardConsumer(name, in: stream) }
             guard info.pending > 0 else { return ([], 0) }
             do throws(NATSError) {
-                return try await read(info, of: name, in: stream, limit: limit, bytes: bytes)
+                return try await read(
+                    info, of: name, in: stream, from: configuration.startSequence, limit: limit, bytes: bytes)
             } catch {
                 // A server of a cluster that is just coming together may not know yet what another one has made.
                 guard case .noResponders = error, NIODeadline.now() < end else { throw error }
@@ -92,13 +93,21 @@ extension JetStream {
     }
 
     private func read(
-        _ info: ConsumerInfo, of consumer: String, in stream: String, limit: Int, bytes: Int
+        _ info: ConsumerInfo, of consumer: String, in stream: String, from start: UInt64?, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
         let consumer = try PullConsumer(consumer, in: stream, self)
         // A page that is not whole would hide a hole.
         var messages: [StoredMessage] = []
         try await consumer.fetch(
             min(max(1, limit), Int(clamping: info.pending)), bytes: max(1, bytes), expires: .zero, into: &messages)
+        // Readers go on behind the last one.
+        var previous: UInt64?
+        for message in messages {
+            guard message.sequence > previous ?? 0, message.sequence >= start ?? 1 else {
+                throw .protocolViolation("messages of the stream \(stream) came out of order")
+            }
+            previous = message.sequence
+        }
         return (messages, messages.last?.pending ?? info.pending)
     }
 

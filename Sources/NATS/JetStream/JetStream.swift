@@ -101,7 +101,7 @@ public struct JetStream: Sendable {
     public func purgeStream(_ stream: String, filter: String? = nil) async throws(NATSError) -> UInt64 {
         let subject = "STREAM.PURGE.\(try name(stream))"
         let outcome: Outcome = filter == nil ? try await call(subject) : try await call(subject, ["filter": filter])
-        return outcome.purged ?? 0
+        return outcome.purged?.value ?? 0
     }
 
     // MARK: Single messages
@@ -131,7 +131,7 @@ public struct JetStream: Sendable {
         let headers = message.headers
         // The server's own word comes last, behind what the message's sender wrote.
         func said(_ name: String) -> String? { headers.values(for: name).last }
-        guard let sequence = said("Nats-Sequence").flatMap(UInt64.init) else {
+        guard let sequence = said("Nats-Sequence").flatMap({ ServerNumber($0) })?.value else {
             throw .protocolViolation("a direct get without a sequence")
         }
         return StoredMessage(
@@ -211,7 +211,7 @@ public struct JetStream: Sendable {
 
     struct Outcome: Decodable {
         var success: Bool?
-        var purged: UInt64?
+        var purged: ServerNumber?
     }
 
     private struct DeleteRequest: Encodable {
@@ -297,14 +297,14 @@ enum APIReply {
 /// A message inside an API answer: header block and payload in base64.
 struct EncodedMessage: Decodable {
     var subject: String
-    var seq: UInt64
+    var seq: ServerNumber
     var hdrs: Data?
     var data: Data?
     var time: ServerTime
 
     func stored() throws(NATSError) -> StoredMessage {
         StoredMessage(
-            subject: subject, sequence: seq, time: time,
+            subject: subject, sequence: seq.value, time: time,
             headers: hdrs.map { HeaderBlock(ByteBuffer(bytes: $0)).headers } ?? NATSHeaders(),
             payload: ByteBuffer(bytes: data ?? Data()))
     }

@@ -30,7 +30,7 @@ public struct PublishAcknowledgement: Sendable, Hashable {
             return
         }
         let reply: Reply = try APIReply.decode(message)
-        guard let stream = reply.stream, let sequence = reply.seq else {
+        guard let stream = reply.stream, let sequence = reply.seq?.value else {
             throw .protocolViolation("a publish was answered by something else")
         }
         self.init(stream: stream, sequence: sequence, isDuplicate: reply.duplicate ?? false)
@@ -38,7 +38,7 @@ public struct PublishAcknowledgement: Sendable, Hashable {
 
     private struct Reply: Decodable {
         var stream: String?
-        var seq: UInt64?
+        var seq: ServerNumber?
         var duplicate: Bool?
     }
 
@@ -74,6 +74,7 @@ public struct PublishAcknowledgement: Sendable, Hashable {
             position += 1
         }
         guard position > digits, position == bytes.count - 1, bytes[position] == UInt8(ascii: "}") else { return nil }
+        guard sequence <= ServerNumber.limit else { return nil }
         return PublishAcknowledgement(stream: String(decoding: stream, as: UTF8.self), sequence: sequence)
     }
 }

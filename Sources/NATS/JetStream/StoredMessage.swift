@@ -121,16 +121,15 @@ struct DeliveryPlace: Equatable {
                     value = value &* 10 &+ UInt64(digit)
                     position += 1
                 }
-                guard position > start, position - start <= 19 else { return nil }
+                guard position > start, position - start <= 19, value <= Int64.max else { return nil }
                 position += 1
                 return value
             }
-            guard let stream = number(), let consumer = number(), let time = number(), let pending = number() else {
-                return nil
-            }
+            guard let stream = number(), let consumer = number(), let time = number(), let pending = number(),
+                max(stream, consumer, pending) <= ServerNumber.limit
+            else { return nil }
             return DeliveryPlace(
-                streamSequence: stream, consumerSequence: consumer, time: Int64(truncatingIfNeeded: time),
-                pending: pending)
+                streamSequence: stream, consumerSequence: consumer, time: Int64(time), pending: pending)
         }
         guard let parsed else { return nil }
         self = parsed

@@ -123,7 +123,7 @@ public struct StreamInfo: Sendable, Hashable, Decodable {
         public var messages: UInt64
         /// Their bytes.
         public var bytes: UInt64
-        /// Sequence of the oldest; one more than the last when it is empty.
+        /// Sequence of the oldest; one more than the last when it is empty, and never larger.
         public var firstSequence: UInt64
         /// Sequence of the newest ever stored.
         public var lastSequence: UInt64
@@ -137,6 +137,18 @@ public struct StreamInfo: Sendable, Hashable, Decodable {
             case firstSequence = "first_seq"
             case lastSequence = "last_seq"
             case consumers = "consumer_count"
+        }
+
+        /// Reads the server's answer.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            messages = try values.decode(ServerNumber.self, forKey: .messages).value
+            bytes = try values.decode(ServerNumber.self, forKey: .bytes).value
+            lastSequence = try values.decode(ServerNumber.self, forKey: .lastSequence).value
+            // The messages between the two would otherwise be counted and asked for.
+            firstSequence = min(try values.decode(ServerNumber.self, forKey: .firstSequence).value, lastSequence + 1)
+            consumers = try values.decodeIfPresent(Int.self, forKey: .consumers)
+            subjects = try values.decodeIfPresent([String: ServerNumber].self, forKey: .subjects)?.mapValues(\.value)
         }
     }
 

@@ -59,7 +59,7 @@ struct NetworkInviteCommand: AsyncParsableCommand {
                     error.code, "\(error.text) The invitation is lost: run it again with a file that can be written.")
             }
             if json {
-                let endText = Timestamp(milliseconds: end * 1_000).iso8601
+                let endText = Timestamp(seconds: end).iso8601
                 Output.json(["user": .string(name), "file": .string(out), "expires": .string(endText)])
             } else {
                 Output.line("invitation for \(name) in \(out), \(NetworkUser.words(untilEnd: end)): parley join FILE")

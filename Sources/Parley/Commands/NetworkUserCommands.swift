@@ -47,7 +47,7 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
             }
             choice.advise(about: name)
             let key = credentials.keyPair.publicKey.description
-            let endText = end.map { Timestamp(milliseconds: $0 * 1_000).iso8601 }
+            let endText = end.map { Timestamp(seconds: $0).iso8601 }
             if json {
                 Output.json([
                     "user": .string(name), "publicKey": .string(key), "creds": .string(path),
@@ -164,12 +164,12 @@ struct NetworkUserExpireCommand: AsyncParsableCommand {
 }
 
 extension NetworkUser {
-    fileprivate var endText: String? { expires.map { Timestamp(milliseconds: $0 * 1_000).iso8601 } }
+    fileprivate var endText: String? { expires.map { Timestamp(seconds: $0).iso8601 } }
 
     fileprivate var standingText: String {
         if standing.banned != nil { return "banned" }
         if standing.deactivated != nil { return "deactivated" }
-        let isOver = expires.map { $0 * 1_000 <= WallClock.now.milliseconds } ?? false
+        let isOver = expires.map { Timestamp(seconds: $0) <= WallClock.now } ?? false
         return isOver ? "expired" : "active"
     }
 

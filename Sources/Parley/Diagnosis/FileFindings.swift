@@ -68,7 +68,8 @@ enum FileFindings {
         guard statvfs(existing, &system) == 0 else {
             return Finding(name, .warning, "\(path) is writable; its free space is not known: \(reason(errno))")
         }
-        let free = UInt64(system.f_bavail) * UInt64(system.f_frsize)
+        let product = UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize))
+        let free = product.overflow ? .max : product.partialValue
         let words = "\(path)\(existing == path ? "" : " (not made yet)"), \(Wording.bytes(free)) free"
         if free < leastFree {
             return Finding(name, .failure(CommandFailure.cannotCreate), words, fix: "free some space")

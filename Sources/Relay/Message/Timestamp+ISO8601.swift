@@ -54,7 +54,7 @@ extension Timestamp {
     public init?(iso8601 text: String) {
         var reader = DateReader(text)
         guard let value = reader.moment() else { return nil }
-        milliseconds = value
+        self.init(milliseconds: value)
     }
 }
 

@@ -1,42 +1,60 @@
 /// A moment as milliseconds since 1970-01-01T00:00:00Z, which is what the wire carries.
-public struct Timestamp: Hashable, Comparable, Sendable, Codable {
+///
+/// Moments of more than 146 million years before or after 1970, which only a sender's mistake or malice brings, are brought
+/// back to that bound, so that the difference of two moments and their text can always be calculated.
+public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch; negative before it.
-    public var milliseconds: Int64
+    public let milliseconds: Int64
 
     /// A moment from milliseconds since the epoch.
-    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+    public init(milliseconds: Int64) {
+        self.milliseconds = min(max(milliseconds, -Timestamp.bound), Timestamp.bound)
+    }
+
+    /// A moment from whole seconds since the epoch.
+    public init(seconds: Int64) {
+        let product = seconds.multipliedReportingOverflow(by: 1_000)
+        self.init(milliseconds: product.overflow ? (seconds < 0 ? .min : .max) : product.partialValue)
+    }
 
     /// A moment from nanoseconds since the epoch, rounded down to the millisecond.
     public init(nanoseconds: Int64) {
-        milliseconds = Timestamp.floorDivide(nanoseconds, 1_000_000)
+        self.init(milliseconds: Timestamp.floorDivide(nanoseconds, 1_000_000))
     }
 
     /// A number whose unit the sender did not say: below 10^11 it counts seconds (dates up to the year 5138), else
     /// milliseconds. Some RelayX SDKs write seconds where others write milliseconds.
     public init(secondsOrMilliseconds number: Int64) {
-        if number.magnitude < Timestamp.secondsBound {
-            milliseconds = number * 1_000
-        } else {
-            milliseconds = number
-        }
+        self.init(milliseconds: number.magnitude < Timestamp.secondsBound ? number * 1_000 : number)
     }
 
     /// As ``init(secondsOrMilliseconds:)-(Int64)`` for a number with a fraction; nil when it is not finite or no date.
     public init?(secondsOrMilliseconds number: Double) {
         let value = number.magnitude < Double(Timestamp.secondsBound) ? number * 1_000 : number
         guard value.magnitude < 0x1p63 else { return nil }
-        milliseconds = Int64(value)
+        self.init(milliseconds: Int64(value))
     }
 
     /// Earlier moments come first.
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
     private static let secondsBound: UInt64 = 100_000_000_000
+    private static let bound = Int64.max / 2
 
     /// The quotient rounded down, also below zero, where `/` rounds up.
     package static func floorDivide(_ dividend: Int64, _ divisor: Int64) -> Int64 {
         let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension Timestamp: Codable {
+    private enum CodingKeys: CodingKey { case milliseconds }
+
+    /// Reads a moment.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(milliseconds: try values.decode(Int64.self, forKey: .milliseconds))
     }
 }
 

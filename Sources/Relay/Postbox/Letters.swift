@@ -129,7 +129,9 @@ struct Letters: Sendable {
     static func counts(bySubject subjects: [String: UInt64]) -> [String: Int] {
         var counts: [String: Int] = [:]
         for (subject, count) in subjects {
-            counts[PostboxAddress(subject)?.postbox ?? subject, default: 0] += Int(clamping: count)
+            let postbox = PostboxAddress(subject)?.postbox ?? subject
+            let sum = counts[postbox, default: 0].addingReportingOverflow(Int(clamping: count))
+            counts[postbox] = sum.overflow ? .max : sum.partialValue
         }
         return counts
     }

@@ -1,3 +1,5 @@
+import NATS
+
 /// Where the next page of a list begins. Callers see ``text``, which is opaque.
 ///
 /// A position in the stream and not a time, so that messages stored at the same moment are neither skipped nor repeated,
@@ -29,6 +31,7 @@ public struct PageToken: Hashable, Sendable {
         } else {
             throw .invalidToken
         }
+        guard sequence <= ServerNumber.limit else { throw .invalidToken }
     }
 
     /// Reads a token of a list in a certain order.

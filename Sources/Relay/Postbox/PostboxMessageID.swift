@@ -1,3 +1,5 @@
+import NATS
+
 /// Where a postbox message is stored: its stream's incarnation and its sequence there.
 ///
 /// Callers see ``text``, which is opaque. An identifier from a stream that was deleted and made again names the old
@@ -16,7 +18,9 @@ public struct PostboxMessageID: Hashable, Sendable {
 
     /// Reads an identifier; nil for a damaged or foreign one.
     public init?(_ text: String) {
-        guard let (incarnation, sequence) = OpaqueCode.decode(.message, text) else { return nil }
+        guard let (incarnation, sequence) = OpaqueCode.decode(.message, text), sequence <= ServerNumber.limit else {
+            return nil
+        }
         self.init(incarnation: incarnation, sequence: sequence)
     }
 

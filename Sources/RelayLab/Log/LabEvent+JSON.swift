@@ -127,7 +127,7 @@ extension MessageMap {
     }
 
     fileprivate func count(_ key: String) throws(LabLogError) -> Int {
-        guard let number = self[key]?.intValue.flatMap({ Int(exactly: $0) }), number >= 0 else {
+        guard let number = self[key]?.intValue.flatMap({ Int32(exactly: $0) }).map({ Int($0) }), number >= 0 else {
             throw LabLogError("it has no count “\(key)”")
         }
         return number

@@ -72,15 +72,19 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         let bounds = [topics, postboxes, bucket]
         if bounds.contains(where: { $0.maximumBytes < 1 << 16 }) { return "a stream needs at least 65536 bytes" }
         if bounds.contains(where: { $0.maximumMessageBytes < 1_024 }) { return "a message needs at least 1024 bytes" }
-        if bounds.contains(where: { $0.maximumAge < 0 }) { return "an age cannot be negative" }
+        if bounds.contains(where: { !(0...Self.longestAge).contains($0.maximumAge) }) {
+            return "an age is from 0 to \(Self.longestAge) seconds, which are 100 years"
+        }
         if bounds.contains(where: { $0.maximumConsumers < 1 }) { return "a stream needs at least one consumer" }
         if maximumLetters < 1 { return "a postbox needs room for one letter" }
         if users.connections < 1 || users.subscriptions < 16 || users.payload < 1_024 {
             return "a user needs 1 connection, 16 subscriptions and messages of 1024 bytes at least"
         }
         if !(1...3_600).contains(syncInterval) { return "syncInterval is from 1 to 3600 seconds" }
-        return reservedDiskBytes < 0 ? "reservedDiskBytes cannot be negative" : nil
+        return (0...1 << 60).contains(reservedDiskBytes) ? nil : "reservedDiskBytes is from 0 to \(1 << 60)"
     }
+
+    private static let longestAge: Int64 = 3_155_760_000
 }
 
 extension NetworkDirectory {

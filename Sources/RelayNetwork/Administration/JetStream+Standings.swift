@@ -22,7 +22,7 @@ extension JetStream {
             for name in page.missing ?? [] { found.take(missing: name) }
             let count = (page.streams?.count ?? 0) + (page.missing?.count ?? 0)
             offset += count
-            found.untold = count > 0 ? max(0, (page.total ?? 0) - offset) : 0
+            found.untold = count > 0 ? max(offset, page.total ?? 0) - offset : 0
             guard found.untold > 0, ContinuousClock.now < end else { return found }
         }
     }
@@ -58,14 +58,14 @@ private struct StreamPage: Decodable {
             }
         }
         struct State: Decodable {
-            var messages: UInt64
-            var bytes: UInt64
+            var messages: ServerNumber
+            var bytes: ServerNumber
         }
         struct Copy: Decodable {
             var name: String
             var current: Bool
             var offline: Bool?
-            var lag: UInt64?
+            var lag: ServerNumber?
         }
         struct Group: Decodable {
             var leader: String?
@@ -80,9 +80,9 @@ private struct StreamPage: Decodable {
             var stream = NetworkReport.Stream(name: config.name)
             stream.leader = cluster.map { $0.leader.flatMap { $0.isEmpty ? nil : $0 } } ?? server
             stream.copies = (cluster?.replicas ?? []).map {
-                .init(server: $0.name, isCurrent: $0.current, isOffline: $0.offline ?? false, lag: $0.lag ?? 0)
+                .init(server: $0.name, isCurrent: $0.current, isOffline: $0.offline ?? false, lag: $0.lag?.value ?? 0)
             }.sorted { $0.server < $1.server }
-            (stream.messages, stream.bytes) = (state.messages, state.bytes)
+            (stream.messages, stream.bytes) = (state.messages.value, state.bytes.value)
             stream.limit = config.limit.flatMap { $0 > 0 ? $0 : nil }
             return stream
         }

@@ -28,7 +28,7 @@ public struct NetworkUser: Hashable, Sendable {
     public static func words(untilEnd end: Int64?) -> String {
         guard let end else { return "without end" }
         let seconds = min(max(end, Timestamp.earliest.milliseconds / 1_000), Timestamp.latest.milliseconds / 1_000)
-        return "until \(Timestamp(milliseconds: seconds * 1_000).iso8601)"
+        return "until \(Timestamp(seconds: seconds).iso8601)"
     }
 }
 

@@ -65,8 +65,9 @@ public struct NetworkReport: Hashable, Sendable {
 
         mutating func add(_ stream: Stream) {
             streams += 1
-            messages += stream.messages
-            bytes += stream.bytes
+            // Postboxes are many: a server that reports absurd figures gets an absurd sum.
+            messages &+= stream.messages
+            bytes &+= stream.bytes
             if stream.leader == nil {
                 leaderlessCount += 1
                 if leaderless.count < Self.limit { leaderless.append(stream.name) }

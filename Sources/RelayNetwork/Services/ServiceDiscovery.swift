@@ -90,7 +90,7 @@ struct ServiceReport: Hashable, Sendable {
             answer = information
         case "STATS":
             var statistics = message("stats")
-            statistics["started"] = .string(Timestamp(milliseconds: figures.start * 1_000).iso8601)
+            statistics["started"] = .string(Timestamp(seconds: figures.start).iso8601)
             statistics["endpoints"] = .array(
                 ServiceEndpoint.allCases.map { .map(Self.figures(of: $0, figures[$0])) })
             answer = statistics

@@ -2,6 +2,12 @@ import NATS
 import Relay
 import Testing
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 @Suite struct TimestampTests {
     @Test(
         "Moments are written as ISO 8601 with milliseconds",
@@ -44,8 +50,25 @@ import Testing
         #expect(Timestamp(secondsOrMilliseconds: 1_763_719_262.345)?.milliseconds == 1_763_719_262_345)
         #expect(Timestamp(secondsOrMilliseconds: Double.nan) == nil)
         #expect(Timestamp(secondsOrMilliseconds: 1e300) == nil)
-        #expect(Timestamp(secondsOrMilliseconds: Int64.min).milliseconds == .min)
+        #expect(Timestamp(seconds: 1_763_719_262).milliseconds == 1_763_719_262_000)
         #expect(Timestamp(nanoseconds: -1).milliseconds == -1)
+    }
+
+    @Test("A moment of any number has a text, a difference to any other one, and no other bound when it is read again")
+    func bounds() throws {
+        let numbers: [Int64] = [.min, .min + 1, -1, 0, 1, .max / 1_000, .max - 1, .max]
+        let moments =
+            numbers.map { Timestamp(milliseconds: $0) } + numbers.map { Timestamp(seconds: $0) }
+            + numbers.map { Timestamp(nanoseconds: $0) } + numbers.map { Timestamp(secondsOrMilliseconds: $0) }
+            + [-0x1p63, 0x1p62, 1e18].compactMap { Timestamp(secondsOrMilliseconds: $0) }
+        for moment in moments {
+            #expect(moment.iso8601.hasSuffix("Z"))
+            for other in moments { #expect((moment.milliseconds - other.milliseconds > 0) == (moment > other)) }
+        }
+        #expect(Timestamp(seconds: .min) < Timestamp(seconds: -1) && Timestamp(seconds: .max) > Timestamp(seconds: 1))
+        let coded = try JSONDecoder().decode(Timestamp.self, from: Data(#"{"milliseconds":9223372036854775807}"#.utf8))
+        #expect(coded == Timestamp(milliseconds: .max))
+        #expect(try JSONDecoder().decode(Timestamp.self, from: JSONEncoder().encode(coded)) == coded)
     }
 
     @Test("Random moments survive writing and reading")

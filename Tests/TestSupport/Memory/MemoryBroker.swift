@@ -42,6 +42,7 @@ struct MemoryBroker: Sendable {
         var loginRefusal: LoginRefusal?
         var isSilent = false
         var holdsAcknowledgements = false
+        var numbers: [String: String] = [:]
         /// By the beginning and the end of the subjects that they are for.
         var failures: [SubjectEnds: MemoryServer.Failure] = [:]
     }
@@ -269,7 +270,7 @@ struct MemoryBroker: Sendable {
     }
 
     private mutating func write(_ frame: MemoryFrame, to key: SubscriptionKey) {
-        links[key.link]?.write(frame, number: key.number)
+        links[key.link]?.write(faults.numbers.isEmpty ? frame : frame.with(faults.numbers), number: key.number)
         counts[key, default: 0] += 1
         if let limit = limits[key], counts[key] ?? 0 >= limit { unsubscribe(key) }
     }

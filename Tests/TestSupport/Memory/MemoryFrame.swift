@@ -1,3 +1,4 @@
+import Foundation
 import NATS
 
 /// A message on its way through the server.
@@ -12,6 +13,32 @@ struct MemoryFrame: Sendable, Hashable {
     var size: Int { block.count + payload.count }
 
     var headers: NATSHeaders { HeaderText.headers(block) }
+
+    /// The message with other digits in place of some numbers.
+    ///
+    /// - Parameter digits: by the number's name: that of a JSON member or a header, or `ack.5` to `ack.8` for a word of the
+    ///   subject under which a consumer delivers.
+    func with(_ digits: [String: String]) -> MemoryFrame {
+        var frame = self
+        if let reply, reply.hasPrefix("$JS.ACK.") {
+            var words = reply.components(separatedBy: ".")
+            for index in words.indices { words[index] = digits["ack.\(index)"] ?? words[index] }
+            frame.reply = words.joined(separator: ".")
+        }
+        for (name, number) in digits {
+            frame.block = Self.replacing("\(name): ", number, in: frame.block)
+            frame.payload = Self.replacing("\"\(name)\":", number, in: frame.payload)
+        }
+        return frame
+    }
+
+    private static func replacing(_ beginning: String, _ number: String, in bytes: [UInt8]) -> [UInt8] {
+        let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: beginning)
+        let rest = parts.dropFirst().map { part in
+            part.first?.isNumber == true ? number + part.drop { $0.isNumber } : part[...]
+        }
+        return Array(([parts[0][...]] + rest).joined(separator: beginning).utf8)
+    }
 }
 
 /// Header blocks and what they say.

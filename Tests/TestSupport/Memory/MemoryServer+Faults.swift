@@ -137,6 +137,14 @@ extension MemoryServer {
         perform { $0.faults.failures[.init(prefix: prefix, suffix: suffix)] = failure }
     }
 
+    /// Sends other numbers than those that are right, in everything that clients receive.
+    ///
+    /// - Parameter digits: what to send in place of each, by its name: that of a JSON member or a header, or `ack.5` to
+    ///   `ack.8` for a word of the subject under which a consumer delivers.
+    public func replaceNumbers(_ digits: [String: String]) {
+        perform { $0.faults.numbers = digits }
+    }
+
     /// Answers requests in the name of somebody who serves them.
     ///
     /// - Parameters:
