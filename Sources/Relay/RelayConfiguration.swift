@@ -65,7 +65,7 @@ public struct RelayConfiguration: Sendable {
     public var clientID: String
     /// When to try again.
     public var reconnect: ReconnectPolicy
-    /// What the background does.
+    /// What the background does, once ``handleAppLifecycle`` or ``RelayClient/setAppStateActive(_:)`` tells of it.
     public var lifecycle: LifecyclePolicy
     /// Whether the client itself watches the signals of the application's life and of the machine's sleep
     /// (``lifecycleSources``). Without it no observer is installed, and ``RelayClient/setAppStateActive(_:)`` alone says
@@ -124,7 +124,7 @@ public struct RelayConfiguration: Sendable {
     /// Creates a configuration.
     public init(
         servers: Servers, credentials: RelayCredentials = .none, user: String? = nil, namespace: Namespace? = nil,
-        clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore,
+        clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .immediate,
         outbox: OutboxPolicy = .parley, sessions: SessionPolicy = .shared, presence: PresencePolicy = PresencePolicy(),
         device: String? = nil,
         store: LocalStore.Location = .memory, retention: RetentionPolicy = .parley, followsNetwork: Bool = true,

@@ -184,7 +184,7 @@ extension LabClientSettings {
         configuration.seed = seed
         // The link's faults are the proxy's, and no news of the system is to hasten what is rehearsed.
         configuration.followsNetwork = false
-        if let suspendAfter { configuration.lifecycle = .suspend(after: suspendAfter / speed) }
+        configuration.lifecycle = suspendAfter.map { .suspend(after: $0 / speed) } ?? .ignore
         if let policy = KickPolicy(rawValue: session) { configuration.sessions = .exclusive(policy) }
         if let ping { configuration.pingInterval = ping / speed }
         if let pong { configuration.pongTimeout = pong / speed }

@@ -54,6 +54,14 @@ struct LifecycleClientTests {
         return configuration
     }
 
+    /// A configuration that says nothing of the background.
+    private func plainConfiguration(_ network: MemoryNetwork) -> RelayConfiguration {
+        RelayConfiguration(
+            servers: .fixed([ServerAddress(host: "memory")]), user: MemoryNetwork.user,
+            namespace: MemoryNetwork.namespace, followsNetwork: false, dialTimeout: .seconds(60),
+            pongTimeout: .seconds(60))
+    }
+
     /// Lets the grace of the background pass.
     private func passGrace(_ network: MemoryNetwork) async throws {
         try await eventually("the grace") { network.time.waits.contains(LifecyclePolicy.shortestGrace) }
@@ -112,6 +120,35 @@ struct LifecycleClientTests {
         await client.setAppStateActive(true)
         try await client.state(is: .connected)
         #expect(made.withLockedValue(\.self) == 0 && network.time.untilNext == nil)
+        await client.close()
+    }
+
+    @Test("B26 `setAppStateActive` alone disconnects in the background and connects in the foreground")
+    func manualAlone() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(plainConfiguration(network))
+        await client.setAppStateActive(false)
+        try await passGrace(network)
+        try await client.state(is: .suspended)
+        #expect(SupabaseStatus(client.status) == .disconnected)
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
+    @Test("B26 `handleAppLifecycle` alone has the application's background disconnect and its foreground connect")
+    func signalsAlone() async throws {
+        let network = try MemoryNetwork()
+        let signal = TestSignal()
+        var configuration = plainConfiguration(network)
+        configuration.handleAppLifecycle = true
+        configuration.lifecycleSources = { [signal] }
+        let client = try await network.connected(configuration)
+        signal.tell(.background)
+        try await passGrace(network)
+        try await client.state(is: .suspended)
+        signal.tell(.foreground)
+        try await client.state(is: .connected)
         await client.close()
     }
 

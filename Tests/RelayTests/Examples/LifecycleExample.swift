@@ -4,7 +4,6 @@ import Relay
 
 /// Has a client rest while nobody uses its program, and look after its connection when the machine has slept.
 func restWhenIdle(_ configuration: inout RelayConfiguration, _ idle: IdleSource) {
-    configuration.lifecycle = .immediate
     configuration.handleAppLifecycle = true
     configuration.lifecycleSources = { [SleepSource(), idle] }
 }

@@ -12,15 +12,15 @@ public enum LifecyclePolicy: Hashable, Sendable {
 
     /// RelayX, whose client knows no background.
     public static let relayx = LifecyclePolicy.ignore
-    /// RongCloud: two minutes. Also Parley's default.
+    /// RongCloud: two minutes. Also the default of the chat.
     public static let rongcloud = LifecyclePolicy.suspend(after: .seconds(120))
     /// Nexconn: two minutes, as RongCloud's.
     public static let nexconn = LifecyclePolicy.rongcloud
     /// Sudo, whose subscriptions are active only while the application is.
     public static let sudo = LifecyclePolicy.immediate
-    /// What Supabase's client does: it stays connected in the background, and looks after its connection on return.
-    public static let supabase = LifecyclePolicy.ignore
-    /// What issue 595 of supabase-swift asked for: as soon as possible.
+    /// Supabase, as issue 595 of supabase-swift proposes: as soon as possible.
+    public static let supabase = LifecyclePolicy.immediate
+    /// As soon as possible. The default of ``RelayConfiguration``.
     public static let immediate = LifecyclePolicy.suspend(after: shortestGrace)
 
     /// The time in the background after which the connection is suspended; nil for never.

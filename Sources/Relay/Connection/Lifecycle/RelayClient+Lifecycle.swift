@@ -1,8 +1,10 @@
 // The application's life: what is told of it, and what follows.
 extension RelayClient {
-    /// Tells whether the application is in the foreground. What the background does is the lifecycle policy's matter.
-    /// Works whether or not the client watches signals of its own (``RelayConfiguration/handleAppLifecycle``); the last
-    /// word counts.
+    /// Tells whether the application is in the foreground.
+    ///
+    /// The background disconnects after a second, unless ``RelayConfiguration/lifecycle`` says otherwise; the foreground
+    /// connects again. Works whether or not the client watches signals of its own
+    /// (``RelayConfiguration/handleAppLifecycle``); the last call or signal counts.
     public func setAppStateActive(_ isActive: Bool) { take(isActive ? .foreground : .background) }
 
     /// Tells what happens to the application, as a source would.
