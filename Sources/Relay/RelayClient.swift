@@ -128,8 +128,11 @@ public actor RelayClient {
     /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the session
     ///   ended for, ``RelayError/cancelled``.
     public func connect(timeLimit: Int = 0) async throws(RelayError) {
-        try await connect(within: timeLimit > 0 ? .seconds(timeLimit) : nil)
+        try await connect(within: Self.limit(timeLimit))
     }
+
+    /// A time limit as the calls take it: nil for none, and 31 years at most, which a clock can still wait for.
+    static func limit(_ seconds: Int) -> Duration? { seconds > 0 ? .seconds(min(seconds, 1_000_000_000)) : nil }
 
     /// As ``connect(timeLimit:)``, for parts of seconds too; nil for as long as it takes.
     package func connect(within limit: Duration?) async throws(RelayError) {
@@ -151,9 +154,12 @@ public actor RelayClient {
     }
 
     /// Begins to connect and returns at once; ``statuses`` reports what comes of it.
-    public func beginConnecting() {
+    public func beginConnecting() { beginConnecting(within: nil) }
+
+    /// As ``beginConnecting()``, with a time limit for the first connection; nil for none.
+    package func beginConnecting(within limit: Duration?) {
         guard settings.withLockedValue(\.isPrepared) else { return }
-        beginSession(timeLimit: nil)
+        beginSession(timeLimit: limit)
     }
 
     private func beginSession(timeLimit: Duration?) {

@@ -95,7 +95,7 @@ actor ChatEngine {
                     await labTap.take(news)
                 }
             })
-        await client.beginConnecting()
+        await client.beginConnecting(within: connector.connectTimeout)
     }
 
     /// What is said of the local store's opening; nil where all is well.

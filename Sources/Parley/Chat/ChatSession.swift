@@ -50,6 +50,7 @@ struct ChatSession {
         session.engine.end()
         log?.end()
         session.endBySignal(terminal)
+        if let failure = session.loop.model.connectionGivenUp { throw failure }
     }
 
     private init(

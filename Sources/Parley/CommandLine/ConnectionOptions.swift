@@ -57,6 +57,32 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     var proxy: String?
 }
 
+/// How long the first connection may take, for the commands that stay connected.
+struct ConnectTimeoutOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Give up the first connection after this time, such as 10 or 1m.", valueName: "seconds"))
+    var connectTimeout: String?
+
+    func validate() throws {
+        guard connectTimeout != nil, time == nil else { return }
+        throw ValidationError("--connect-timeout takes a number of seconds above 0, or a length such as 1m.")
+    }
+
+    /// The time; nil where nothing, or no time, is given.
+    var time: Duration? {
+        guard let connectTimeout, let seconds = PastTime.seconds(connectTimeout), Profile.isConnectTimeout(seconds)
+        else { return nil }
+        return .seconds(seconds)
+    }
+
+    /// The plan, with the flag in place of what the profile says.
+    func applied(to plan: ConnectionPlan) -> ConnectionPlan {
+        var plan = plan
+        plan.connectTimeout = time ?? plan.connectTimeout
+        return plan
+    }
+}
+
 extension ConnectionFlags {
     /// Where flags, then the environment, then the configuration file say to connect.
     ///
@@ -81,6 +107,7 @@ extension ConnectionFlags {
         plan.store = plan.storePlace(environment)
         plan.retention = profile.retention?.policy ?? .parley
         plan.suspendAfter = profile.suspendAfter
+        plan.connectTimeout = profile.connectTimeout.map { .seconds($0) }
         plan.handlesLifecycle = profile.handleAppLifecycle
         plan.appearance = Appearance(
             profile.theme ?? .auto, symbols: profile.symbols ?? .auto, environment: environment)
@@ -274,6 +301,8 @@ struct ConnectionPlan: Sendable {
     var store: String?
     /// How long messages stay in the local store.
     var retention = RetentionPolicy.parley
+    /// How long the first connection of chat, watch and tail may take; nil where nothing is said.
+    var connectTimeout: Duration?
     /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
     /// Whether an interactive client watches its background and foreground by itself, as the profile has it; nil where it

@@ -28,6 +28,8 @@ struct Connector: Sendable {
     /// Whether nothing says how to sign in.
     private let isAnonymous: Bool
     private let lease: LeaseKeeper?
+    /// How long the first connection may take of those who stay connected; nil where nothing is said.
+    let connectTimeout: Duration?
     /// By which policy its clients try again, by its name.
     let reconnectName: String
     /// The server's side of the private network; nil on others.
@@ -93,8 +95,11 @@ struct Connector: Sendable {
             isAnonymous = plan.isAnonymous
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
+        connectTimeout = plan.connectTimeout
         reconnectName = plan.reconnectName
         prepared.reconnect = plan.reconnect
+        // RelayX's window empties the queue; what was in it is kept as not sent.
+        if plan.reconnectName == "relayx" { prepared.outbox = .relayx }
         prepared.namespace = plan.namespace
         prepared.rememberedNamespace = plan.rememberedNamespace
         prepared.tls = plan.tls

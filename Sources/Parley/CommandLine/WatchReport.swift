@@ -52,6 +52,14 @@ struct WatchReport: Sendable {
             ]
         }
 
+        /// The objects that scripts read, in order: one, or two where RelayX's window has passed, which is two of its events.
+        var objects: [MessageMap] {
+            guard SystemEvent(status) == .reconnectFailed else { return [json] }
+            var last = json
+            last["relayx"] = .string(SystemEvent.disconnected.rawValue)
+            return [json, last]
+        }
+
         private var color: Int {
             switch StatusText.Kind(change.state) {
             case .connected: 32

@@ -15,6 +15,7 @@ struct ChatCommand: ParsableCommand {
         commandName: "chat", abstract: "Chat and read the postbox in the terminal (the default).")
 
     @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var limit: ConnectTimeoutOption
 
     @Option(
         help: ArgumentHelp(
@@ -30,16 +31,19 @@ struct ChatCommand: ParsableCommand {
         help: "Topics to join, besides those that were joined before; * matches one token, > at the end the rest.")
     var topics: [String] = []
 
-    func run() throws { try Self.run(connection, suspendAfter: suspendAfter, plain: plain, topics: topics) }
+    func run() throws {
+        try Self.run(connection, within: limit.time, suspendAfter: suspendAfter, plain: plain, topics: topics)
+    }
 
     /// Runs the chat, by default as it is with topics and nothing else.
     static func run(
-        _ flags: some ConnectionFlags = NoConnectionFlags(), suspendAfter: SuspensionTime? = nil, plain: Bool = false,
-        topics: [String]
+        _ flags: some ConnectionFlags = NoConnectionFlags(), within limit: Duration? = nil,
+        suspendAfter: SuspensionTime? = nil, plain: Bool = false, topics: [String]
     ) throws {
         try reportingFailures {
             for topic in topics { _ = try StoreOptions.pattern(topic) }
             var (plan, configuration) = try flags.chat()
+            plan.connectTimeout = limit ?? plan.connectTimeout
             var suspension = Suspension()
             if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
             if let suspendAfter { suspension.time = suspendAfter.time }

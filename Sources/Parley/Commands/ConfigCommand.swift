@@ -181,6 +181,7 @@ enum EffectiveSettings {
         case .creds: MessageValue(profile.creds)
         case .user: MessageValue(profile.user)
         case .reconnect: .string(profile.reconnect ?? "parley")
+        case .connectTimeout: profile.connectTimeout.map { number($0) } ?? .null
         case .suspendAfter: number(profile.suspendAfter ?? 120)
         case .handleAppLifecycle: .bool(profile.handleAppLifecycle ?? true)
         case .namespace: MessageValue(profile.namespace)

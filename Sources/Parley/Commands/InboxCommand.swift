@@ -1,5 +1,6 @@
 import ArgumentParser
 import Relay
+import RelayNetwork
 
 /// `parley inbox`: the letters of the user's postboxes.
 struct InboxCommand: AsyncParsableCommand {
@@ -145,50 +146,75 @@ struct InboxWatchCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            try await client.whileInSession {
-                var selection = InboxSelection.all
-                if let sudoId {
-                    let known = try await client.postboxes(of: sudoId, orKept: plan)
-                    selection = try InboxSelection(postbox: nil, persona: sudoId, among: known)
-                }
-                let events = try await client.postboxMessages()
-                status(.initialized)
-                status(.connecting)
-                var seen = 0
-                for try await event in events {
-                    switch event {
-                    // The session has ended, which says why in a moment.
-                    case .status(.error(.connection)): break
-                    case .status(.error(let error)): throw error
-                    case .status(let new): status(new)
-                    case .unreadable(let letter): Output.complain("parley: the letter \(letter.id) is not readable")
-                    case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
-                    case .message(let told):
-                        let letter = told.belonging(to: sudoId, by: selection)
-                        guard (sudoId ?? letter.sudoId) == letter.sudoId else { continue }
-                        if json {
-                            var map: MessageMap = ["event": "message"]
-                            for entry in letter.json.entries { map.entries.append(entry) }
-                            Output.json(map)
-                        } else {
-                            Output.line(letter.line)
-                        }
-                        seen += 1
-                    }
-                    if let count, seen >= count { break }
-                }
+            let connector = try Connector(plan)
+            tell(.initialized)
+            tell(.connecting)
+            do {
+                try await watch(try await connector.connect(), plan)
+                tellEnd()
+            } catch {
+                tellEnd(error)
+                throw error
             }
-            await client.close()
         }
     }
 
-    private func status(_ status: PlatformSubscriptionStatus) {
+    private func watch(_ client: RelayClient, _ plan: ConnectionPlan) async throws {
+        try await client.whileInSession {
+            var selection = InboxSelection.all
+            if let sudoId {
+                let known = try await client.postboxes(of: sudoId, orKept: plan)
+                selection = try InboxSelection(postbox: nil, persona: sudoId, among: known)
+            }
+            let events = try await client.postboxMessages()
+            var seen = 0
+            for try await event in events {
+                switch event {
+                // The session has ended, which says why in a moment.
+                case .status(.error(.connection)), .status(.disconnected): break
+                case .status(.error(let error)): throw error
+                case .status(let new): tell(new)
+                case .unreadable(let letter): Output.complain("parley: the letter \(letter.id) is not readable")
+                case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
+                case .message(let told):
+                    let letter = told.belonging(to: sudoId, by: selection)
+                    guard (sudoId ?? letter.sudoId) == letter.sudoId else { continue }
+                    if json {
+                        var map: MessageMap = ["event": "message"]
+                        for entry in letter.json.entries { map.entries.append(entry) }
+                        Output.json(map)
+                    } else {
+                        Output.line(letter.line)
+                    }
+                    seen += 1
+                }
+                if let count, seen >= count { break }
+            }
+        }
+        await client.close()
+    }
+
+    private func tell(_ status: PlatformSubscriptionStatus) {
         if json {
             Output.json(["event": "status", "status": .string(status.name)])
         } else {
             Output.complain("parley: subscription \(status.name)")
         }
+    }
+
+    /// Ends the events: with `disconnected` where the user or a signal ended it, else with `error` and the reason. For people
+    /// the failure itself follows.
+    private func tellEnd(_ error: (any Error)? = nil) {
+        guard json else { return }
+        let words: String?
+        switch error {
+        case let failure as CommandFailure: words = failure.text
+        case let error as RelayError: words = error.words
+        case let error as NetworkError: words = error.description
+        default: words = nil
+        }
+        let status = words == nil ? "disconnected" : "error"
+        Output.json(["event": "status", "status": .string(status), "reason": MessageValue(words)])
     }
 }
 

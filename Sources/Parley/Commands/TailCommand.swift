@@ -8,6 +8,7 @@ struct TailCommand: AsyncParsableCommand {
         commandName: "tail", abstract: "Print messages as they come, each once and in order, through any outage.")
 
     @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var limit: ConnectTimeoutOption
 
     @Option(help: ArgumentHelp("Begin earlier: all, a length such as 15m, or an ISO 8601 time.", valueName: "since"))
     var since: String?
@@ -46,9 +47,9 @@ struct TailCommand: AsyncParsableCommand {
             case .all: start = .all
             case .at(let time): start = .time(time)
             }
-            let connector = try Connector(connection.plan(), for: .presence)
+            let connector = try Connector(limit.applied(to: connection.plan()), for: .presence)
             defer { connector.tokenCommand?.end() }
-            let client = try await connector.connect()
+            let client = try await connector.connect(by: connector.connectTimeout.map { .now + $0 })
             let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
             var subscriptions: [TopicEvents] = []
             for pattern in patterns {

@@ -17,6 +17,7 @@ struct WatchCommand: AsyncParsableCommand {
         discussion: "^C closes the connection and prints that too.")
 
     @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var limit: ConnectTimeoutOption
 
     @Option(
         name: .customLong("for"), help: ArgumentHelp("End after this time, such as 30 or 5m.", valueName: "seconds"))
@@ -47,10 +48,10 @@ struct WatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let connector = try Connector(connection.plan(), for: .presence)
+            let connector = try Connector(limit.applied(to: connection.plan()), for: .presence)
             defer { connector.tokenCommand?.end() }
             let client = RelayClient(configuration: connector.configuration)
-            let ending = await watch(client)
+            let ending = await watch(client, within: connector.connectTimeout)
             switch ending {
             case .time, .connection(nil), .connection(.closedByUser): return
             case .connection(let reason?): throw connector.explained(RelayError.connection(reason))
@@ -60,7 +61,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     /// Prints until the session is over, by itself or because time or a signal asked for it.
-    private func watch(_ client: RelayClient) async -> Ending {
+    private func watch(_ client: RelayClient, within connectTimeout: Duration?) async -> Ending {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(65_536))
         let signals = EndingSignals()
         let (statuses, numbers) = (client.statuses, signals.numbers)
@@ -84,7 +85,7 @@ struct WatchCommand: AsyncParsableCommand {
                 if !hasBegun {
                     // The network is not touched before the first line is printed.
                     hasBegun = true
-                    await client.beginConnecting()
+                    await client.beginConnecting(within: connectTimeout)
                     if let limit = length.flatMap(PastTime.seconds) {
                         tasks.append(
                             Task {
@@ -124,6 +125,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private func write(_ line: WatchReport.Line) {
-        if json { Output.json(line.json) } else { Output.line(line.text(isColored: Output.isColored)) }
+        guard json else { return Output.line(line.text(isColored: Output.isColored)) }
+        for object in line.objects { Output.json(object) }
     }
 }

@@ -13,6 +13,8 @@ struct Profile: Hashable, Sendable {
     var user: String?
     /// The name of a reconnection policy.
     var reconnect: String?
+    /// Seconds after which chat, watch and tail give up the first connection.
+    var connectTimeout: Double?
     /// Seconds out of focus after which the connection is suspended; 0 keeps it.
     var suspendAfter: Double?
     /// Whether the terminal's background and foreground, and the machine's sleep, are watched; nil for at a terminal alone.
@@ -66,7 +68,7 @@ struct Profile: Hashable, Sendable {
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case servers, creds, user, reconnect, suspendAfter, handleAppLifecycle, namespace, hash, api
+        case servers, creds, user, reconnect, connectTimeout, suspendAfter, handleAppLifecycle, namespace, hash, api
         case tlsAuthority, tlsCertificate, tlsKey, tlsFirst, tokenCommand, proxy, session, device, retention
         case theme, symbols, join, mutes, highlights, bell
         case notifications, typing, idleAfter, followUnread, followLetters
@@ -80,6 +82,7 @@ extension Profile: Decodable {
         creds = try values.decodeIfPresent(String.self, forKey: .creds)
         user = try values.decodeIfPresent(String.self, forKey: .user)
         reconnect = try values.decodeIfPresent(String.self, forKey: .reconnect)
+        connectTimeout = try values.decodeIfPresent(Double.self, forKey: .connectTimeout)
         suspendAfter = try values.decodeIfPresent(Double.self, forKey: .suspendAfter)
         handleAppLifecycle = try values.decodeIfPresent(Bool.self, forKey: .handleAppLifecycle)
         namespace = try values.decodeIfPresent(String.self, forKey: .namespace)
@@ -121,6 +124,9 @@ extension Profile: Decodable {
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 
+    /// Whether a first connection can be given so many seconds.
+    static func isConnectTimeout(_ seconds: Double) -> Bool { seconds > 0 && seconds < 1e9 }
+
     /// What a value cannot be, although it is of the right type.
     private func mistake(below path: [any CodingKey]) -> SettingMistake? {
         func wrong(_ key: CodingKeys, _ words: String) -> SettingMistake { SettingMistake(path + [key], words) }
@@ -128,6 +134,9 @@ extension Profile: Decodable {
             do throws(RelayError) { _ = try RelayConfiguration.addresses([server]) } catch {
                 return SettingMistake(path + [CodingKeys.servers, PathKey(index)], error.words)
             }
+        }
+        if let connectTimeout, !Self.isConnectTimeout(connectTimeout) {
+            return wrong(.connectTimeout, "it takes a number of seconds above 0")
         }
         if let suspendAfter, !(suspendAfter >= 0 && suspendAfter < 1e9) {
             return wrong(.suspendAfter, "it takes a number of seconds, 0 or more")

@@ -170,8 +170,13 @@ struct Setting: Hashable, Sendable {
         Setting(
             "reconnect",
             "When another attempt to connect is made: parley (which counts when nothing is said), relayx (gives up after "
-                + "120 s), rongcloud or supabase.",
+                + "120 s, and keeps what waits as not sent), rongcloud or supabase.",
             .example("\"parley\"")),
+        Setting(
+            "connectTimeout",
+            "Seconds after which chat, watch and tail give up the first connection. Without it chat and watch keep trying, "
+                + "and tail gives up after 10.",
+            .example("10")),
         Setting(
             "suspendAfter",
             "Seconds out of focus until the chat suspends the connection; 0 keeps it. 120 when nothing is said.",

@@ -60,3 +60,11 @@ extension ChatModel {
         return awaitedAnswers > 0 ? "What was asked for last was not answered." : nil
     }
 }
+
+extension ChatModel {
+    /// Why the chat ends without a connection: the first one was given up, and no other attempt was asked for.
+    var connectionGivenUp: CommandFailure? {
+        guard status.state == .disconnected, let reason = status.reason, case .timeLimit = reason else { return nil }
+        return CommandFailure(RelayError.connection(reason))
+    }
+}

@@ -87,6 +87,7 @@ struct PlainSession {
             takeWaiting()
             guard hasEnded, !isOver else { continue }
             if waiting.isEmpty, model.isSettled { return }
+            if waiting.isEmpty, model.connectionGivenUp != nil { break }
             // Many letters take their time; each part of them shows that it goes on.
             if model.inbox.deletion?.done != deleted {
                 deleted = model.inbox.deletion?.done
@@ -96,6 +97,7 @@ struct PlainSession {
             deadline = end
             if .now >= end { break }
         }
+        if let failure = model.connectionGivenUp { throw failure }
         guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
         throw CommandFailure(CommandFailure.notAcknowledged, undone)
     }

@@ -175,6 +175,7 @@ extension EndToEndTests {
                     #expect(event["event"].string == "message" && event["message"].string == text)
                     #expect(event["from"].string == "alice" && event["postboxId"].string == "personal")
                 }
+                #expect(try JSONLine(try await watch.nextLine())["status"].string == "disconnected")
                 #expect(try await watch.waitForExit().exitCode == 0)
 
                 // One message without a limit, then by tokens, each exactly once.
@@ -572,7 +573,8 @@ extension EndToEndTests {
                 ["send", "chat.lobby", "x", "--as", "a", "--server", "nats://127.0.0.1:1"],
                 ["send", "chat.lobby", "x", "--creds", "/nonexistent"],
                 ["network", "user", "add", "x", "--expires", "soon"], ["watch", "--for", "soon"],
-                ["nonsense", "--help"], ["--as", "alice", "nonsense", "-h"], ["watch", "--for", "-1"],
+                ["nonsense", "--help"], ["watch", "--connect-timeout", "0"], ["tail", "a", "--connect-timeout", "x"],
+                ["--as", "alice", "nonsense", "-h"], ["watch", "--for", "-1"],
                 ["chta"], ["lits", "--as", "alice"], ["--as", "alice", "sned", "chat.lobby", "x"],
             ]
             for arguments in usage {

@@ -121,6 +121,27 @@ extension EndToEndTests {
             }
         }
 
+        @Test("B8 With a time limit, watch, tail and the chat without a screen give up the first connection with 69")
+        func connectTimeout() async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
+            let silent = try SilentPort()
+            let words = ["--server", silent.url, "--connect-timeout", "2"]
+            async let watched = network.run(["watch", "--json"] + words)
+            async let tailed = network.run(["tail", "chat.lobby"] + words)
+            async let plain = network.run(["chat", "--plain", "chat.lobby"] + words, input: "hello\n")
+            for result in try await [watched, tailed, plain] {
+                #expect(result.exitCode == 69, "\(result)")
+                #expect(result.diagnostics.contains("No connection within 2 seconds"), "\(result)")
+            }
+            let last = try JSONLine(try #require(try await watched.lines.last))
+            #expect(last["status"].string == "disconnected" && last["relayx"].string == "DISCONNECTED")
+            #expect(last["nexconn"].int == 14 && last["rongcloud"].int == 34_006)
+            let unreached = try await network.run(["inbox", "watch", "--json", "--server", silent.url])
+            #expect(unreached.exitCode == 69, "\(unreached)")
+            let events = try unreached.lines.map { try JSONLine($0)["status"].string }
+            #expect(events == ["initialized", "connecting", "error"])
+        }
+
         @Test("doctor starts nothing, and finds all well on a running network", arguments: NATSServerProcess.binaries)
         func doctor(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in

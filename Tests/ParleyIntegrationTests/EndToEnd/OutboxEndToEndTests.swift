@@ -116,6 +116,48 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "B8 B32 With reconnect: relayx, what waits when the session ends is kept as not sent: /unsent lists it, r, x; then 69"
+        )
+        func givenUp() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let silent = try SilentPort()
+                let file = try network.folder.write(
+                    """
+                    { profiles: { default: {
+                        servers: ["\(silent.url)"], user: "alice", namespace: "n", hash: "h", reconnect: "relayx",
+                        connectTimeout: 4,
+                    } } }
+                    """, to: "relayx.json5")
+                let alice = try network.terminal(["chat", "chat.lobby", "--config", file], columns: 120)
+                try await alice.waitFor("the chat") { $0.contains("chat.lobby") }
+                for line in ["first thought", "second thought"] {
+                    try alice.type(line)
+                    try alice.press(.enter)
+                    try await alice.waitFor("the line") { $0.contains(line) }
+                }
+                try await alice.waitFor("the end of the session, and the lines as not sent") { screen in
+                    screen.contains("✕ DISCONNECTED") && screen.contains("No connection within 4 seconds")
+                        && ["first thought", "second thought"].allSatisfy { Self.has($0, marked: "✗", screen) }
+                        && screen.contains("⇅ 0")
+                }
+                try alice.type("/unsent")
+                try alice.press(.enter)
+                try await alice.waitFor("the list") {
+                    $0.contains("1") && $0.contains("first thought (not sent: No connection within 4 seconds")
+                }
+                try alice.press(.escape)
+                try alice.press(.backTab)
+                try await alice.waitFor(text: "r sends it again, x drops it")
+                try alice.type("x")
+                try await alice.waitFor("one line less") { !$0.contains("first thought") }
+                try alice.type("r")
+                try await alice.waitFor("the line that waits again") { Self.has("second thought", marked: "…", $0) }
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(69))
+            }
+        }
+
         @Test("B32 What was not sent is on the screen at the next start: r sends it again, x drops it, and both last")
         func keys() async throws {
             try await PrivateNetworkFixture.run { network in

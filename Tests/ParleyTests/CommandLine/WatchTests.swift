@@ -71,6 +71,14 @@ struct WatchTests {
         ])
     func json(status: ConnectionStatus, expected: String) throws {
         let line = try #require(Self.lines([status]).first)
-        #expect(JSONText.text(.map(line.json)) == expected)
+        #expect(line.objects.map { JSONText.text(.map($0)) } == [expected])
+    }
+
+    @Test("B12 B13 The end of RelayX's window is RECONN_FAILED, and DISCONNECTED as the last event")
+    func windowExpired() throws {
+        let line = try #require(
+            Self.lines([ConnectionStatus(state: .disconnected, reason: .windowExpired)]).first)
+        #expect(line.objects.map { $0["relayx"] } == [.string("RECONN_FAILED"), .string("DISCONNECTED")])
+        #expect(line.objects.map { $0["status"] } == [.string("disconnected"), .string("disconnected")])
     }
 }

@@ -175,6 +175,38 @@ struct ConnectionSettingTests {
         #expect(try Connector(plan).configuration.device == "desk")
     }
 
+    @Test("B14 B32 reconnect: relayx is RelayX's window and its queue, for all that sends; others keep the queue")
+    func preset() throws {
+        let words = ["--server", "nats://chat.example.org:4333"]
+        let plan = try plan(words, "reconnect: 'relayx'")
+        for purpose in [.work, .presence, .chat(.immediate), .lines(underWay: 4)] as [Connector.Purpose] {
+            let configuration = try Connector(plan, for: purpose).configuration
+            #expect(configuration.reconnect == .relayx && configuration.outbox.discardsOnWindowExpiry)
+        }
+        for name in ["parley", "rongcloud", "supabase"] {
+            let other = try Connector(self.plan(words, "reconnect: '\(name)'")).configuration
+            #expect(!other.outbox.discardsOnWindowExpiry)
+        }
+    }
+
+    @Test("B8 A time limit for the first connection is the profile's or the flag's, which wins")
+    func connectTimeout() throws {
+        let words = ["--server", "nats://chat.example.org:4333"]
+        #expect(try plan(words, "").connectTimeout == nil)
+        let configured = try plan(words, "connectTimeout: 2.5")
+        #expect(configured.connectTimeout == .milliseconds(2_500))
+        #expect(try Connector(configured).connectTimeout == .milliseconds(2_500))
+        let flag = try ConnectTimeoutOption.parse(["--connect-timeout", "1m"])
+        #expect(flag.applied(to: configured).connectTimeout == .seconds(60))
+        #expect(try ConnectTimeoutOption.parse([]).applied(to: configured).connectTimeout == .milliseconds(2_500))
+        for wrong in ["0", "-1", "soon", "nan", "1e10"] {
+            #expect(throws: (any Error).self) { try ConnectTimeoutOption.parse(["--connect-timeout=\(wrong)"]) }
+        }
+        for wrong in ["0", "-1", "1e10", "'soon'"] {
+            #expect(failure([], "connectTimeout: \(wrong)")?.code == 78, "\(wrong)")
+        }
+    }
+
     @Test("B26 handleAppLifecycle has the chat watch nothing by itself, and at a terminal it does when nothing is said")
     func lifecycle() throws {
         let words = ["--server", "nats://chat.example.org:4333"]

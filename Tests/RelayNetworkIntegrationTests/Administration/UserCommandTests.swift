@@ -155,7 +155,7 @@ struct UserCommandTests {
         try await TestNetwork.run(server: server, in: folder) { network in
             let sender = try network.client(as: "sender")
             try await sender.connect(timeLimit: 60)
-            for (index, command) in [["tail", "chat.room"], ["inbox", "watch"]].enumerated() {
+            for (index, command) in [["tail", "chat.room"], ["inbox", "watch", "--json"]].enumerated() {
                 let name = "user\(index)"
                 let program = try TestSupport.ChildProcess(
                     try BuiltProduct.url("parley").path, ["--as", name] + command,
@@ -171,6 +171,10 @@ struct UserCommandTests {
                 let result = try await program.waitForExit()
                 #expect(result.exitCode == 77, "\(result)")
                 #expect(result.diagnostics.contains("Disconnected by"), "\(result)")
+                if command.contains("--json") {
+                    let last = try #require(result.lines.last)
+                    #expect(last.hasPrefix(#"{"event":"status","status":"error","reason":"Disconnected by"#), "\(last)")
+                }
             }
             await sender.close()
         }
