@@ -167,7 +167,7 @@ enum RelayScenario {
         await listener.heardAll()
     }
 
-    private final class Listener: MessageListener {
+    private final class Listener: MessageListener, Sendable {
         private let left: NIOLockedValueBox<Int>
         private let (ended, end) = AsyncStream.makeStream(of: Void.self)
 

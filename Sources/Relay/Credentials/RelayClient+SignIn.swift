@@ -30,8 +30,15 @@ extension RelayClient {
     }
 
     private func beginSigningIn(token: String, timeLimit: Int) throws(RelayError) -> Completion<RelayError?> {
-        try use(.accessToken(token))
-        return try startConnecting(within: timeLimit > 0 ? .seconds(timeLimit) : nil).waiter
+        let credentials = try RelayCredentials.accessToken(token)
+        // The caller is told who has signed in.
+        if credentials.user == nil, configuration.user == nil, let name = credentials.statedName {
+            throw .invalidArgument(
+                "The token is for “\(name.prefix(64))”, which cannot be a user's name: that has 1 to 64 letters, digits, "
+                    + "and characters such as + = - _")
+        }
+        try use(credentials)
+        return try startConnecting(within: Self.limit(timeLimit)).waiter
     }
 
     /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user. What

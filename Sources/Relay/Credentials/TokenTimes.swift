@@ -26,5 +26,8 @@ extension RelayCredentials {
     /// The account that vouches for this user, if the credentials name it.
     public var account: String? { claims.flatMap { $0.grant.issuerAccount ?? $0.issuer } }
 
+    /// The user's name as the token has it, whether or not it can be one; nil without a token.
+    var statedName: String? { claims?.name }
+
     private var claims: UserClaims? { token.flatMap { try? UserClaims.decode($0) } }
 }

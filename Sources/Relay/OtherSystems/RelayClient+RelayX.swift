@@ -2,7 +2,7 @@
 extension RelayClient {
     /// The keys that ``prepare(staging:opts:)`` knows.
     public enum PreparationOption: String, CaseIterable, Sendable {
-        /// A `Bool`, taken for the seed's sake: this library never prints, and ``RelayClient/statuses`` tells more.
+        /// A `Bool` that changes nothing: this library never prints, and ``RelayClient/statuses`` tells more.
         case debug
         /// An array of server addresses as text, in place of RelayX's own.
         case servers

@@ -10,12 +10,20 @@ public final class SubscriptionToken: Sendable {
     public func cancel() { onCancel() }
 }
 
+/// A listener that was handed over to the client.
+///
+/// Unchecked, because `on` and `listen` take it as `sending`: one that is not `Sendable` can be handed over once, and is
+/// reached from nowhere else. The client calls it from one place, its topic's task or the actor.
+struct OwnedListener: @unchecked Sendable {
+    let listener: any MessageListener
+}
+
 /// The listeners that are called back, as a value.
 struct Listeners: Sendable {
     /// A listener with the task that feeds it; system events need none.
     struct Entry: Sendable {
         let topic: String
-        let listener: any MessageListener
+        let owned: OwnedListener
         let task: Task<Void, Never>?
     }
 
@@ -58,7 +66,7 @@ struct Listeners: Sendable {
 
     /// Those who hear a system event, in the order in which they came.
     func listeners(of event: SystemEvent) -> [any MessageListener] {
-        entries.filter { $0.value.topic == event.topic }.sorted { $0.key < $1.key }.map(\.value.listener)
+        entries.filter { $0.value.topic == event.topic }.sorted { $0.key < $1.key }.map(\.value.owned.listener)
     }
 
     /// Takes away all that listen to topics.

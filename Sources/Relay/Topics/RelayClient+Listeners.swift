@@ -1,7 +1,10 @@
 import NATS
 
 /// Hears messages of a topic, or system events (RelayX's listener).
-public protocol MessageListener: AnyObject, Sendable {
+///
+/// Any class can be one. The client calls it on threads of its own, so a listener that is not `Sendable` belongs to the
+/// client once it was handed over: nothing else can use it.
+public protocol MessageListener: AnyObject {
     /// Called for every message, one after the other: with a ``TopicMessage`` for topics, with an array of
     /// ``ResentMessage`` for ``SystemEvent/messageResend``, and with the event's name for the other system events.
     func onMessage(_ message: Any)
@@ -15,9 +18,9 @@ extension RelayClient {
     ///   number.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     @discardableResult
-    public func on(topic: String, listener: any MessageListener) async throws(RelayError) -> Bool {
+    public func on(topic: String, listener: sending any MessageListener) async throws(RelayError) -> Bool {
         guard !hasOnlyListener(of: topic) else { return false }
-        let (_, opened) = try add(listener, to: topic, isOnly: true)
+        let (_, opened) = try add(OwnedListener(listener: listener), to: topic, isOnly: true)
         await opened?.value()
         return true
     }
@@ -33,9 +36,9 @@ extension RelayClient {
     /// - Returns: keep it: the listener is called no more once the last reference goes, or with `cancel()`.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     public func listen(
-        to topic: String, listener: any MessageListener
+        to topic: String, listener: sending any MessageListener
     ) async throws(RelayError) -> SubscriptionToken {
-        let (key, opened) = try add(listener, to: topic, isOnly: false)
+        let (key, opened) = try add(OwnedListener(listener: listener), to: topic, isOnly: false)
         await opened?.value()
         return SubscriptionToken { [weak self] in
             Task { await self?.removeListener(key) }
@@ -43,19 +46,19 @@ extension RelayClient {
     }
 
     private func add(
-        _ listener: any MessageListener, to topic: String, isOnly: Bool
+        _ owned: OwnedListener, to topic: String, isOnly: Bool
     ) throws(RelayError) -> (key: UInt64, opened: Completion<Void>?) {
         if SystemEvent(rawValue: topic) != nil {
-            return (addListener(.init(topic: topic, listener: listener, task: nil), isOnly: isOnly), nil)
+            return (addListener(.init(topic: topic, owned: owned, task: nil), isOnly: isOnly), nil)
         }
         let (events, opened) = try subscribe(topic: topic, from: .new)
         let task = Task {
             var iterator = events.makeAsyncIterator()
             while let batch = try? await iterator.nextBatch() {
-                for case .message(let message) in batch where !Task.isCancelled { listener.onMessage(message) }
+                for case .message(let message) in batch where !Task.isCancelled { owned.listener.onMessage(message) }
             }
         }
-        return (addListener(.init(topic: topic, listener: listener, task: task), isOnly: isOnly), opened)
+        return (addListener(.init(topic: topic, owned: owned, task: task), isOnly: isOnly), opened)
     }
 
     // MARK: System events

@@ -2,28 +2,46 @@ import Relay
 
 // The first example of the article "Connecting", word for word.
 
-final class ConnectionWatcher: MessageListener {
+class ConnectedListener: MessageListener {
     func onMessage(_ message: Any) {
-        switch message as? String {
-        case SystemEvent.connected.rawValue: print("The first connection of this session is open.")
-        case SystemEvent.reconnecting.rawValue: print("The connection broke; Relay is bringing it back.")
-        case SystemEvent.reconnected.rawValue: print("It is back: subscriptions are live, the outbox is empty.")
-        case SystemEvent.reconn_failed.rawValue: print("Two minutes were not enough.")
-        case SystemEvent.disconnected.rawValue: print("The session is over.")
-        default: break
+        print("Connected to Relay!")
+    }
+}
+
+class ReconnectListener: MessageListener {
+    func onMessage(_ message: Any) {
+        if let state = message as? String {
+            switch state {
+            case SystemEvent.reconnecting.rawValue:
+                print("Looks like we're not connected, attempting to reconnect to Relay...")
+            case SystemEvent.reconnected.rawValue:
+                print("Reconnected to Relay! :D")
+            case SystemEvent.reconn_failed.rawValue:
+                print("Failed to reconnect to Relay :(")
+            default:
+                break
+            }
         }
+    }
+}
+
+class DisconnectedListener: MessageListener {
+    func onMessage(_ message: Any) {
+        print("Connection to Relay closed")
     }
 }
 
 func chatAsRelayX(apiKey: String, secret: String, servers: [String]) async throws {
     // Checks key and secret; nothing is dialled.
     let realtime = try RelayClient(apiKey: apiKey, secret: secret)
-    try realtime.prepare(staging: false, opts: ["servers": servers])
+    try realtime.prepare(staging: false, opts: ["debug": false, "servers": servers])
 
-    let watcher = ConnectionWatcher()
-    try await realtime.on(topic: SystemEvent.connected.rawValue, listener: watcher)
-    try await realtime.on(topic: SystemEvent.reconnect.rawValue, listener: watcher)
-    try await realtime.on(topic: SystemEvent.disconnected.rawValue, listener: watcher)
+    let connectedListener = ConnectedListener()
+    try await realtime.on(topic: SystemEvent.connected.rawValue, listener: connectedListener)
+    let reconnectListener = ReconnectListener()
+    try await realtime.on(topic: SystemEvent.reconnect.rawValue, listener: reconnectListener)
+    let disconnectedListener = DisconnectedListener()
+    try await realtime.on(topic: SystemEvent.disconnected.rawValue, listener: disconnectedListener)
 
     try await realtime.connect()
     try await realtime.publish(topic: "chat.lobby", message: ["text": "hello"])

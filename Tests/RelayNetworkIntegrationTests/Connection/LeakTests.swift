@@ -16,7 +16,7 @@ import Testing
 /// A client without references is gone, with its socket and its tasks, whatever it was doing.
 @Suite("Network: clients that are let go", .realProcesses)
 struct LeakTests {
-    private final class Listener: MessageListener {
+    private final class Listener: MessageListener, Sendable {
         func onMessage(_ message: Any) {}
     }
 

@@ -79,6 +79,62 @@ struct CallReasonTests {
         try client.prepare(staging: true, opts: ["debug": true, "servers": ["nats://127.0.0.1:4333"]])
     }
 
+    @Test("B14 B32 a client of RelayX's has its window and its queue, and no other policy")
+    func relayXPresets() throws {
+        let pair = NKeyPair.generate(.user)
+        let token = try UserToken.text()
+        let client = try pair.withSeedText { seed throws(RelayError) in try RelayClient(apiKey: token, secret: seed) }
+        let configuration = client.settings.withLockedValue(\.configuration)
+        #expect(configuration.reconnect == .relayx && configuration.outbox == .relayx)
+        #expect(configuration.user == MemoryNetwork.user)
+    }
+
+    @Test(
+        "B10 a token whose user cannot be one is RongCloud's 33003, in every form, before the network is touched",
+        arguments: ["no user", "a.b", "*", String(repeating: "a", count: 65)])
+    func impossibleUser(name: String) async throws {
+        let network = try MemoryNetwork()
+        let client = network.client(network.configuration(user: nil))
+        let token = try UserToken.text(for: name)
+        #expect(try await rongCloud(client, token) == ["error 33003"])
+        let answers = Collected()
+        client.connect(params: ConnectParams(token: token), databaseOpenedHandler: nil) { user, error in
+            answers.add("\(user ?? "nobody") \(error.map { RongCloudCode($0).rawValue } ?? 0)")
+        }
+        try await eventually("an answer") { answers.all == ["nobody 33003"] }
+        #expect(network.server.dials == 0 && client.status.state == .initialized)
+        // Where the application says who it is, the token need not.
+        let named = network.client()
+        #expect(try await rongCloud(named, token) == ["opened 0", "success alice"])
+        await named.close()
+    }
+
+    @Test("B8 Nexconn's timeout is in seconds, ends the attempt as Timeout, and is RongCloud's 34006")
+    func nexconnTimeout() async throws {
+        let network = try MemoryNetwork()
+        network.server.refuseDials(with: .connectionRefused("nobody listens"))
+        let client = network.client(network.configuration(user: nil))
+        let params = ConnectParams(token: try UserToken.text())
+        params.timeout = 2
+        let answers = Collected()
+        client.connect(params: params, databaseOpenedHandler: nil) { user, error in
+            answers.add("\(user ?? "nobody") \(error.map { RongCloudCode($0).rawValue } ?? 0)")
+        }
+        try await eventually("the attempt") { client.status.state == .connecting }
+        network.time.advance(by: .milliseconds(1_999))
+        #expect(client.status.state == .connecting && answers.all.isEmpty)
+        network.time.advance(by: .milliseconds(1))
+        try await eventually("the answer") { answers.all == ["nobody 34006"] }
+        #expect(NexconnConnectionStatus(client.status).rawValue == 14)
+        #expect(client.status.reason?.timeLimit == .seconds(2))
+        // No clock can wait for as long as an Int has seconds.
+        let endless = network.client()
+        let waiting = Task { try await endless.connect(timeLimit: .max) }
+        try await eventually("the limit") { network.time.waits.contains(.seconds(1_000_000_000)) }
+        await endless.close()
+        await #expect(throws: RelayError.self) { try await waiting.value }
+    }
+
     // MARK: Over a network in memory
 
     @Test("B7 twenty calls share one connection, and another user is refused while it is open")

@@ -46,7 +46,7 @@ extension Gathered where Element == TopicEvent {
 }
 
 /// Hears what it is called back for: the texts of messages, and the names of system events.
-final class TextListener: MessageListener {
+final class TextListener: MessageListener, Sendable {
     let heard = Collected()
 
     func onMessage(_ message: Any) { heard.add((message as? TopicMessage)?.text ?? "\(message)") }

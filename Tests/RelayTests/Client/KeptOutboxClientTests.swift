@@ -263,7 +263,7 @@ struct KeptOutboxClientTests {
 
     @Test("B32 MESSAGE_RESEND tells which lines of an earlier run waited and were stored")
     func resent() async throws {
-        final class Listener: MessageListener {
+        final class Listener: MessageListener, Sendable {
             let heard = NIOLockedValueBox<[[ResentMessage]]>([])
             func onMessage(_ message: Any) {
                 if let messages = message as? [ResentMessage] { heard.withLockedValue { $0.append(messages) } }

@@ -32,6 +32,24 @@ struct ListeningClientTests {
         await client.close()
     }
 
+    @Test("B13 a listener of RECONNECT hears its three words, and those of CONNECTED and DISCONNECTED theirs alone")
+    func reconnectWords() async throws {
+        let network = try MemoryNetwork()
+        let client = network.client(network.configuration(reconnect: .relayx, outbox: .relayx))
+        let (connected, reconnect, disconnected) = (TextListener(), TextListener(), TextListener())
+        try await client.on(topic: SystemEvent.connected.rawValue, listener: connected)
+        try await client.on(topic: SystemEvent.reconnect.rawValue, listener: reconnect)
+        try await client.on(topic: SystemEvent.disconnected.rawValue, listener: disconnected)
+        try await client.connect()
+        network.server.disconnectAll()
+        try await network.letTimePass("the way back") { reconnect.heard.all == ["RECONNECTING", "RECONNECTED"] }
+        network.server.refuseDials(with: .connectionLost("no server"))
+        network.server.disconnectAll()
+        try await network.letTimePass("the end of the window") { disconnected.heard.all == ["DISCONNECTED"] }
+        #expect(reconnect.heard.all == ["RECONNECTING", "RECONNECTED", "RECONNECTING", "RECONN_FAILED"])
+        #expect(connected.heard.all == ["CONNECTED"])
+    }
+
     @Test("B36 a token that goes before connect leaves nothing to be followed")
     func cancelledBeforeConnect() async throws {
         let network = try MemoryNetwork()

@@ -43,7 +43,7 @@ struct VocabularyClientTests {
 
     @Test("MESSAGE_RESEND tells what waited and was stored")
     func resend() async throws {
-        final class Listener: MessageListener {
+        final class Listener: MessageListener, Sendable {
             let heard = NIOLockedValueBox<[[ResentMessage]]>([])
             func onMessage(_ message: Any) {
                 if let messages = message as? [ResentMessage] { heard.withLockedValue { $0.append(messages) } }

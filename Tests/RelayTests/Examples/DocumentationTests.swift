@@ -7,7 +7,7 @@ import Testing
     import Foundation
 #endif
 
-/// The articles say what the code does: their examples are files that tests compile and run, and their tables name every
+/// The articles say what the code does: their examples are files that tests compile and most of which they run, and their tables name every
 /// row of the vocabularies and tests that exist. The description of the architecture names the folders that there are.
 @Suite("Documentation")
 struct DocumentationTests {
@@ -20,23 +20,41 @@ struct DocumentationTests {
             contentsOf: Self.package.appendingPathComponent("Sources/Relay/Relay.docc/\(name).md"), encoding: .utf8)
     }
 
-    @Test(
-        "The examples are files of the tests, word for word",
-        arguments: [
-            ("RelayIntegrationTests/Examples/RelayXExample", "Connecting"),
-            ("RelayTests/Examples/NexconnExample", "Connecting"),
-            ("RelayTests/Examples/RongCloudExample", "Connecting"),
-            ("RelayTests/Examples/ProviderExample", "Connecting"), ("RelayTests/Examples/SudoExample", "Postbox"),
-            ("RelayTests/Examples/LifecycleExample", "Lifecycle"),
-        ])
-    func examples(path: String, article name: String) throws {
-        let file = Self.package.appendingPathComponent("Tests/\(path).swift")
-        let code = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-            .filter { !$0.hasPrefix("// The ") }.joined(separator: "\n")
-        let blocks = try article(name).components(separatedBy: "```").enumerated()
-            .filter { $0.offset % 2 == 1 }
-            .map { $0.element.split(separator: "\n").dropFirst().joined(separator: "\n") }
-        #expect(blocks.contains(code))
+    @Test("Each example in Swift of README and the articles is part of a file that the tests compile, line for line")
+    func examples() throws {
+        let folder = Self.package.appendingPathComponent("Sources/Relay/Relay.docc")
+        let articles = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }
+        let documents = [Self.package.appendingPathComponent("README.md")] + articles.map(folder.appendingPathComponent)
+        let files = try Self.exampleFiles()
+        var count = 0
+        for document in documents {
+            let parts = try String(contentsOf: document, encoding: .utf8).components(separatedBy: "```swift\n")
+                .dropFirst()
+            for block in parts.map({ $0.components(separatedBy: "\n```")[0] }) {
+                let lines = Self.lines(of: block)
+                let (imports, code) = (lines.filter { $0.hasPrefix("import ") }, lines.drop { $0.hasPrefix("import ") })
+                let isCompiled = files.contains { file in
+                    imports.allSatisfy(file.contains) && file.firstRange(of: code) != nil
+                }
+                #expect(isCompiled, "\(document.lastPathComponent): \(block)")
+                count += 1
+            }
+        }
+        #expect(count >= 10)
+    }
+
+    /// The lines of each file with examples, of whichever part of the tests.
+    private static func exampleFiles() throws -> [[Substring]] {
+        let tests = package.appendingPathComponent("Tests")
+        let paths = try #require(FileManager.default.enumerator(atPath: tests.path)).compactMap { $0 as? String }
+        return try paths.filter { $0.contains("/Examples/") && $0.hasSuffix("Example.swift") }.map { path in
+            lines(of: try String(contentsOf: tests.appendingPathComponent(path), encoding: .utf8))
+        }
+    }
+
+    /// The lines of a text without their margins, but for empty ones and the comment that says what a file is.
+    private static func lines(of text: String) -> [Substring] {
+        text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty && !$0.hasPrefix("// The ") }
     }
 
     /// The rows of an article's table under a heading, cell by cell.
