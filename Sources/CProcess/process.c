@@ -37,6 +37,8 @@ static void report_and_exit(int pipe_end, int error) {
 
 static void become(const struct cprocess_command *command, int null_end, int pipe_end, int limit, pid_t parent) {
     (void)parent;
+    // What the command starts in its turn is in that group too, so that signals reach it.
+    if (command->place == CPROCESS_CHILD) setpgid(0, 0);
 #ifdef __linux__
     if (command->place != CPROCESS_DETACHED) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -59,12 +59,14 @@ final class BenchServer: Sendable {
             \(further)
             """
         try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/server.conf"))
+        // An earlier one that was killed has left its own.
+        for name in portFiles(folder) { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
         // The server chooses its port itself, so that no other process can take it in between.
         let process = try await startProcess(folder, port: -1)
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             do {
-                guard let port = listedPort(folder, process.id) else {
+                guard let port = listedPort(folder) else {
                     throw NATSError.invalidArgument("it names no port")
                 }
                 let address = ServerAddress(host: "127.0.0.1", port: port)
@@ -91,12 +93,18 @@ final class BenchServer: Sendable {
     }
 
     /// The port that the server says it listens at.
-    private static func listedPort(_ folder: String, _ pid: pid_t) -> Int? {
+    private static func listedPort(_ folder: String) -> Int? {
         struct Ports: Decodable { var nats: [String]? }
-        guard let data = try? Data(contentsOf: URL(fileURLWithPath: folder + "/nats-server_\(pid).ports")),
+        // Its name has the server's process, which is not the one that was started where `nats-server` is a script.
+        guard let name = portFiles(folder).first,
+            let data = try? Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")),
             let ports = try? JSONDecoder().decode(Ports.self, from: data)
         else { return nil }
         return ports.nats?.first?.split(separator: ":").last.flatMap { Int($0) }
+    }
+
+    private static func portFiles(_ folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".ports") }
     }
 
     /// Kills the server without a word, as a crash does, and returns when it is gone.

@@ -130,14 +130,60 @@ struct LeaseTests {
             let other = try ProcessStart.start(
                 ["/bin/sleep", "600"], environment: [:], output: log.descriptor, place: .detached
             ).get()
-            try PrivateFile.writeJSON(ServerRecord(port: 1, pid: stale), to: directory.serverFile)
-            #expect(StaleServer.isOurs(stale, directory) && !StaleServer.isOurs(other, directory))
+            try PrivateFile.write("\(other)\n".utf8, to: directory.serverProcessFile)
+            #expect(directory.runningServer == nil)
+            try PrivateFile.write("\(stale)\n".utf8, to: directory.serverProcessFile)
+            #expect(directory.runningServer == stale)
             let lease = try await acquire()
             try await eventually("the server left behind has ended") { !isAlive(stale) }
             #expect(isAlive(other))
             lease.release()
             kill(other, SIGKILL)
         }
+    }
+
+    @Test("A server that a script starts as its child is found, killed, missed and ended", arguments: TestServers.all)
+    func scriptedServer(server: String) async throws {
+        let folder = try TemporaryFolder()
+        var last: Int32 = 0
+        try await withNetwork(server: folder.script(starting: server), idle: .seconds(60)) { directory, acquire in
+            let lease = try await acquire()
+            let first = lease.description
+            #expect(ProcessArguments.read(of: first.serverPid)?.first == server)
+            /// The network on the next server, once the one before has ended.
+            func next(after pid: Int32) async throws -> NetworkDescription {
+                try await eventually("the server has ended") { !RunningProcess.exists(pid) }
+                var found = first
+                try await eventually("another one answers") {
+                    found = try await lease.ensureRunning(timeout: .seconds(120))
+                    return found.serverPid != pid
+                }
+                #expect(found.url == first.url)
+                return found
+            }
+            directory.killServer()
+            let second = try await next(after: first.serverPid)
+            #expect(second.hostPid == first.hostPid)
+            #if os(Linux)
+                // The script's end is the server's.
+                let status = try #require(try PrivateFile.read("/proc/\(second.serverPid)/stat"))
+                let parent = String(decoding: status, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
+                #expect(kill(try #require(parent.flatMap { pid_t($0[1]) }), SIGKILL) == 0)
+                let third = try await next(after: second.serverPid)
+                #expect(third.hostPid == first.hostPid)
+            #else
+                let third = second
+            #endif
+            #expect(kill(third.hostPid, SIGKILL) == 0)
+            #if os(Linux)
+                try await eventually("the host's end is the server's") { !RunningProcess.exists(third.serverPid) }
+            #endif
+            let after = try await lease.ensureRunning(timeout: .seconds(120))
+            #expect(after.hostPid != first.hostPid && !RunningProcess.exists(third.serverPid))
+            last = after.serverPid
+            lease.release()
+        }
+        #expect(last > 0 && !RunningProcess.exists(last))
     }
 
     @Test("What keeps the host from starting reaches the client in words")

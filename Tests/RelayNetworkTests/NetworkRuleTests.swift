@@ -186,7 +186,8 @@ struct NetworkRuleTests {
     func syncInterval() throws {
         func lines(_ interval: Int64?) throws -> [String] {
             let text = ServerConfiguration(
-                port: 1, operatorToken: "o", systemAccount: "s", resolver: "/r", store: "/s", syncInterval: interval
+                port: 1, operatorToken: "o", systemAccount: "s", resolver: "/r", store: "/s", processFile: "/p",
+                syncInterval: interval
             ).text
             let section = try #require(text.split(separator: "jetstream: {").last?.split(separator: "}").first)
             return section.split(separator: "\n").map { $0.trimmingPrefix { $0 == " " } }.map(String.init)
@@ -236,7 +237,7 @@ struct NetworkRuleTests {
     @Test("The server listens at 127.0.0.1 in clear, or where and with what it was told to")
     func listenerConfiguration() {
         var configuration = ServerConfiguration(
-            port: 7, operatorToken: "o", systemAccount: "s", resolver: "/r", store: "/s")
+            port: 7, operatorToken: "o", systemAccount: "s", resolver: "/r", store: "/s", processFile: "/p")
         #expect(configuration.text.contains("host: \"127.0.0.1\"\nport: 7\nserver_name"))
         configuration.host = "::"
         configuration.tls = .init(certificateFile: "/a \"b\"", keyFile: "/k")

@@ -9,7 +9,7 @@
 
 /// How a process is tied to the one that starts it.
 enum cprocess_place {
-    /// A child. On Linux it is sent SIGTERM when the thread that starts it ends.
+    /// A child at the head of a process group of its own. On Linux it is sent SIGTERM when the thread that starts it ends.
     CPROCESS_CHILD,
     /// In a session of its own and left to the system: it survives its parent and its terminal, and nobody has to wait
     /// for it.

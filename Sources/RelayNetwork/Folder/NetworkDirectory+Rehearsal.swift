@@ -15,12 +15,8 @@ package final class RehearsedFullDisk: Sendable {
 
 extension NetworkDirectory {
     /// Kills the network's server, which its host then starts again. Without a server there is nothing to do.
-    package func killServer() throws(NetworkError) {
-        // A number alone may be another process's by now.
-        guard let pid = try PrivateFile.readJSON(ServerRecord.self, from: serverFile)?.pid, pid > 1,
-            StaleServer.isOurs(pid, self)
-        else { return }
-        _ = kill(pid, SIGKILL)
+    package func killServer() {
+        if let server = runningServer { _ = kill(server, SIGKILL) }
     }
 
     /// Has the network find its disk full.

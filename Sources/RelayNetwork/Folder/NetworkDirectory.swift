@@ -63,8 +63,10 @@ public struct NetworkDirectory: Hashable, Sendable {
     var keepMarker: String { path + "/keep" }
     /// What clients need to know of the running network.
     var networkFile: String { path + "/network.json" }
-    /// The port and the process of the newest server.
+    /// The port of the newest server.
     var serverFile: String { path + "/server.json" }
+    /// Where the newest server has written its process.
+    var serverProcessFile: String { path + "/server.pid" }
     /// Held by whoever rehearses a full disk; the network finds its disk full as long as it is.
     var fullDiskLock: String { path + "/full-disk.lock" }
     /// There from the moment on in which the newest host was asked to end, until somebody starts another.

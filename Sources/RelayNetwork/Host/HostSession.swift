@@ -159,7 +159,7 @@ struct HostSession: Sendable {
         let names = supervisor.identity.names
         let description = NetworkDescription(
             url: "\(address)", serverVersion: version, hostPid: getpid(),
-            serverPid: process.id, namespace: names.namespace, hash: names.hash,
+            serverPid: supervisor.directory.runningServer ?? process.id, namespace: names.namespace, hash: names.hash,
             certificateName: address.certificateName, authorityFile: address.authorityFile,
             listens: supervisor.listener?.text)
         do {

@@ -25,7 +25,6 @@ struct ServerSupervisor: Sendable {
             let didAnswer = PrivateFile.exists(directory.networkFile)
             PrivateFile.remove(directory.networkFile)
             if Task.isCancelled || ending != .byItself { await process.stop(grace: .seconds(5)) }
-            try PrivateFile.writeJSON(ServerRecord(port: address.port, pid: nil), to: directory.serverFile)
             if Task.isCancelled { throw .cancelled }
             var failure: NetworkError?
             if case .failed(let error) = ending { failure = error }
@@ -62,20 +61,15 @@ struct ServerSupervisor: Sendable {
         let own = try IdentityFiles(folder: directory.keys).serverTokens()
         let configuration = ServerConfiguration(
             port: port, operatorToken: own.operator, systemAccount: own.systemAccount.text,
-            resolver: directory.resolver, store: directory.store,
+            resolver: directory.resolver, store: directory.store, processFile: directory.serverProcessFile,
             syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil,
             host: listener?.host ?? "127.0.0.1", tls: listener?.tls)
         try PrivateFile.write(configuration.text.utf8, to: directory.serverConfiguration)
+        try PrivateFile.writeJSON(ServerRecord(port: port), to: directory.serverFile)
         let process = try await ServerProcess.start(
             [server.path, "-c", directory.serverConfiguration],
             environment: ChildEnvironment.reduced(options.environment),
             log: try LogFile(directory.serverLog))
-        do throws(NetworkError) {
-            try PrivateFile.writeJSON(ServerRecord(port: port, pid: process.id), to: directory.serverFile)
-        } catch {
-            await process.stop(grace: .seconds(5))
-            throw error
-        }
         log.note("nats-server \(process.id) started at port \(port)")
         return process
     }

@@ -73,6 +73,8 @@ struct LocalClusterServer: Hashable, Sendable {
 
     var configuration: String { folder + "/server.conf" }
     var log: String { folder + "/server.log" }
+    /// Where the server has written its process.
+    var processFile: String { folder + "/server.pid" }
     /// The accounts that it knows.
     var accounts: String { folder + "/accounts" }
     /// Its copy of the streams.

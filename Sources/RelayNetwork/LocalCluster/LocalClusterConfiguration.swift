@@ -25,6 +25,7 @@ struct LocalClusterConfiguration: Hashable, Sendable {
             host: "127.0.0.1"
             port: \(port)
             server_name: "\(server.name)"
+            pid_file: \(quoted(server.processFile))
             operator: "\(operatorToken)"
             system_account: "\(systemAccount)"
             # A busy machine, or one that wakes up, takes longer for a login than the standard two seconds.

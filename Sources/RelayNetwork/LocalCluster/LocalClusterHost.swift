@@ -230,7 +230,11 @@ struct LocalClusterRun: Sendable {
             grace: .seconds(10), givesUp: true, log: log,
             command: { () throws(NetworkError) in try command(ofServer: index) },
             running: { process in record { $0.servers[index].process = process } },
-            answers: { await ServerProbe.answers(at: address) }, isHeldBack: { server.isHeldBack })
+            answers: { await ServerProbe.answers(at: address) },
+            answering: {
+                RunningServer.find(writtenTo: server.processFile, configuration: server.configuration)
+                    .flatMap { .init(running: $0) }
+            }, isHeldBack: { server.isHeldBack })
     }
 
     private func command(ofServer index: Int) throws(NetworkError) -> [String] {

@@ -26,6 +26,8 @@ struct ProcessKeeper: Sendable {
     let running: @Sendable (LocalClusterProcesses.Process?) -> Void
     /// Whether the process can be used.
     let answers: @Sendable () async -> Bool
+    /// The process that answers, where the command may have started another one for that.
+    var answering: @Sendable () -> LocalClusterProcesses.Process? = { nil }
     /// Whether no process is to run now.
     var isHeldBack: @Sendable () -> Bool = { false }
 
@@ -65,14 +67,17 @@ struct ProcessKeeper: Sendable {
     private func live(_ hasAnswered: NIOLockedValueBox<Bool>) async throws(NetworkError) {
         let command = try command()
         let process = try await ServerProcess.start(command, environment: environment, log: try LogFile(output))
-        running(.init(pid: process.id, arguments: command))
+        running(.init(running: process.id) ?? .init(pid: process.id, arguments: command))
         log.note("\(name) started as \(process.id)")
         // Whoever holds it back ends the process that is known then; this one may have become known too late.
         if isHeldBack() { process.signal(SIGKILL) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 while !Task.isCancelled {
-                    if await answers() { return hasAnswered.withLockedValue { $0 = true } }
+                    if await answers() {
+                        if let process = answering() { running(process) }
+                        return hasAnswered.withLockedValue { $0 = true }
+                    }
                     do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
                 }
             }

@@ -10,7 +10,8 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// A child process that ends with this one, and whose end can be awaited.
+/// A child process that ends with this one, and whose end can be awaited, together with what it starts: a `nats-server` in
+/// `PATH` may be a script that runs the real one as its child.
 ///
 /// A thread of its own starts the child and waits for it: on Linux the kernel ends the child when the thread that
 /// started it ends, so that must be one that lives exactly as long.
@@ -39,6 +40,7 @@ package final class ServerProcess: Sendable {
         _ command: [String], environment: [String: String], log: LogFile
     ) async throws(NetworkError) -> ServerProcess {
         let outcome = Completion<Result<ServerProcess, NetworkError>>()
+        let command = guarded(command)
         let output = log.descriptor
         let started = DedicatedThread.run {
             switch ProcessStart.start(command, environment: environment, output: output, place: .child) {
@@ -53,11 +55,26 @@ package final class ServerProcess: Sendable {
         return try await outcome.value().get()
     }
 
-    /// Sends a signal, unless the process has ended.
+    /// The command, and where it is a script what runs it. The kernel tells nothing that a script has started of the end of
+    /// this process: a shell hears of it and ends them all.
+    private static func guarded(_ command: [String]) -> [String] {
+        guard let path = command.first, isScript(path) else { return command }
+        return ["/bin/sh", "-c", #"trap 'trap "" TERM; kill -TERM 0' TERM; "$@" & wait; wait"#, path] + command
+    }
+
+    private static func isScript(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var start: [UInt8] = [0, 0]
+        return read(descriptor, &start, start.count) == start.count && start == Array("#!".utf8)
+    }
+
+    /// Sends a signal to the process and its children, unless they have ended.
     package func signal(_ number: Int32) {
-        // Under the lock that the reaping takes: the id cannot have gone to another process meanwhile.
+        // Under the lock that the end takes: the group's number cannot have gone to another group meanwhile.
         state.withLockedValue { state in
-            if state.status == nil { _ = kill(id, number) }
+            if state.status == nil { _ = kill(-id, number) }
         }
     }
 
@@ -102,18 +119,37 @@ package final class ServerProcess: Sendable {
         force.cancel()
     }
 
+    /// How long children that the process leaves behind may take to end when they are asked to.
+    private static let childGrace = Duration.seconds(10)
+
     private func waitOnThread() {
         var information = siginfo_t()
         // Left unreaped first, so that the id stays taken until no signal can be under way to it.
         _ = SystemCall.uninterrupted { waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) }
-        let (status, waiters) = state.withLockedValue { state in
-            var status: Int32 = 0
+        signal(SIGTERM)
+        var status: Int32 = 0
+        let hasChildren = state.withLockedValue { state in
             _ = SystemCall.uninterrupted { waitpid(id, &status, 0) }
+            if kill(-id, 0) == 0 { return true }
+            state.status = status
+            return false
+        }
+        if hasChildren { waitForChildren() }
+        let waiters = state.withLockedValue { state in
             state.status = status
             defer { state.waiters = [:] }
-            return (status, state.waiters.values)
+            return state.waiters.values
         }
         for waiter in waiters { waiter.resume(returning: status) }
+    }
+
+    /// Waits until the group is empty. Nobody may have reaped what was killed, so that this ends in any case.
+    private func waitForChildren() {
+        let deadline = ContinuousClock.now + Self.childGrace
+        while kill(-id, 0) == 0, .now < deadline + .seconds(1) {
+            if .now >= deadline { signal(SIGKILL) }
+            usleep(10_000)
+        }
     }
 }
 

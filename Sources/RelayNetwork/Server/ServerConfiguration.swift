@@ -8,6 +8,8 @@ struct ServerConfiguration: Hashable, Sendable {
     var resolver: String
     /// The folder of JetStream's data.
     var store: String
+    /// The file that it writes its process to.
+    var processFile: String
     /// How often what is stored is forced onto the disk, in seconds; nil where the server does not take it.
     var syncInterval: Int64?
     /// The address to listen at.
@@ -22,6 +24,7 @@ struct ServerConfiguration: Hashable, Sendable {
         host: \(Self.quoted(host))
         port: \(port)\(tls.map(Self.block) ?? "")
         server_name: "parley-local"
+        pid_file: \(Self.quoted(processFile))
         operator: "\(operatorToken)"
         system_account: "\(systemAccount)"
         # A busy machine, or one that wakes up, takes longer for a login than the standard two seconds.

@@ -6,36 +6,47 @@
     import Darwin
 #endif
 
-/// The port and the process of a network's newest server, kept for the next one.
+/// The port of a network's newest server, kept so that clients find the next one where it was.
 struct ServerRecord: Codable, Hashable, Sendable {
-    /// The port; kept so that clients find a restarted server where the last one was.
     var port: Int
-    /// The process; nil once it is known to have ended.
-    var pid: Int32?
+}
+
+/// A server that runs, as it says itself: where `nats-server` in `PATH` is a script, the process that was started is another.
+enum RunningServer {
+    /// The process of a server.
+    ///
+    /// - Parameters:
+    ///   - file: where it writes its process.
+    ///   - configuration: what it was started with: the number alone may be another process's by now.
+    static func find(writtenTo file: String, configuration: String) -> pid_t? {
+        guard let text = try? PrivateFile.read(file).map({ String(decoding: $0, as: UTF8.self) }),
+            let pid = text.split(whereSeparator: \.isWhitespace).first.flatMap({ pid_t($0) }), pid > 1,
+            ProcessArguments.read(of: pid)?.contains(configuration) == true
+        else { return nil }
+        return pid
+    }
+}
+
+extension NetworkDirectory {
+    /// The process of the network's server; nil where none runs.
+    var runningServer: pid_t? {
+        RunningServer.find(writtenTo: serverProcessFile, configuration: serverConfiguration)
+    }
 }
 
 /// A server that outlived its host, as one does when the host is killed where the kernel does not end it too.
 enum StaleServer {
-    /// Ends the recorded server if that process still is one of this network.
+    /// Ends the network's server if it still runs.
     static func end(in directory: NetworkDirectory, log: LogFile) async throws(NetworkError) {
-        guard let record = try? PrivateFile.readJSON(ServerRecord.self, from: directory.serverFile),
-            let pid = record.pid, pid > 1
-        else { return }
         let deadline = ContinuousClock.now + .seconds(5)
         var isFirst = true
-        while isOurs(pid, directory) {
+        while let pid = directory.runningServer {
             if isFirst { log.note("ending nats-server \(pid), which a host left behind") }
             let isLate = ContinuousClock.now > deadline
             if isFirst || isLate { kill(pid, isLate ? SIGKILL : SIGTERM) }
             isFirst = false
             try await Pause.sleep(.milliseconds(isLate ? 200 : 20))
         }
-    }
-
-    /// Whether the process was started with this network's configuration.
-    static func isOurs(_ pid: pid_t, _ directory: NetworkDirectory) -> Bool {
-        guard let arguments = ProcessArguments.read(of: pid) else { return false }
-        return arguments.contains(directory.serverConfiguration)
     }
 }
 

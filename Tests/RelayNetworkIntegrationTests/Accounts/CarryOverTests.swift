@@ -56,7 +56,7 @@ struct CarryOverTests {
         }
         let configuration = ServerConfiguration(
             port: -1, operatorToken: own.operator, systemAccount: own.systemAccount.text,
-            resolver: directory.resolver, store: directory.store
+            resolver: directory.resolver, store: directory.store, processFile: directory.serverProcessFile
         ).text.split(separator: "\n").filter { !$0.hasPrefix("host") && !$0.hasPrefix("port") }
             .joined(separator: "\n").replacing("authorization: {", with: "authorization {")
         let old = try await NATSServerProcess.start(
