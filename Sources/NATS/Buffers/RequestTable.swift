@@ -85,6 +85,8 @@ final class RequestTable: Sendable {
         var added: UInt64 = 0
         var random = RandomWords()
         var closedBy: NATSError?
+        /// Why the server sends no answers for now.
+        var refusal: NATSError?
     }
 
     /// `<prefix>.<connection>.`; a request's token follows.
@@ -117,7 +119,7 @@ final class RequestTable: Sendable {
         subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, for asker: Asker
     ) throws(NATSError) -> RequestToken {
         try state.withLockedValueThrowing { state throws(NATSError) -> RequestToken in
-            if let error = state.closedBy { throw error }
+            if let error = state.closedBy ?? state.refusal { throw error }
             var token = state.random.next()
             state.added += 1
             let entry = Entry(
@@ -194,10 +196,20 @@ final class RequestTable: Sendable {
         }
     }
 
+    /// The server refuses the answers' subscription: those under way get none, and no others can be added for now.
+    func refuse(_ error: NATSError) {
+        end(.timeout("a request whose answer the server does not permit")) { $0.refusal = error }
+    }
+
+    /// The server has the answers' subscription: requests can be added again.
+    func permit() { state.withLockedValue { $0.refusal = nil } }
+
     /// Ends all; none can be added any more.
-    func close(_ error: NATSError) {
+    func close(_ error: NATSError) { end(error) { $0.closedBy = $0.closedBy ?? error } }
+
+    private func end(_ error: NATSError, _ change: (inout State) -> Void) {
         let entries = state.withLockedValue { state -> [Entry] in
-            if state.closedBy == nil { state.closedBy = error }
+            change(&state)
             defer { state.entries = [:] }
             return Array(state.entries.values)
         }

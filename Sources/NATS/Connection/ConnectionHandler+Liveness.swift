@@ -62,7 +62,30 @@ extension ConnectionHandler {
         }
     }
 
+    /// The server refused the inbox. It may permit it later on the same connection, so it is asked again after 1, 2, 4 … s,
+    /// at most 32.
+    func inboxRefused() {
+        inboxPing = nil
+        guard let context, core.isOpen, inboxAlarm == nil else { return }
+        let pause = TimeAmount.seconds(1 << min(inboxRefusals, 5))
+        inboxRefusals += 1
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        inboxAlarm = context.eventLoop.scheduleTask(in: pause) { bound.value.askForInbox() }
+    }
+
+    private func askForInbox() {
+        inboxAlarm = nil
+        subscribeInbox()
+        inboxPing = try? core.sendPing()
+        if inboxPing == nil { inboxRefused() }
+    }
+
     func answered(_ waiter: Completion<Result<Void, NATSError>>?) {
+        if let inboxPing, inboxPing === waiter {
+            self.inboxPing = nil
+            inboxRefusals = 0
+            core.requests.permit()
+        }
         guard let ping, ping.waiter === waiter else { return }
         self.ping = nil
         liveness?.answered()

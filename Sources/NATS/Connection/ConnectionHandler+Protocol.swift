@@ -66,8 +66,11 @@ extension ConnectionHandler: ProtocolSink {
             core.emit(.notice(error))
         case .subscriptionRefused(let subject, let queue, let sid):
             let error = NATSError.subscribeNotPermitted(subject: subject)
-            // Without its inbox no request of this connection can ever be answered.
-            if subject == core.requests.subscription || sid == ConnectionCore.inboxSID { core.requests.close(error) }
+            // Without its inbox no request of this connection can be answered.
+            if subject == core.requests.subscription || sid == ConnectionCore.inboxSID {
+                core.requests.refuse(error)
+                inboxRefused()
+            }
             core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error)
             core.emit(.notice(error))
         case .notice(let error): core.emit(.notice(error))

@@ -55,6 +55,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     var hasLeftUnread = false
     /// The liveness's own ping under way, and when it was sent.
     var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
+    /// When an inbox that the server refused is asked for again, and how often it was refused.
+    var inboxAlarm: Scheduled<Void>?
+    var inboxRefusals = 0
+    /// The ping after the newest such attempt: its answer says that the server did not refuse.
+    var inboxPing: Completion<Result<Void, NATSError>>?
     /// Ticks while something waits for an answer until a deadline.
     var clock: Scheduled<Void>?
     var ending: NATSError?
@@ -224,12 +229,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func succeed(_ context: ChannelHandlerContext) {
         loginAlarm?.cancel()
         loginAlarm = nil
+        subscribeInbox()
+        startPings(context)
+        ready.succeed(())
+    }
+
+    func subscribeInbox() {
         _ = try? core.send {
             ProtocolEncoder.writeSubscribe(
                 subject: self.core.requests.subscription, queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
         }
-        startPings(context)
-        ready.succeed(())
     }
 
     // MARK: Ending
@@ -246,9 +255,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func finish(_ error: NATSError) {
         loginAlarm?.cancel()
         livenessAlarm?.cancel()
+        inboxAlarm?.cancel()
         clock?.cancel()
         loginAlarm = nil
         livenessAlarm = nil
+        inboxAlarm = nil
         ping = nil
         clock = nil
         core.end(error)

@@ -217,7 +217,9 @@ package struct Delivery: Sendable {
         default: break
         }
         let reason = Self.reason(error, destination)
-        guard error.isRetryable else { return finish(id, .failed(reason), into: &actions) }
+        // The server may have stored what it was sent before it refused to answer, which it may permit again.
+        let passes = error.isRetryable || error.isRefusedAnswer && outbox.wasSentBefore(id)
+        guard passes else { return finish(id, .failed(reason), into: &actions) }
         let (wasUnderWay, end) = outbox.refused(id: id, reason, at: now)
         if let end {
             actions.append(ended(end))
@@ -232,6 +234,8 @@ package struct Delivery: Sendable {
             .postboxNotAccepting("\(user)/\(postbox)", because: .full)
         case (.noResponders, _): .server(code: 503, "no stream stores \(destination)")
         case (.publishNotPermitted, _): .notAuthorized("publishing to \(destination)")
+        case (.subscribeNotPermitted(let subject), _):
+            .notAuthorized("hearing what the server answers, on \(subject)")
         default: RelayError(error, during: "publishing")
         }
     }
@@ -361,4 +365,9 @@ package struct Delivery: Sendable {
         if case .acknowledged = resolution.outcome { resent.stored(resolution.id) }
         return .end(resolution)
     }
+}
+
+extension NATSError {
+    /// Whether nothing was sent because its answer could not be heard.
+    fileprivate var isRefusedAnswer: Bool { if case .subscribeNotPermitted = self { true } else { false } }
 }

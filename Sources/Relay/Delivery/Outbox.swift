@@ -146,6 +146,11 @@ package struct Outbox: Sendable {
         placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.index)?.mayBeStored } ?? false
     }
 
+    /// Whether a message that is under way has left before, so that the server may have it already.
+    package func wasSentBefore(_ id: String) -> Bool {
+        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.index) }.map(\.wasSentBefore) ?? false
+    }
+
     /// How often in a row the message's destination has been refused.
     package func refusals(of id: String) -> Int {
         placed[id].map { lanes[$0.lane].refusalCount } ?? 0

@@ -33,6 +33,9 @@ struct OutboxEntry: Sendable {
     var refusedSince: ContinuousClock.Instant?
     /// The newest sequence of its stream that was known then.
     var newestBefore: UInt64?
+
+    /// Whether it was sent before it was sent last.
+    var wasSentBefore: Bool { mayBeStored || refusedSince != nil || firstSent != lastSent }
 }
 
 /// The messages for one destination, in order: those that wait, and those under way. Each stays where it was put until it

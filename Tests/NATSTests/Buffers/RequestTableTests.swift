@@ -175,6 +175,24 @@ struct RequestTableTests {
         #expect(newer.all == [.failure(.staleConnection)] && other.all == [.failure(.staleConnection)])
     }
 
+    @Test("takes no request while the answers' subscription is refused, and takes them again afterwards")
+    func refusedInbox() throws {
+        let table = RequestTable(inbox: "_INBOX.c")
+        let answers = Answers()
+        let refusal = NATSError.subscribeNotPermitted(subject: table.subscription)
+        _ = try table.add(subject: "s", deadline: later, answer: answers.add)
+        table.refuse(refusal)
+        // The server may have carried it out.
+        #expect(answers.all.count == 1)
+        if case .failure(let error) = answers.all.first { #expect(error.isRetryable) }
+        #expect(throws: refusal) { try table.add(subject: "s", deadline: later) { _ in } }
+        table.permit()
+        _ = try table.add(subject: "s", deadline: later) { _ in }
+        table.close(.closed)
+        table.permit()
+        #expect(throws: NATSError.closed) { try table.add(subject: "s", deadline: later) { _ in } }
+    }
+
     @Test("closes once: later requests get the first reason")
     func closing() {
         let table = RequestTable(inbox: "_INBOX.c")

@@ -1,4 +1,5 @@
 import Foundation
+import NATS
 import TestSupport
 import Testing
 
@@ -40,6 +41,45 @@ struct ClientRegressionTests {
             events.contains { if case .message(let message) = $0 { message.text == "after" } else { false } }
         }
         #expect(await received.texts == (1...count + 3).map(String.init) + ["after"])
+        await client.close()
+    }
+
+    @Test(
+        "A reply inbox that is denied and permitted again is used again on the same connection",
+        arguments: NATSServerProcess.binaries)
+    func deniedInbox(binary: NATSServerBinary) async throws {
+        func configuration(denying subject: String) -> String {
+            """
+            no_auth_user: a
+            authorization { users: [ { user: a, password: b, permissions: { subscribe: { deny: "\(subject)" } } } ] }
+            """
+        }
+        let open = configuration(denying: "nothing")
+        let server = try await NATSServerProcess.start(binary, configuration: open)
+        let fixture = ClientFixture(server: server)
+        try await fixture.withJetStream { jetStream in
+            _ = try await jetStream.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
+        }
+        let client = try await fixture.client()
+        let received = Collector<TopicEvent>()
+        await received.start(try await client.messages(topic: "chat.room"))
+        try await received.wait(for: "the live subscription") { $0.contains(.live) }
+        try server.reload(configuration: configuration(denying: "_INBOX.>"))
+        try await eventually("the topic fails") { client.status.failingTopics == ["chat.room"] }
+        await #expect {
+            try await client.send(topic: "chat.room", message: "denied", timeout: .seconds(60))
+        } throws: { error in
+            if case .notAuthorized? = error as? RelayError { true } else { false }
+        }
+        try server.reload(configuration: open)
+        try await eventually("a message is stored") {
+            (try? await client.send(topic: "chat.room", message: "permitted", timeout: .seconds(60))) != nil
+        }
+        try await eventually("the topic is back") { client.status.failingTopics.isEmpty }
+        try await received.wait(for: "the message") { events in
+            events.contains { if case .message(let message) = $0 { message.text == "permitted" } else { false } }
+        }
+        #expect(client.status.state == .connected && client.status.recoveries == 0)
         await client.close()
     }
 

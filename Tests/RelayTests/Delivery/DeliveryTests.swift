@@ -92,6 +92,32 @@ import Testing
                 == [ended("1", .failed(.notAuthorized("publishing to t"))), .send(message("2"))])
     }
 
+    @Test("B29: without permission to hear answers a new line fails at once, and one that was sent before waits")
+    func answersRefused() throws {
+        let refusal = NATSError.subscribeNotPermitted(subject: "_INBOX.x.*")
+        let reason = RelayError.notAuthorized("hearing what the server answers, on _INBOX.x.*")
+        var delivery = try opened()
+        #expect(delivery.answered([("1", .failure(refusal))], at: now) == [ended("1", .failed(reason))])
+        // Under way when the permission went.
+        delivery = try opened()
+        _ = delivery.answered([("1", .failure(.timeout("x")))], at: now)
+        var moment = now
+        for pause in [250, 500, 1_000] {
+            moment += .milliseconds(pause)
+            #expect(delivery.moment(at: moment) == [.send(message("1"))])
+            #expect(
+                delivery.answered([("1", .failure(refusal))], at: moment).first
+                    == .tell(PublishNews(id: "1", state: .queued)))
+        }
+        // On an earlier connection.
+        delivery = try opened()
+        _ = delivery.connectionLost()
+        #expect(delivery.opened(tellsOfRecipients: true, at: now + .seconds(1)) == [.send(message("1"))])
+        #expect(
+            delivery.answered([("1", .failure(refusal))], at: now + .seconds(1)).first
+                == .tell(PublishNews(id: "1", state: .queued)))
+    }
+
     @Test("A topic without a stream: asked about at the second refusal, and given up when there is no stream")
     func missingStream() throws {
         var delivery = try opened()
