@@ -52,6 +52,8 @@ public actor RelayClient {
     private var storeOpening: Task<LocalStore?, Never>?
 
     /// Whose the user's postboxes are, as it was last said.
+    /// How much readers ask for at once, as cuts have taught.
+    private let pullLimit = PullLimit()
     private var personas = Personas()
 
     /// The present dial, and what it leads to.
@@ -470,7 +472,7 @@ public actor RelayClient {
         renewal?.cancel()
         endLink()
         personas = Personas(after: personas)
-        let link = LiveLink(generation, of: self, personas, surroundings)
+        let link = LiveLink(generation, of: self, personas, pullLimit, surroundings)
         self.link = link
         link.dial(behind: openingStore(), away.farewell, limits)
     }

@@ -48,6 +48,7 @@ final class ConnectionCore: Sendable {
     private let payloadLimit = Atomic(ServerInfo().maximumPayload)
     /// Whether the event loop looks at the deadlines of what waits for an answer.
     private let isClockRunning = Atomic(false)
+    private let isCutNoted = Atomic(false)
 
     init(options: ConnectOptions, inboxPrefix: String, eventLoop: any EventLoop) {
         self.options = options
@@ -307,6 +308,12 @@ final class ConnectionCore: Sendable {
     // MARK: Ending
 
     var isOpen: Bool { state.withLockedValue { $0.ending == nil } }
+
+    /// Why the connection has ended; nil while it is open and where its owner closed it.
+    var endReason: NATSError? { state.withLockedValue { $0.ending?.error } }
+
+    /// Whether the caller is the first of several readers to note that the server cut off the connection.
+    func claimCut() -> Bool { !isCutNoted.exchange(true, ordering: .relaxed) }
 
     /// A waiter for the end; nil with the reason when it has come already.
     func closeWaiter() -> (Completion<NATSError?>?, NATSError?) {

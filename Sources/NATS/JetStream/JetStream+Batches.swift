@@ -46,7 +46,7 @@ extension JetStream {
         var request = BatchRequest(seq: max(1, sequence), filter: filter ?? ">", batch: 0, bytes: 0)
         while true {
             request.batch = min(max(1, limit) - page.count, Self.largestBatch)
-            request.bytes = max(1, min(PullBudget.usualBytes, bytes - brought))
+            request.bytes = max(1, min(pullBytes, bytes - brought))
             guard let part = try await ask(request, of: subject) else { return nil }
             for (index, message) in part.messages.enumerated() {
                 // The server counts less than all of a message, and looks behind it.
@@ -83,6 +83,8 @@ extension JetStream {
         // Whatever the server keeps for this request goes with the subscription.
         defer { subscription.unsubscribe() }
         try connection.publish(ByteBuffer(bytes: body), to: subject, reply: inbox)
+        // Where all has come, the connection is there still.
+        defer { readerEnded() }
         let patience = TimeAmount.nanoseconds(timeout.nanoseconds)
         var iterator = subscription.makeAsyncIterator()
         var part = BatchPart()

@@ -15,6 +15,8 @@ public struct JetStream: Sendable {
     /// Whether a direct get may have many answers, which servers give from 2.11 on. Where an account imports JetStream from
     /// another one, that account's exports say whether more than the first answer comes through.
     package var readsBatches = false
+    /// How much readers ask for at once; shared by the connections of a client.
+    package var pullLimit = PullLimit()
     let prefix: String
 
     /// Creates the interface.

@@ -22,7 +22,7 @@ final class OpenPulls {
         self.jetStream = jetStream
         subject = jetStream.prefix + "CONSUMER.MSG.NEXT." + consumer
         let core = jetStream.connection.core
-        let budget = PullBudget(maximumPayload: core.maximumPayload)
+        let budget = PullBudget(maximumPayload: core.maximumPayload, asked: jetStream.pullBytes)
         self.budget = budget
         buffer = core.sharedBuffer(named: subject, limits: budget.bufferLimits(messages: messages))
         iterator = NATSSubscription(core: core, buffer: buffer).makeAsyncIterator()

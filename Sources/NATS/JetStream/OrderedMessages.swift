@@ -182,6 +182,8 @@ final class LiveConsumer {
     /// How often the server has said that there is nothing, and after how many times another copy of the stream is asked.
     private var silences = 0
     private var nextComparison = 2
+    /// How many messages the server has that have not come.
+    private var pending: UInt64
 
     /// - Parameter limit: how long making it may take, within the usual time.
     init(
@@ -202,6 +204,7 @@ final class LiveConsumer {
         if let limit { hasty.timeout = min(limit, jetStream.timeout) }
         let info = try await hasty.createConsumer(configuration, in: stream)
         (pendingAtStart, sequenceAtStart) = (info.pending, info.deliveredSequence)
+        pending = info.pending
         filter = source.filter
         // A list of newest messages says nothing of what was stored between them.
         position = start == .lastPerSubject ? nil : info.deliveredSequence
@@ -209,7 +212,10 @@ final class LiveConsumer {
         try topUp()
     }
 
-    deinit { jetStream.discardConsumer(name, in: stream) }
+    deinit {
+        if pending > 0 { jetStream.readerEnded() }
+        jetStream.discardConsumer(name, in: stream)
+    }
 
     /// Asks for more when half of what was asked for last has come, so that the server never waits for this side.
     private func topUp() throws(NATSError) {
@@ -277,6 +283,7 @@ final class LiveConsumer {
             guard place.consumerSequence == expectedConsumerSequence else { return .lost }
             expectedConsumerSequence += 1
             position = place.streamSequence
+            pending = place.pending
             pulls.delivered(message)
             // What keeps the next pull from being sent comes behind the message, not in its place.
             do throws(NATSError) { try topUp() } catch { unread = .failure(error) }

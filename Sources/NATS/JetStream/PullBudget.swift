@@ -1,7 +1,7 @@
 /// How much the pulls of one reader may bring, in messages and in bytes: a pure value.
 ///
 /// The server ends a pull before a message that does not fit into what is left of its bytes. Where the pull has brought
-/// nothing until then, the message is larger than all of it, and the next pull asks for twice as much; behind such
+/// nothing until then, the message is larger than all of it, and the next pull asks for twice as much; after such
 /// messages pulls ask for the usual again. A pull whose bytes are used up to the last one ends without a word.
 struct PullBudget {
     /// One pull under way.
@@ -23,8 +23,8 @@ struct PullBudget {
     /// What a pull asks for where no message is larger: so much that the next one arrives while it is being served.
     static let usualBytes = 4 << 20
 
+    private let asked: Int
     private let usual: Int
-    private let total: Int
     /// The most that one pull may ask for, so that any message fits that a server takes by its standard settings.
     let largest: Int
     /// The pulls under way, the oldest first.
@@ -42,12 +42,13 @@ struct PullBudget {
     ///
     /// - Parameters:
     ///   - maximumPayload: the largest message that the server takes now. The stream may hold larger ones.
-    ///   - usual: bytes of a pull where no message is larger.
-    ///   - total: bytes of all pulls together, unless a single one has to ask for more.
-    init(maximumPayload: Int, usual: Int = PullBudget.usualBytes, total: Int = 16 << 20) {
+    ///   - asked: bytes of a pull where no message is larger; twice as many of all pulls together, unless a single one has
+    ///     to ask for more.
+    ///   - most: bytes of a pull where fewer are wanted.
+    init(maximumPayload: Int, asked: Int = PullBudget.usualBytes, most: Int = .max) {
         largest = max(64 << 20, min(maximumPayload, Int(Int32.max))) + 64 << 10
-        self.usual = min(max(1, usual), largest)
-        self.total = total
+        self.asked = asked
+        usual = min(max(1, min(asked, most)), largest)
         next = self.usual
     }
 
@@ -67,7 +68,7 @@ struct PullBudget {
     @inline(__always)
     func wantsPull(of count: Int) -> Bool {
         guard messages <= count / 2 || bytes <= next / 2 else { return false }
-        return pulls.isEmpty || (bytes + next <= total && messages <= 2 * count)
+        return pulls.isEmpty || (bytes + next <= 2 * asked && messages <= 2 * count)
     }
 
     /// A pull was sent.
@@ -115,14 +116,14 @@ struct PullBudget {
             throw .jetStream(
                 JetStreamFailure(code: 413, errorCode: 0, text: "a message has more than \(largest) bytes"))
         }
-        next = max(next, min(largest, max(2 * pull.bytes, Self.usualBytes)))
+        next = max(next, min(largest, max(2 * pull.bytes, asked)))
     }
 
     private mutating func remove(_ index: Int) {
         let pull = pulls.remove(at: index)
         messages -= pull.messagesLeft
         bytes -= pull.bytesLeft
-        // Large messages seldom come alone.
-        if pull.largest > 0 { next = min(largest, max(usual, 2 * pull.largest)) }
+        // Large messages seldom come alone, but the server is to have no more than one of them ready.
+        if pull.largest > 0 { next = min(largest, max(usual, pull.largest / 4 * 5)) }
     }
 }

@@ -55,7 +55,7 @@ public struct PullConsumer: Sendable {
     ) async throws(NATSError) {
         let end = NIODeadline.now() + .nanoseconds(expires.nanoseconds)
         var budget = PullBudget(
-            maximumPayload: jetStream.connection.maximumPayload, usual: min(PullBudget.usualBytes, bytes))
+            maximumPayload: jetStream.connection.maximumPayload, asked: jetStream.pullBytes, most: bytes)
         messages.reserveCapacity(min(batch, 1_000))
         while messages.count < batch, budget.brought < bytes {
             var patience = Duration.zero
@@ -110,6 +110,8 @@ public struct PullConsumer: Sendable {
         budget.began(0, messages: count, bytes: bytes)
         let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
         var iterator = subscription.makeAsyncIterator()
+        // Where all has come, the connection is there still.
+        defer { jetStream.readerEnded() }
         while true {
             var next = iterator.nextReady()
             if next == nil { next = try await iterator.next(until: max(NIODeadline.now(), end) + patience) }

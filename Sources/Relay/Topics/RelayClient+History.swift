@@ -32,12 +32,13 @@ extension RelayClient {
         let pattern = try Self.checked(topic, limit)
         let first = sequence.map { min($0, .max - 1) + 1 }
         let range = History.Range(start: start, first: first, end: end)
-        guard let reader = await history(of: pattern, limit, withPayload: withPayload) else {
-            let kept = try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
-            guard start <= .now || kept.asOf.map({ start <= $0 }) == true else { throw .startInFuture }
-            return kept
+        let found = try await reading(pattern, limit, withPayload: withPayload) { reader throws(RelayError) in
+            try await reader.messages(in: range)
         }
-        return try await reader.messages(in: range)
+        if let found { return found }
+        let kept = try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+        guard start <= .now || kept.asOf.map({ start <= $0 }) == true else { throw .startInFuture }
+        return kept
     }
 
     /// Messages of a topic within a range of the stream's sequences, oldest first, as ``history(topic:start:end:limit:after:withPayload:)``.
@@ -56,10 +57,11 @@ extension RelayClient {
         if let last, last < first { throw .invalidArgument("The start lies after the end") }
         let pattern = try Self.checked(topic, limit)
         let range = History.Range(first: max(1, first), last: last)
-        guard let reader = await history(of: pattern, limit, withPayload: withPayload) else {
-            return try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+        let found = try await reading(pattern, limit, withPayload: withPayload) { reader throws(RelayError) in
+            try await reader.messages(in: range)
         }
-        return try await reader.messages(in: range)
+        if let found { return found }
+        return try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
     }
 
     /// The messages of a topic behind a place, such as ``TopicHistory/place`` of an earlier answer, even of another run of
@@ -78,11 +80,12 @@ extension RelayClient {
         topic: String, behind place: KeptPlace, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
         let pattern = try Self.checked(topic, limit)
-        guard let reader = await history(of: pattern, limit, withPayload: withPayload) else {
-            return try await keptHistory(
-                of: pattern, in: History.Range(), after: place, limit: limit, withPayload: withPayload)
+        let found = try await reading(pattern, limit, withPayload: withPayload) { reader throws(RelayError) in
+            try await reader.messages(in: History.Range(), after: place)
         }
-        return try await reader.messages(in: History.Range(), after: place)
+        if let found { return found }
+        return try await keptHistory(
+            of: pattern, in: History.Range(), after: place, limit: limit, withPayload: withPayload)
     }
 
     /// The messages of a topic before a place in the stream, oldest first: those that are here, and the rest from the
@@ -102,9 +105,10 @@ extension RelayClient {
         topic: String, before sequence: UInt64?, limit: Int, bytes: Int = 64 << 20
     ) async throws(RelayError) -> TopicHistory {
         let pattern = try Self.checked(topic, limit)
-        if let reader = await history(of: pattern, limit, bytes: max(1, bytes)) {
-            return try await reader.messages(before: sequence)
+        let found = try await reading(pattern, limit, bytes: max(1, bytes)) { reader throws(RelayError) in
+            try await reader.messages(before: sequence)
         }
+        if let found { return found }
         guard let store = await keptStore() else { throw .notConnected }
         let page = try await store.received(
             of: pattern, before: sequence, limit: limit, bytes: max(1, bytes), acrossHoles: true)
@@ -117,16 +121,51 @@ extension RelayClient {
         return history
     }
 
-    /// What reads a topic's past; nil while there is no connection.
-    private func history(
-        of pattern: TopicPattern, _ limit: Int, bytes: Int = RelayClient.partBytes, withPayload: Bool = false
-    ) async -> History? {
+    /// How often a part is read over a further connection after the server has cut off the one before, and how long that
+    /// connection is waited for.
+    private static let cuts = 8
+    private static let patience = Duration.seconds(30)
+
+    /// Reads a topic's past from the network; nil while there is no connection.
+    private func reading(
+        _ pattern: TopicPattern, _ limit: Int, bytes: Int = RelayClient.partBytes, withPayload: Bool = false,
+        _ read: (History) async throws(RelayError) -> TopicHistory
+    ) async throws(RelayError) -> TopicHistory? {
         let store = await keptStore()
-        // It may be gone by now.
-        guard let jetStream = link?.jetStream, let namespace else { return nil }
-        return History(
-            source: namespace.source(of: pattern, jetStream), pattern: pattern, store: store, limit: limit,
-            bytes: bytes, withPayload: withPayload)
+        var cuts = 0
+        // The connection may be gone by now.
+        while let jetStream = link?.jetStream, let namespace {
+            let reader = History(
+                source: namespace.source(of: pattern, jetStream), pattern: pattern, store: store, limit: limit,
+                bytes: bytes, withPayload: withPayload)
+            do throws(RelayError) { return try await read(reader) } catch {
+                cuts += 1
+                // A server drops a reader that is slow; the next connection asks it for less at once.
+                guard case .connection = error, !jetStream.connection.isOpen, cuts <= Self.cuts,
+                    await isConnectedAgain(after: jetStream.connection)
+                else { throw error }
+            }
+        }
+        return nil
+    }
+
+    /// Waits for the connection that follows another; false where none comes in time, or the session ends.
+    private func isConnectedAgain(after old: NATSConnection) async -> Bool {
+        let found = Completion<Bool>()
+        let alarm = found.fulfil(false, after: Self.patience)
+        let watch = Task { [weak self, statuses] in
+            for await status in statuses {
+                guard let self else { return }
+                let isOther = await self.link?.connection !== old
+                if status.state == .connected, isOther { found.fulfil(true) }
+                if status.state == .disconnected || status.state == .suspended { found.fulfil(false) }
+            }
+        }
+        defer {
+            alarm.cancel()
+            watch.cancel()
+        }
+        return await found.value(onCancel: false)
     }
 
     /// What the store has of a topic's past, in the stream as it was last met.

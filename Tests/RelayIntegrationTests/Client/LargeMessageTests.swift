@@ -136,6 +136,39 @@ struct LargeMessageTests {
         await client.close()
     }
 
+    @Test(
+        "A server that drops slow readers keeps one reader, and all of many get everything",
+        arguments: NATSServerProcess.binaries)
+    func shortQueue(_ binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(binary, configuration: "max_pending: 1048576\n")
+        let fixture = ClientFixture(server: server)
+        try await fixture.withJetStream { jetStream in
+            _ = try await jetStream.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
+        }
+        let count = 2_000
+        try await Self.store(count, of: 10 << 10, fixture)
+        let client = try await fixture.client()
+        @Sendable func read() async throws -> [UInt64] {
+            var found: [UInt64] = []
+            for try await event in try await client.messages(topic: "chat.room", from: .all) {
+                if case .message(let message) = event { found.append(message.sequence) }
+                if found.count == count { break }
+            }
+            return found
+        }
+        let all = Array(1...UInt64(count))
+        #expect(try await read() == all)
+        let history = try await client.history(topic: "chat.room", before: nil, limit: count)
+        #expect(history.messages.map(\.sequence) == all && !history.isOffline)
+        #expect(client.status.recoveries == 0 && !server.log.contains("Slow Consumer"))
+        // Together they ask for more than the server holds, until its cuts have told them.
+        try await withThrowingTaskGroup(of: [UInt64].self) { group in
+            for _ in 0..<8 { group.addTask { try await read() } }
+            for try await found in group { #expect(found == all) }
+        }
+        await client.close()
+    }
+
     @Test("B45 large letters are spread over several pages, each once", arguments: NATSServerProcess.binaries)
     func letters(_ binary: NATSServerBinary) async throws {
         let fixture = try await Self.start(binary)

@@ -26,10 +26,15 @@ final class LiveLink: Sendable {
     let personas: Personas
     /// Which of their letters were deleted over this connection.
     let deletedLetters: DeletedLetters
+    private let pullLimit: PullLimit
     private let client: @Sendable () -> RelayClient?
     private let state = NIOLockedValueBox(State())
 
-    init(_ generation: UInt64, of client: RelayClient, _ personas: Personas, _ surroundings: Surroundings) {
+    init(
+        _ generation: UInt64, of client: RelayClient, _ personas: Personas, _ pullLimit: PullLimit,
+        _ surroundings: Surroundings
+    ) {
+        self.pullLimit = pullLimit
         self.generation = generation
         self.personas = personas
         self.surroundings = surroundings
@@ -47,6 +52,7 @@ final class LiveLink: Sendable {
             var jetStream = JetStream(
                 connection, apiPrefix: state.apiPrefix, timeout: surroundings.answerLimit)
             jetStream.readsBatches = state.readsBatches
+            jetStream.pullLimit = pullLimit
             return jetStream
         }
     }

@@ -1,0 +1,51 @@
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// How many bytes the readers of one client ask a server for at once.
+///
+/// A server cuts off a client for which more waits than its `max_pending`. It does not tell that limit, only that it is at
+/// least the largest message that it takes; half of that leaves room for the pull that follows. Several readers of one
+/// connection may still ask for too much between them: each asks for half as much after such a cut, for some minutes.
+package final class PullLimit: Sendable {
+    private struct State {
+        var halvings = 0
+        var cutAt: NIODeadline?
+    }
+
+    private static let least = 64 << 10
+    private static let memory = TimeAmount.minutes(10)
+    private let state = NIOLockedValueBox(State())
+
+    /// A limit that no cut has lowered.
+    package init() {}
+
+    /// - Parameter maximumPayload: the largest message that the server takes.
+    package func bytes(maximumPayload: Int, at now: NIODeadline = .now()) -> Int {
+        let halvings = state.withLockedValue { state in
+            if let cutAt = state.cutAt, now - cutAt > Self.memory { state = State() }
+            return state.halvings
+        }
+        return max(Self.least, min(PullBudget.usualBytes, maximumPayload / 2) >> halvings)
+    }
+
+    /// A connection was cut off while the server had more for a reader.
+    package func wasCut(at now: NIODeadline = .now()) {
+        state.withLockedValue { state in
+            state.halvings = min(state.halvings + 1, 6)
+            state.cutAt = now
+        }
+    }
+}
+
+extension JetStream {
+    /// How many bytes a reader asks for at once.
+    var pullBytes: Int { pullLimit.bytes(maximumPayload: connection.maximumPayload) }
+
+    /// A reader for whom the server had more ends: takes in where that is because the server cut off the connection.
+    func readerEnded() {
+        switch connection.core.endReason {
+        case .closedByServer, .connectionLost: if connection.core.claimCut() { pullLimit.wasCut() }
+        default: break
+        }
+    }
+}
