@@ -246,7 +246,11 @@ private final class Reader: Sendable {
     func reach(_ count: Int) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while self.count < count {
-            guard ContinuousClock.now < deadline else { throw RelayError.timeout("message \(count)") }
+            guard ContinuousClock.now < deadline else {
+                let (found, newest, disorder) = state.withLockedValue { ($0.count, $0.newest, $0.disorder) }
+                throw ChaosFailure(
+                    "of \(count) messages \(found) came, the last with number \(newest); \(disorder) times in disorder")
+            }
             try await Task.sleep(for: .milliseconds(1))
         }
     }
