@@ -2,32 +2,16 @@ import Relay
 
 // The first example of the article "Connecting", word for word.
 
-class ConnectedListener: MessageListener {
+class ConnectionWatcher: MessageListener {
     func onMessage(_ message: Any) {
-        print("Connected to Relay!")
-    }
-}
-
-class ReconnectListener: MessageListener {
-    func onMessage(_ message: Any) {
-        if let state = message as? String {
-            switch state {
-            case SystemEvent.reconnecting.rawValue:
-                print("Looks like we're not connected, attempting to reconnect to Relay...")
-            case SystemEvent.reconnected.rawValue:
-                print("Reconnected to Relay! :D")
-            case SystemEvent.reconn_failed.rawValue:
-                print("Failed to reconnect to Relay :(")
-            default:
-                break
-            }
+        switch message as? String {
+        case SystemEvent.connected.rawValue: print("The first connection of this session is open.")
+        case SystemEvent.reconnecting.rawValue: print("The connection broke; trying to bring it back.")
+        case SystemEvent.reconnected.rawValue: print("It is back: subscriptions are live, the outbox is empty.")
+        case SystemEvent.reconn_failed.rawValue: print("Two minutes were not enough.")
+        case SystemEvent.disconnected.rawValue: print("The session is over.")
+        default: break
         }
-    }
-}
-
-class DisconnectedListener: MessageListener {
-    func onMessage(_ message: Any) {
-        print("Connection to Relay closed")
     }
 }
 
@@ -36,12 +20,9 @@ func chatAsRelayX(apiKey: String, secret: String, servers: [String]) async throw
     let realtime = try RelayClient(apiKey: apiKey, secret: secret)
     try realtime.prepare(staging: false, opts: ["debug": false, "servers": servers])
 
-    let connectedListener = ConnectedListener()
-    try await realtime.on(topic: SystemEvent.connected.rawValue, listener: connectedListener)
-    let reconnectListener = ReconnectListener()
-    try await realtime.on(topic: SystemEvent.reconnect.rawValue, listener: reconnectListener)
-    let disconnectedListener = DisconnectedListener()
-    try await realtime.on(topic: SystemEvent.disconnected.rawValue, listener: disconnectedListener)
+    for event in [SystemEvent.connected, .reconnect, .disconnected] {
+        try await realtime.on(topic: event.rawValue, listener: ConnectionWatcher())
+    }
 
     try await realtime.connect()
     try await realtime.publish(topic: "chat.lobby", message: ["text": "hello"])
