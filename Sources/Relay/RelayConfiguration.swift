@@ -116,7 +116,8 @@ public struct RelayConfiguration: Sendable {
     public var proxy: ProxyAddress?
     /// The time that one dial with its login may take.
     public var dialTimeout: Duration
-    /// The time between two pings.
+    /// The time between two pings. A server counts as silent two seconds after one that it does not answer: with the
+    /// default of 8 s ten seconds after it was heard at most, where nothing is under way.
     public var pingInterval: Duration
     /// The time that an answer to a ping may take before the connection counts as dead.
     public var pongTimeout: Duration
@@ -129,7 +130,7 @@ public struct RelayConfiguration: Sendable {
         device: String? = nil,
         store: LocalStore.Location = .memory, retention: RetentionPolicy = .parley, followsNetwork: Bool = true,
         maximumMessageBytes: Int = 128 << 10, tls: TLSOptions? = nil, proxy: ProxyAddress? = nil,
-        dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
+        dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(8),
         pongTimeout: Duration = .seconds(5)
     ) {
         self.servers = servers

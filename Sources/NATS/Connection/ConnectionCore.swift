@@ -258,22 +258,20 @@ final class ConnectionCore: Sendable {
 
     // MARK: Deadlines
 
-    /// Whether something waits whose time can be up.
-    private var hasDeadlines: Bool {
-        !requests.isEmpty || state.withLockedValue { $0.pongs.contains { $0.deadline < .distantFuture } }
-    }
+    /// Whether an answer is awaited.
+    private var isAwaitingAnswers: Bool { !requests.isEmpty || state.withLockedValue { !$0.pongs.isEmpty } }
 
-    /// Whether the caller, who has just added something with a deadline, has to start the timer that checks deadlines.
+    /// Whether the caller, who has just asked something, has to start the timer that looks at what waits for an answer.
     func claimClock() -> Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
 
     /// The timer has fired.
     ///
     /// - Returns: whether it has to be set again.
     func clockTicked() -> Bool {
-        if hasDeadlines { return true }
+        if isAwaitingAnswers { return true }
         _ = isClockRunning.exchange(false, ordering: .acquiringAndReleasing)
         // Something may have been added between the check and the exchange, while the timer still counted as running.
-        return hasDeadlines && claimClock()
+        return isAwaitingAnswers && claimClock()
     }
 
     // MARK: Events

@@ -58,6 +58,7 @@ extension ConnectionHandler {
             ping = (try? core.sendPing()).map { ($0, .now()) }
             if ping == nil { liveness?.pingFailed() }
             askLiveness(at: moment, context)
+            if core.claimClock() { startClock() }
         case nil: break
         }
     }
@@ -89,6 +90,9 @@ extension ConnectionHandler {
         guard let ping, ping.waiter === waiter else { return }
         self.ping = nil
         liveness?.answered()
+        // That the answer is here was to be looked at later: there is nothing more to find out before the next ping.
+        livenessAlarm?.cancel()
+        livenessMoment()
         core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - ping.sent).nanoseconds)))
     }
 
@@ -104,6 +108,16 @@ extension ConnectionHandler {
         }
     }
 
+    /// Says so where nothing arrives although an answer is awaited.
+    private func judgeSilence() {
+        if core.isReadingPaused { silence.excuse() }
+        switch silence.waits(now: Self.now, outbound: { core.outboundProgress }) {
+        case .ask: probe(limit: core.options.pongTimeout)
+        case .silent(let since): core.emit(.silent(for: .nanoseconds(Self.now - since)))
+        case nil: break
+        }
+    }
+
     /// Runs only while requests or pings wait; they are late by at most one tick when they time out.
     ///
     /// - Parameter isAgain: as of the liveness.
@@ -113,10 +127,15 @@ extension ConnectionHandler {
         let due = NIODeadline.now() + Self.tick
         clock = context.eventLoop.scheduleTask(in: Self.tick) {
             bound.value.clock = nil
-            guard isAgain || !Self.hasOverslept(due) else { return bound.value.startClock(isAgain: true) }
+            guard isAgain || !Self.hasOverslept(due) else {
+                bound.value.silence.excuse()
+                return bound.value.startClock(isAgain: true)
+            }
             bound.value.expireRequests()
             bound.value.core.expirePings(at: .now())
-            if bound.value.core.clockTicked() { bound.value.startClock() }
+            guard bound.value.core.clockTicked() else { return bound.value.silence.excuse() }
+            bound.value.judgeSilence()
+            bound.value.startClock()
         }
     }
 }

@@ -60,7 +60,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     var inboxRefusals = 0
     /// The ping after the newest such attempt: its answer says that the server did not refuse.
     var inboxPing: Completion<Result<Void, NATSError>>?
-    /// Ticks while something waits for an answer until a deadline.
+    var silence = SilenceMachine()
+    /// Ticks while something waits for an answer.
     var clock: Scheduled<Void>?
     var ending: NATSError?
 
@@ -146,6 +147,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let chunk = unwrapInboundIn(data)
         liveness?.heard()
+        if silence.heard() { core.emit(.heardAgain) }
         guard !isDecoding else { return waitingChunks.append(chunk) }
         isDecoding = true
         do throws(NATSError) {

@@ -37,7 +37,7 @@ struct LivenessMachine {
     /// A living link takes this little at once; more may need longer than the limit.
     private static let shortQueue = 64 << 10
     /// This much does not hold up a PING at all.
-    private static let emptyQueue = 4 << 10
+    static let emptyQueue = 4 << 10
 
     private let interval: Int64
     private let limit: Int64

@@ -268,7 +268,14 @@ public final class NATSConnection: Sendable {
         return start.duration(to: .now)
     }
 
-    /// Has the event loop look at the deadline of what was just listed, unless it looks at others' already.
+    /// Has the server confirm what was sent until now, for a question whose answer arrives over a subscription of its own:
+    /// so the server's silence is noticed as after any other.
+    func confirm() {
+        guard (try? core.sendPing()) != nil else { return }
+        startClockIfNeeded()
+    }
+
+    /// Has the event loop look after the answer to what was just asked, unless it looks after others already.
     @inline(__always)
     private func startClockIfNeeded() {
         if core.claimClock() { core.eventLoop.execute { [handler] in handler.value.startClock() } }

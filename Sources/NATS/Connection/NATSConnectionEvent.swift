@@ -10,6 +10,11 @@ public enum NATSConnectionEvent: Sendable, Hashable {
     case slowConsumer(subject: String, dropped: Int)
     /// A ping was answered.
     case roundTrip(Duration)
+    /// Nothing has arrived for this long, two seconds or little more, although an answer is awaited. The connection is
+    /// still open; what follows is `heardAgain` or `closed`.
+    case silent(for: Duration)
+    /// Something has arrived after `silent`.
+    case heardAgain
     /// The connection has ended; `nil` when `close()` did it. Always the last event.
     case closed(NATSError?)
 }

@@ -83,6 +83,7 @@ extension JetStream {
         // Whatever the server keeps for this request goes with the subscription.
         defer { subscription.unsubscribe() }
         try connection.publish(ByteBuffer(bytes: body), to: subject, reply: inbox)
+        connection.confirm()
         // Where all has come, the connection is there still.
         defer { readerEnded() }
         let patience = TimeAmount.nanoseconds(timeout.nanoseconds)

@@ -107,6 +107,7 @@ public struct PullConsumer: Sendable {
         defer { subscription.unsubscribe() }
         let subject = jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)"
         try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
+        if expires == .zero { jetStream.connection.confirm() }
         budget.began(0, messages: count, bytes: bytes)
         let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
         var iterator = subscription.makeAsyncIterator()

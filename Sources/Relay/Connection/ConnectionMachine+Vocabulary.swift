@@ -54,6 +54,9 @@ extension ConnectionMachine {
         case nudged
         /// A round trip to the server was measured on this dial's socket.
         case roundTrip(generation: UInt64, Duration)
+        /// Since this moment nothing has arrived on this dial's socket, although an answer is awaited; nil when something
+        /// has arrived again.
+        case silence(generation: UInt64, since: ContinuousClock.Instant?)
         /// The network's administrator said on this dial's socket why it is about to end.
         case serverControl(generation: UInt64, reason: ConnectionReason)
         /// Of what is followed, these are not live on the present connection; complete when none of them is expected to

@@ -116,7 +116,14 @@ package struct ConnectionMachine: Sendable {
         case .networkReturned: networkReturned(at: now)
         case .nudged: if phase == .waiting { hasten(at: now) }
         case .roundTrip(let number, let duration):
-            if number == generation, phase == .online { status.roundTripTime = duration }
+            guard number == generation, phase == .online else { break }
+            status.roundTripTime = duration
+            status.silentSince = nil
+        case .silence(let number, let since):
+            guard number == generation, phase == .online else { break }
+            // What was measured before says nothing of now.
+            if since != nil { status.roundTripTime = nil }
+            status.silentSince = since
         case .credentialsRenewed(let number):
             if number == generation, phase == .renewing { dialOrPause(at: now) }
         case .credentialsUnavailable(let number):

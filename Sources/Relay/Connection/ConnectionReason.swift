@@ -49,6 +49,9 @@ public enum ConnectionReason: Hashable, Sendable {
 }
 
 extension ConnectionReason {
+    /// The present connection was left because its user wanted a new one.
+    package static let renewalRequested = ConnectionReason.connectionLost("a new connection was asked for")
+
     /// Whether the client makes no further attempt by itself after this reason.
     ///
     /// Authentication, kicks, bans, blocks, deactivation and a broken proxy are final (they would fail again), as are

@@ -24,8 +24,12 @@ public struct ConnectionStatus: Hashable, Sendable {
     public var attempt: Int
     /// When the next attempt starts, while waiting for one.
     public var nextRetryAt: ContinuousClock.Instant?
-    /// The last measured round trip to the server, while connected.
+    /// The last measured round trip to the server, while connected and not silent.
     public var roundTripTime: Duration?
+    /// While connected: the moment since which nothing has arrived from the server, although something (a message, a
+    /// question, a ping) awaits its answer; nil while the server answers. Set from two seconds of silence on. The state
+    /// stays ``State/connected`` until the connection is given up.
+    public var silentSince: ContinuousClock.Instant?
     /// When the present lack of a connection began; nil while connected, at rest or over.
     public var outageBegan: ContinuousClock.Instant?
     /// Whether the present outage has lasted longer than the policy's ``ReconnectPolicy/longOutage``.
@@ -45,6 +49,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         attempt: Int = 0,
         nextRetryAt: ContinuousClock.Instant? = nil,
         roundTripTime: Duration? = nil,
+        silentSince: ContinuousClock.Instant? = nil,
         outageBegan: ContinuousClock.Instant? = nil,
         isLongOutage: Bool = false,
         recoveries: Int = 0,
@@ -56,6 +61,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         self.attempt = attempt
         self.nextRetryAt = nextRetryAt
         self.roundTripTime = roundTripTime
+        self.silentSince = silentSince
         self.outageBegan = outageBegan
         self.isLongOutage = isLongOutage
         self.recoveries = recoveries
@@ -72,6 +78,7 @@ extension ConnectionStatus {
     public var words: String {
         switch state {
         case .initialized: return "Not connected yet."
+        case .connected where silentSince != nil: return "Connected, but the server is not answering."
         case .connected: return failingNames.map { "Connected, but not to \($0); trying again." } ?? "Connected."
         case .suspended, .disconnected: return reason?.words ?? "Not connected."
         case .connecting, .reconnecting:

@@ -8,8 +8,7 @@ extension RelayClient {
         switch status.state {
         case .initialized, .disconnected, .suspended: beginConnecting()
         case .connecting, .connected, .reconnecting:
-            let reason = ConnectionReason.connectionLost("a new connection was asked for")
-            handle(.connectionFailed(generation: generation, reason: reason))
+            handle(.connectionFailed(generation: generation, reason: .renewalRequested))
             nudge()
         }
     }

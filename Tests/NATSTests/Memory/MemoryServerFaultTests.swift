@@ -99,6 +99,41 @@ struct MemoryServerFaultTests {
         await next.close()
     }
 
+    @Test("B61 Who waits for an answer hears within little more than two seconds that nothing comes, and when it does")
+    func silence() async throws {
+        let server = MemoryServer()
+        try server.createStream("S", subjects: ["s.>"])
+        // No ping is due by itself, and none that is asked for is given up.
+        let options = ConnectOptions(pingInterval: .zero, pongTimeout: .seconds(600))
+        let connection = try await server.connect(Self.address, options)
+        var events = connection.events.makeAsyncIterator()
+        server.setSilent(true)
+        let start = ContinuousClock.now
+        async let publish = JetStream(connection, timeout: .seconds(600)).publish(ByteBuffer(), to: "s.a")
+        guard case .silent(let duration) = await events.next() else { throw TestFailure("the silence was not told") }
+        #expect(duration >= .seconds(2) && start.duration(to: .now) >= duration)
+        server.setSilent(false)
+        #expect(await events.next() == NATSConnectionEvent.heardAgain)
+        #expect(try await publish.sequence == 1)
+        await connection.close()
+    }
+
+    @Test("B61 A server that leaves one question without an answer, and answers otherwise, is not silent")
+    func slowService() async throws {
+        let server = MemoryServer()
+        try server.createStream("S", subjects: ["s.>"])
+        server.holdAcknowledgements(true)
+        let options = ConnectOptions(pingInterval: .zero, pongTimeout: .seconds(600))
+        let connection = try await server.connect(Self.address, options)
+        var events = connection.events.makeAsyncIterator()
+        let hasty = JetStream(connection, timeout: .seconds(3))
+        #expect(isTimeout(await failure { _ = try await hasty.publish(ByteBuffer(), to: "s.a") }))
+        await connection.close()
+        while let event = await events.next() {
+            if case .silent = event { Issue.record("the server was called silent") }
+        }
+    }
+
     @Test("INFO, lame duck and errors reach those who are connected")
     func announcements() async throws {
         let server = MemoryServer()

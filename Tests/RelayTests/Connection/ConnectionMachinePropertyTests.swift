@@ -80,6 +80,8 @@ import Testing
                 next.nextRetryAt == nil || [.connecting, .reconnecting].contains(next.state),
                 "a retry in the wrong state")
             expect(next.roundTripTime == nil || next.state == .connected, "a round trip in the wrong state")
+            expect(next.silentSince == nil || next.state == .connected, "silence in the wrong state")
+            expect(next.silentSince == nil || next.roundTripTime == nil, "a round trip of a silent server")
             status = next
         }
 
@@ -148,7 +150,7 @@ import Testing
         let stale = Int.random(in: 0..<6, using: &random) == 0
         let generation = stale ? UInt64.random(in: 0...(machine.generation + 1), using: &random) : machine.generation
         let reason = Self.reasons[Int.random(in: 0..<Self.reasons.count, using: &random)]
-        switch Int.random(in: 0..<32, using: &random) {
+        switch Int.random(in: 0..<33, using: &random) {
         case 0: return .connectRequested(timeLimit: nil)
         case 1: return .connectRequested(timeLimit: .seconds(Int64.random(in: -1...60, using: &random)))
         case 2...7: return .dialSucceeded(generation: generation)
@@ -164,6 +166,7 @@ import Testing
         case 27: return .serverControl(generation: generation, reason: reason)
         case 28: return .credentialsRenewed(generation: generation)
         case 29: return .credentialsUnavailable(generation: generation)
+        case 30: return .silence(generation: generation, since: Bool.random(using: &random) ? .now : nil)
         default:
             let late = ConnectionMachine.TimerID(kind: .retry, serial: UInt64.random(in: 0...5, using: &random))
             let running = books.timers.sorted { $0.serial < $1.serial }

@@ -249,6 +249,29 @@ import Testing
         #expect(driver.status.roundTripTime == nil)
     }
 
+    @Test("B61: silence is part of the status, with no round trip beside it, and changes no state")
+    func silence() {
+        var driver = MachineDriver.connected()
+        driver.handle(.roundTrip(generation: 1, .milliseconds(4)))
+        let events = driver.events
+        let since = driver.now - .seconds(2)
+        #expect(driver.handle(.silence(generation: 2, since: since)).isEmpty)
+        driver.handle(.silence(generation: 1, since: since))
+        #expect(driver.state == .connected && driver.status.silentSince == since && driver.status.roundTripTime == nil)
+        #expect(driver.status.words == "Connected, but the server is not answering.")
+        driver.handle(.silence(generation: 1, since: nil))
+        #expect(driver.status.silentSince == nil && driver.status.words == "Connected.")
+        // An answer ends it too, and so does the end of the connection, of which alone RelayX's events tell.
+        driver.handle(.silence(generation: 1, since: since))
+        driver.handle(.roundTrip(generation: 1, .seconds(3)))
+        #expect(driver.status.silentSince == nil && driver.status.roundTripTime == .seconds(3))
+        driver.handle(.silence(generation: 1, since: since))
+        #expect(driver.events == events)
+        driver.fail()
+        #expect(driver.state == .reconnecting && driver.status.silentSince == nil)
+        #expect(driver.handle(.silence(generation: 1, since: since)).isEmpty)
+    }
+
     @Test("B13 B43: RECONNECTED waits for topics that fail for a passing reason, and for no others")
     func failingTopics() {
         var driver = MachineDriver.connected()

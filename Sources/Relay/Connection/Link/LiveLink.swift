@@ -116,6 +116,10 @@ final class LiveLink: Sendable {
         case .lameDuck: await lost(.connectionLost("the server is shutting down"))
         case .roundTrip(let duration):
             await inClient { [generation] in $0.handle(.roundTrip(generation: generation, duration)) }
+        case .silent(let duration):
+            let since = surroundings.clock.now - duration
+            await inClient { [generation] in $0.handle(.silence(generation: generation, since: since)) }
+        case .heardAgain: await inClient { [generation] in $0.handle(.silence(generation: generation, since: nil)) }
         case .infoChanged(let info): await inClient { $0.advertised(by: connection, info) }
         case .slowConsumer:
             let now = surroundings.clock.now
