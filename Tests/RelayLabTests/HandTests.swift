@@ -37,7 +37,7 @@ struct HandTests {
         let glance = LabGlance(run, at: run.timeline.end)
         #expect(glance.findings == ["Acknowledged and never delivered: you 1."] && glance.lost.count == 1)
         let lane = try #require(glance.strips(columns: 60).last)
-        #expect(lane.hasPrefix("lost") && lane.contains("█"))
+        #expect(lane.hasPrefix("missing") && lane.contains("█"))
         #expect(glance.strips(columns: 60, ascii: true).allSatisfy { $0.allSatisfy(\.isASCII) })
     }
 

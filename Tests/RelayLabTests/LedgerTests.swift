@@ -116,6 +116,40 @@ struct LedgerTests {
         #expect(try LabRun(LabLog(parsing: Array(watch.run.log.text.utf8))) == watch.run)
     }
 
+    @Test("What others send counts by its place in the stream: once, recovered, twice, late or missing")
+    func arrivals() throws {
+        func arrive(_ places: [UInt64], on topic: String = "chat.lobby", recovered: Bool = false, _ story: inout Story)
+        {
+            for place in places {
+                story.tell(.arrived(LabArrival(topic: topic, sequence: place, isRecovered: recovered)))
+            }
+        }
+        var story = Story()
+        arrive([7, 9], &story)
+        arrive([10, 12], recovered: true, &story)
+        // The places of another topic are its own.
+        arrive([3, 9], on: "chat.qa", &story)
+        #expect(story.run.verdict.isPassed)
+        #expect(story.run.ledger.hasArrived(topic: "chat.qa", sequence: 3))
+        #expect(!story.run.ledger.hasArrived(topic: "chat.lobby", sequence: 3))
+        let clean = story.run.ledger.figures
+        #expect(clean.received == 6 && clean.recovered == 2 && clean.lost == 0 && clean.doubled == 0 && clean.sent == 0)
+        arrive([10], recovered: true, &story)
+        arrive([8], &story)
+        story.tell(.missed(topic: "chat.lobby", count: 2))
+        story.end()
+        let figures = story.run.ledger.figures
+        #expect(figures.received == 7 && figures.recovered == 2 && figures.doubled == 1 && figures.outOfOrder == 1)
+        #expect(figures.lost == 2)
+        #expect(
+            story.run.verdict.findings.map(\.words) == [
+                "Missing on chat.lobby: 2.", "Delivered again: chat.lobby 10.",
+                "Delivered behind a later one: chat.lobby 8.",
+            ])
+        #expect(story.run.timeline.marks.points.map(\.value) == [.recovered, .recovered, .doubled, .late])
+        #expect(LabGlance(story.run, at: .zero).lost.count == 1)
+    }
+
     @Test("The time to notice runs from the fault, the time to recover from when nothing is in the way")
     func times() throws {
         let figures = try Story.troubled().ledger.figures

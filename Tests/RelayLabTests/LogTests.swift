@@ -23,10 +23,13 @@ struct LogTests {
                     time: "2026-01-01T00:00:00.000Z")),
             .status(
                 LabStatus(state: "reconnecting", reason: "connectionLost", words: "a\nb", attempt: 3, retryIn: .ms(5))),
-            .status(LabStatus(state: "connected")), .roundTrip(LabTime(microseconds: 1)),
+            .status(LabStatus(state: "connected")), .status(LabStatus(state: "connected", isSilent: true)),
+            .roundTrip(LabTime(microseconds: 1)),
             .fault(LabFault("refuse", .began)), .fault(LabFault("delay", detail: "20ms", .ended)),
             .fault(LabFault("cut", .struck)), .queued(0), .sent(number), .acknowledged(number),
             .notSent(number, reason: "full"), .uncertain(number), .received(number, isRecovered: true),
+            .arrived(LabArrival(topic: "chat.lobby", sequence: .max, isRecovered: true)),
+            .missed(topic: "chat.lobby", count: 3),
             .expectation(LabExpectationResult(words: "w", isMet: true, took: .zero)), .note("n"), .failed("f"),
             .ended(LabFigures(), passed: false),
         ]
@@ -34,7 +37,7 @@ struct LogTests {
             let event = LabEvent(at: LabTime(microseconds: Int64(index) * 333_333), kind)
             #expect(try LabEvent(event.json) == event)
         }
-        #expect(Set(kinds.map(\.name)).count == 14)
+        #expect(Set(kinds.map(\.name)).count == 16)
     }
 
     @Test("The last line has the figures under the names that scripts read")
@@ -42,8 +45,8 @@ struct LogTests {
         let run = try Story.troubled()
         let last = try #require(run.log.events.last).json
         #expect(last["verdict"] == "failed")
-        let names = ["sent", "acknowledged", "received", "doubled", "lost", "outOfOrder"]
-        #expect(names.map { last[$0]?.intValue } == [5, 5, 4, 1, 1, 1])
+        let names = ["sent", "acknowledged", "received", "recovered", "doubled", "lost", "outOfOrder"]
+        #expect(names.map { last[$0]?.intValue } == [5, 5, 4, 1, 1, 1, 1])
         #expect(last["recovery"]?.doubleValue == 0.12 && last["notice"]?.doubleValue == 0.03)
     }
 

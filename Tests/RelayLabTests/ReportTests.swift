@@ -49,7 +49,7 @@ struct ReportTests {
         let page = LabReport(try Story.troubled()).page
         let drawing = try #require(page.components(after: "<svg").first?.components(before: "</svg>"))
         #expect(drawing.contains("<title>reconnecting</title>") && drawing.contains("cut reset"))
-        #expect(drawing.contains("<title>lost</title>") && drawing.contains("<title>doubled</title>"))
+        #expect(drawing.contains("<title>missing</title>") && drawing.contains("<title>twice</title>"))
         #expect(drawing.contains("<title>out of order</title>"))
         #expect(!drawing.contains("nan") && !drawing.contains("inf"))
     }
@@ -75,6 +75,29 @@ struct ReportTests {
         #expect(strips.first?.count == 12 + 48 && strips.contains { $0.hasPrefix("queued") && $0.hasSuffix("4") })
         #expect(strips.first { $0.hasPrefix("state") }?.contains("░") == true)
         #expect(report.lines(columns: 72, ascii: true).allSatisfy { $0.allSatisfy(\.isASCII) })
+    }
+
+    @Test("B61 A connection whose server does not answer has a shade of its own, and is no outage")
+    func silence() {
+        var story = Story()
+        story.status("connected", at: 0)
+        story.tell(.status(LabStatus(state: "connected", isSilent: true)), at: 400)
+        story.status("connected", at: 600)
+        story.tell(.status(LabStatus(state: "connected", isSilent: true)), at: 800)
+        story.status("reconnecting", at: 900)
+        story.status("connected", at: 1_000)
+        story.end()
+        let timeline = story.run.timeline
+        #expect(timeline.states.map(\.status.isSilent) == [false, true, false, true, false, false])
+        func runs(ascii: Bool) -> String {
+            var cells = timeline.strips(columns: 80, ascii: ascii).first?.dropFirst(12) ?? ""
+            var runs = ""
+            while let cell = cells.popFirst() { if runs.last != cell { runs.append(cell) } }
+            return runs
+        }
+        #expect(runs(ascii: false) == "█▓█▓░█" && runs(ascii: true) == "=-=-~=")
+        let page = LabReport(story.run).page
+        #expect(page.contains("connected, no answer") && page.contains("#f2e3b3"))
     }
 
     @Test("Remote words move no cursor and reorder no line in any form")

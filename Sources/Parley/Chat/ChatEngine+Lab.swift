@@ -12,6 +12,7 @@ extension ChatEngine {
                 let lab = try await ChatLab.open(client, connector, queue, policy: lifecyclePolicy)
                 self.lab = lab
                 await labTap.attach(lab.run)
+                await lab.follow(followedTopics)
                 // The screen asks for news where it shows the lab.
                 await queue.send(.lab(.opened(lab.hindrances)))
             } catch let error as RelayError {
@@ -41,7 +42,7 @@ extension ChatEngine {
         labTask = Task { [labTask] in
             await labTask?.value
             guard let lab else { return }
-            let glance = await lab.end()
+            let glance = await lab.end(following: Set(followedTopics), labTap)
             endedLab = lab
             self.lab = nil
             labTap.attach(nil)

@@ -167,6 +167,7 @@ actor ChatEngine {
             topics.removeValue(forKey: topic)?.cancel()
             readBacks.removeValue(forKey: topic)?.cancel()
             subscriptions[topic] = nil
+            labTap.leave(topic)
             resting.remove(topic)
         case .follow(let topic, let isFollowed):
             if isFollowed { resting.remove(topic) } else { resting.insert(topic) }
@@ -281,13 +282,16 @@ actor ChatEngine {
                 var iterator = events.makeAsyncIterator()
                 while let event = try await iterator.next() {
                     await queue.send(.topic(topic, Self.news(event)))
-                    if case .message(let message) = event { await labTap.take(message, of: topic) }
+                    await labTap.take(event, of: topic)
                 }
             } catch {
                 await queue.send(.topic(topic, .failed(error)))
             }
         }
     }
+
+    /// The topics that are followed now.
+    var followedTopics: [String] { subscriptions.keys.filter { !resting.contains($0) } }
 
     private static func news(_ event: TopicEvent) -> ChatEvent.TopicNews {
         switch event {

@@ -21,6 +21,9 @@ actor ChatLab {
     private var ticking: Task<Void, Never>?
     private var ping: Task<Void, Never>?
     private var hastening: Task<Void, Never>?
+    private let witness: LabWitness
+    /// Finds from which place on each followed topic counts.
+    private var witnessing: Task<[String: UInt64], Never>?
     private let sessions: SessionPolicy
     private let returning: ReturningServer?
 
@@ -69,6 +72,7 @@ actor ChatLab {
         subject = ChatSubject(client, route, policy)
         hindrances = site.hindrances(isShared: connector.configuration.sessions == .shared)
         sessions = connector.configuration.sessions
+        witness = LabWitness(connector.configuration, route)
         let returning = site.server(of: client, user: connector.user).map { ReturningServer($0, client) }
         self.returning = returning
         let news = NIOLockedValueBox<AsyncStream<Void>.Continuation?>(nil)
@@ -83,6 +87,11 @@ actor ChatLab {
 
     /// The session, for whoever sees the chat's messages.
     var run: LabSession { session }
+
+    /// Accounts for all that is stored on these topics from now on.
+    func follow(_ topics: [String]) {
+        witnessing = Task { [witness] in await witness.ends(of: topics) }
+    }
 
     // MARK: The way through the proxy
 
@@ -218,10 +227,15 @@ actor ChatLab {
 
     /// Ends the run and has the client go to the server itself again, as soon as what is on its way has come.
     ///
+    /// - Parameters:
+    ///   - topics: what is still followed.
+    ///   - tap: what sees the messages that arrive.
     /// - Returns: what the run came to.
-    func end() async -> LabGlance {
+    func end(following topics: Set<String>, _ tap: LabTap) async -> LabGlance {
         let wasShutOut = client.status.state == .disconnected && client.status.reason != .closedByUser
-        let run = await session.end(patience: Self.endPatience, waits: false)
+        let run = await session.end(patience: Self.endPatience, waits: false) { [self] in
+            await settle(topics, tap)
+        }
         stopTelling()
         // What is left to chance is nothing that was shown or saved any more.
         await client.take(route, seed: .random(in: .min ... .max))
@@ -230,6 +244,25 @@ actor ChatLab {
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
         return LabGlance(run, at: run.timeline.end)
+    }
+
+    /// Waits until all that others have stored is here; what is not, once the time is up, is missing.
+    private func settle(_ topics: Set<String>, _ tap: LabTap) async {
+        guard let places = await witnessing?.value.filter({ topics.contains($0.key) }), !places.isEmpty else { return }
+        let stored = await witness.messages(since: places).filter { tap.counts($0) }
+        let limit = ContinuousClock.now + Self.endPatience
+        var missing = stored
+        while !missing.isEmpty {
+            let ledger = await session.run.ledger
+            missing = stored.filter { !ledger.hasArrived(topic: $0.topic, sequence: $0.sequence) }
+            // A session that is over brings nothing more; what it missed comes with the next one.
+            guard client.status.state != .disconnected, ContinuousClock.now < limit else { break }
+            guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
+        }
+        guard client.status.state == .connected else { return }
+        for (topic, lost) in Dictionary(grouping: missing, by: \.topic) {
+            await session.missed(lost.count, of: topic)
+        }
     }
 
     /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with the process.

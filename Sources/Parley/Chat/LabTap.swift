@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 import Relay
 import RelayLab
 
-/// Sees the chat's own messages for the lab: which were handed over, what became of them, and which arrived. Without a lab it
-/// costs a glance at an empty table.
+/// Sees the chat's messages for the lab: which were handed over, what became of them, and all that arrived, whoever sent it.
+/// Without a lab it costs a glance at an empty table.
 final class LabTap: Sendable {
     /// A message of the run.
     private struct Known {
@@ -15,6 +15,24 @@ final class LabTap: Sendable {
     private struct State {
         var session: LabSession?
         var known: [String: Known] = [:]
+        /// The subscription by which the messages of a topic are counted; those of patterns may bring them too.
+        var counted: [String: String] = [:]
+        /// How often each subscription's stream was made anew, with places that come again.
+        var restarts: [String: Int] = [:]
+        /// How many arrivals were counted.
+        var arrivals = 0
+
+        /// A message of another writer, if it is to be counted.
+        mutating func arrival(
+            on topic: String, by subscription: String, _ sequence: UInt64, isRecovered: Bool
+        ) -> LabArrival? {
+            guard session != nil, arrivals < LabTap.limit else { return nil }
+            guard counted[topic, default: subscription] == subscription else { return nil }
+            counted[topic] = subscription
+            arrivals += 1
+            let restarted = restarts[subscription].map { " (made anew, \($0))" } ?? ""
+            return LabArrival(topic: topic + restarted, sequence: sequence, isRecovered: isRecovered)
+        }
     }
 
     private let state = NIOLockedValueBox(State())
@@ -45,10 +63,39 @@ final class LabTap: Sendable {
         }
     }
 
-    /// A subscription has delivered a message.
-    func take(_ message: TopicMessage, of topic: String) async {
-        guard let (session, known) = find(message.id), known.topic == topic else { return }
-        await session.delivered(LabDelivery(known.number, isRecovered: message.isRecovered))
+    /// A subscription has told something.
+    func take(_ event: TopicEvent, of subscription: String) async {
+        guard let session = state.withLockedValue(\.session) else { return }
+        switch event {
+        case .message(let message):
+            if let (_, known) = find(message.id) {
+                guard known.topic == subscription else { return }
+                return await session.delivered(LabDelivery(known.number, isRecovered: message.isRecovered))
+            }
+            let arrival = state.withLockedValue {
+                $0.arrival(
+                    on: message.topic, by: subscription, message.sequence, isRecovered: message.isRecovered)
+            }
+            if let arrival { await session.arrived(arrival) }
+        case .unreadable(let sequence, let topic, _):
+            let arrival = state.withLockedValue {
+                $0.arrival(on: topic, by: subscription, sequence, isRecovered: false)
+            }
+            if let arrival { await session.arrived(arrival) }
+        case .gap(let lost): await session.missed(Int(clamping: lost), of: subscription)
+        case .restarted: state.withLockedValue { $0.restarts[subscription, default: 0] += 1 }
+        case .live, .interrupted: break
+        }
+    }
+
+    /// Whether a message is one of another writer whose arrival is counted.
+    func counts(_ message: TopicMessage) -> Bool {
+        state.withLockedValue { $0.known[message.id] == nil && $0.restarts.isEmpty && $0.arrivals < Self.limit }
+    }
+
+    /// A subscription is over; another one may bring the same topics.
+    func leave(_ subscription: String) {
+        state.withLockedValue { state in state.counted = state.counted.filter { $0.value != subscription } }
     }
 
     private func find(_ id: String) -> (LabSession, Known)? {

@@ -60,7 +60,8 @@ enum Lab {
         switch kind {
         case .began(let heading): "\(heading.title) (seed \(heading.seed))"
         case .status(let status):
-            status.state + (status.attempt > 0 ? ", attempt \(status.attempt)" : "")
+            status.state + (status.isSilent ? ", no answer" : "")
+                + (status.attempt > 0 ? ", attempt \(status.attempt)" : "")
                 + (status.words.map { ". \($0)" } ?? "")
         case .fault(let fault):
             switch fault.phase {
@@ -75,7 +76,8 @@ enum Lab {
         case .failed(let words): "failed: \(words)"
         case .notSent(let number, let reason): "not sent: \(number). \(reason)"
         case .uncertain(let number): "uncertain: \(number)"
-        case .roundTrip, .queued, .sent, .acknowledged, .received, .ended: nil
+        case .missed(let topic, let count): "missing on \(topic): \(count)"
+        case .roundTrip, .queued, .sent, .acknowledged, .received, .arrived, .ended: nil
         }
     }
 

@@ -65,7 +65,7 @@ struct LabSendCommand: AsyncParsableCommand {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for value in 1...count {
                         guard let number = LabNumber(writer: writer, value: value) else { continue }
-                        let pending = try client.submit(topic: topic, message: .string(number.text))
+                        let pending = try client.submitLine(topic: topic, text: number.text)
                         show(.sent(number))
                         group.addTask {
                             do throws(RelayError) {

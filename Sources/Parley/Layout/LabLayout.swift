@@ -69,7 +69,7 @@ struct LabLayout {
         let verdict =
             !isGood
             ? "✗ Not everything is accounted for."
-            : glance.figures.sent == 0
+            : glance.figures.sent == 0 && glance.figures.received == 0
                 ? "✓ Nothing was sent." : "✓ Every message is accounted for."
         var lines: [LedgerLine] = SafeText(verdict).wrapped(columns: columns).map { .verdict($0, isGood: isGood) }
         for (name, words, value) in glance.figures.rows where !optional.contains(name) || value != "0" {

@@ -116,7 +116,7 @@ extension Frame {
         case 0:
             switch text {
             case "█", "=": theme.connected
-            case "░", "~", "▒", "z": theme.waiting
+            case "░", "~", "▒", "z", "▓", "-": theme.waiting
             case "×", "X": theme.broken
             default: nil
             }
@@ -137,8 +137,8 @@ extension Frame {
         let waiting = figures.unsettled + figures.lost
         let parts: [(words: String, value: Int, isBad: Bool)] = [
             ("sent", figures.sent, false), ("stored", figures.acknowledged, false),
-            ("received", figures.received, false), ("under way", waiting, false),
-            ("doubled", figures.doubled, figures.doubled > 0),
+            ("received", figures.received, false), ("recovered", figures.recovered, false),
+            ("under way", waiting, false), ("twice", figures.doubled, figures.doubled > 0),
             ("out of order", figures.outOfOrder, figures.outOfOrder > 0),
             ("not sent", figures.notSent, figures.notSent > 0),
         ]

@@ -121,17 +121,21 @@ public actor LabSession {
     ///   - patience: how long it waits for messages.
     ///   - waits: whether what is being sent is sent to its end, and what ends by itself does so, before anything is taken
     ///     away. By hand, who ends the session means now.
+    ///   - settle: waits for what others sent, once every fault is taken away.
     /// - Returns: the whole run.
-    public func end(patience: Duration = .seconds(15), waits: Bool = true) async -> LabRun {
+    public func end(
+        patience: Duration = .seconds(15), waits: Bool = true, settle: @Sendable () async -> Void = {}
+    ) async -> LabRun {
         isEnding = true
         while waits, sending > 0 || ending > 0, await pause() {}
         await undo()
+        await settle()
         let limit = clock.now + patience
         while clock.now < limit {
-            let figures = run.ledger.figures
-            if figures.unsettled == 0, figures.lost == 0 { break }
+            let ledger = run.ledger
+            if ledger.unsettled.isEmpty, ledger.lost.isEmpty { break }
             // A session that is over brings nothing more.
-            if status.state == ConnectionStatus.State.disconnected.rawValue, figures.unsettled == 0 { break }
+            if status.state == ConnectionStatus.State.disconnected.rawValue, ledger.unsettled.isEmpty { break }
             guard await pause() else { break }
         }
         await parts.subject.close()
@@ -196,7 +200,13 @@ public actor LabSession {
         roundTrip = new.roundTripTime
         let next = LabStatus(
             state: new.state.rawValue, reason: new.reason?.labName, words: new.reason?.words, attempt: new.attempt,
-            retryIn: new.nextRetryAt.map { LabTime(max(.zero, clock.now.duration(to: $0))) })
+            retryIn: new.nextRetryAt.map { LabTime(max(.zero, clock.now.duration(to: $0))) },
+            isSilent: new.silentSince != nil)
+        if next.isSilent != status.isSilent, next.state == status.state {
+            // The state is the same, for whoever expects one.
+            status = next
+            return record(.status(next))
+        }
         guard
             next.state != status.state || next.attempt != status.attempt || next.reason != status.reason
                 || (next.retryIn == nil) != (status.retryIn == nil) || run.timeline.states.isEmpty
@@ -397,6 +407,12 @@ public actor LabSession {
     public func delivered(_ delivery: LabDelivery) {
         record(.received(delivery.number, isRecovered: delivery.isRecovered))
     }
+
+    /// Somebody else's reader has delivered a message that another client sent.
+    public func arrived(_ arrival: LabArrival) { record(.arrived(arrival)) }
+
+    /// Somebody else's reader has found that messages are missing.
+    public func missed(_ count: Int, of topic: String) { record(.missed(topic: topic, count: count)) }
 
     /// A message has ended for the client.
     public func ended(_ number: LabNumber, _ outcome: LabOutcome) {

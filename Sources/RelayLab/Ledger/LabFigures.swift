@@ -14,9 +14,11 @@ public struct LabFigures: Hashable, Sendable {
     public var unsettled = 0
     /// Messages that were delivered, each counted once.
     public var received = 0
+    /// Messages among these that were missed and brought back.
+    public var recovered = 0
     /// Deliveries beyond the first of a message.
     public var doubled = 0
-    /// Messages that were acknowledged and not delivered.
+    /// Messages that were acknowledged and not delivered, and those of others that are missing.
     public var lost = 0
     /// Messages that were delivered behind a later one of the same writer.
     public var outOfOrder = 0
@@ -42,7 +44,8 @@ public struct LabFigures: Hashable, Sendable {
     public static var counts: [(name: String, words: String, path: Count)] {
         [
             ("sent", "sent", \.sent), ("acknowledged", "acknowledged", \.acknowledged),
-            ("received", "received", \.received), ("doubled", "doubled", \.doubled), ("lost", "lost", \.lost),
+            ("received", "received", \.received), ("recovered", "recovered", \.recovered),
+            ("lost", "missing", \.lost), ("doubled", "twice", \.doubled),
             ("outOfOrder", "out of order", \.outOfOrder), ("notSent", "reported as not sent", \.notSent),
             ("uncertain", "told as uncertain", \.uncertain), ("unsettled", "not settled", \.unsettled),
             ("contradicted", "delivered and reported as not sent", \.contradicted),

@@ -31,6 +31,19 @@ public struct LabLedger: Hashable, Sendable {
         var newest = 0
     }
 
+    /// What others wrote on one topic, by its places in the stream.
+    private struct Arrivals: Hashable, Sendable {
+        var places: Set<UInt64> = []
+        var newest: UInt64 = 0
+
+        mutating func take(_ place: UInt64) -> Delivery {
+            guard places.insert(place).inserted else { return .again }
+            guard place > newest else { return .late }
+            newest = place
+            return .first
+        }
+    }
+
     /// Most writers of a run; what others write is strange.
     public static let maximumWriters = 64
     /// So many messages are named of each kind of fault.
@@ -42,6 +55,12 @@ public struct LabLedger: Hashable, Sendable {
     private var again: [LabNumber] = []
     private var late: [LabNumber] = []
     private var strangers: [LabNumber] = []
+    private var arrivals: [String: Arrivals] = [:]
+    /// The messages of others that were delivered again, and those behind a later one, up to ``maximumNames``.
+    private(set) var arrivedAgain: [LabArrival] = []
+    private(set) var arrivedLate: [LabArrival] = []
+    /// How many messages of others are missing, by topic.
+    private(set) var missing: [String: Int] = [:]
 
     /// An empty ledger.
     public init() {}
@@ -58,7 +77,12 @@ public struct LabLedger: Hashable, Sendable {
         case .acknowledged(let number): mark(number, .acknowledged)
         case .notSent(let number, _): mark(number, .notSent)
         case .uncertain(let number): mark(number, .uncertain)
-        case .received(let number, _): return deliver(number)
+        case .received(let number, let isRecovered):
+            let delivery = deliver(number)
+            if isRecovered, delivery != .again { figuresNow.recovered += 1 }
+            return delivery
+        case .arrived(let arrival): return deliver(arrival)
+        case .missed(let topic, let count): missing[topic, default: 0] += count
         case .status(let status): outages.take(status, at: event.at)
         case .fault(let fault): outages.take(fault, at: event.at)
         case .began, .roundTrip, .queued, .expectation, .note, .failed, .ended: break
@@ -89,6 +113,23 @@ public struct LabLedger: Hashable, Sendable {
         return delivery
     }
 
+    private mutating func deliver(_ arrival: LabArrival) -> Delivery {
+        let delivery = arrivals[arrival.topic, default: Arrivals()].take(arrival.sequence)
+        switch delivery {
+        case .again:
+            figuresNow.doubled += 1
+            if arrivedAgain.count < Self.maximumNames { arrivedAgain.append(arrival) }
+            return delivery
+        case .late:
+            figuresNow.outOfOrder += 1
+            if arrivedLate.count < Self.maximumNames { arrivedLate.append(arrival) }
+        case .first, .strange: break
+        }
+        figuresNow.received += 1
+        if arrival.isRecovered { figuresNow.recovered += 1 }
+        return delivery
+    }
+
     private func hasRoom(for number: LabNumber) -> Bool {
         writers[number.writer] != nil || writers.count < Self.maximumWriters
     }
@@ -100,6 +141,11 @@ public struct LabLedger: Hashable, Sendable {
     /// Whether a message was handed over to the client.
     public func wasSent(_ number: LabNumber) -> Bool {
         writers[number.writer]?.marks(number.value).contains(.sent) == true
+    }
+
+    /// Whether a message of another writer was delivered.
+    public func hasArrived(topic: String, sequence: UInt64) -> Bool {
+        arrivals[topic]?.places.contains(sequence) == true
     }
 
     // MARK: What it comes to
@@ -120,6 +166,7 @@ public struct LabLedger: Hashable, Sendable {
                 if marks.isContradicted { figures.contradicted += 1 }
             }
         }
+        figures.lost += missing.values.reduce(0, +)
         figures.notice = outages.notice
         figures.recovery = outages.recovery
         return figures

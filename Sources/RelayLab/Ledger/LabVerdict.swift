@@ -27,15 +27,23 @@ public struct LabVerdict: Hashable, Sendable {
         let figures = ledger.figures
         var findings: [Finding] = []
         if let failure { findings.append(Finding(kind: "run", numbers: [], words: failure)) }
-        func add(_ kind: String, _ count: Int, _ numbers: [LabNumber], _ what: String) {
+        func add(
+            _ kind: String, _ count: Int, _ numbers: [LabNumber], _ what: String, arrivals: [LabArrival] = []
+        ) {
             guard count > 0 else { return }
+            let names = numbers.map(\.description) + arrivals.map(\.description)
             findings.append(
-                Finding(
-                    kind: kind, numbers: numbers, words: "\(what): \(Self.names(numbers, of: count))."))
+                Finding(kind: kind, numbers: numbers, words: "\(what): \(Self.names(names, of: count))."))
         }
-        if isOver { add("lost", figures.lost, ledger.lost, "Acknowledged and never delivered") }
-        add("doubled", figures.doubled, ledger.doubled, "Delivered again")
-        add("outOfOrder", figures.outOfOrder, ledger.outOfOrder, "Delivered behind a later one")
+        let missing = ledger.missing.values.reduce(0, +)
+        if isOver { add("lost", figures.lost - missing, ledger.lost, "Acknowledged and never delivered") }
+        for (topic, count) in ledger.missing.sorted(by: { $0.key < $1.key }) {
+            findings.append(Finding(kind: "lost", numbers: [], words: "Missing on \(topic): \(count)."))
+        }
+        add("doubled", figures.doubled, ledger.doubled, "Delivered again", arrivals: ledger.arrivedAgain)
+        add(
+            "outOfOrder", figures.outOfOrder, ledger.outOfOrder, "Delivered behind a later one",
+            arrivals: ledger.arrivedLate)
         add("contradicted", figures.contradicted, ledger.contradicted, "Delivered, and reported as not sent")
         add("strange", figures.strange, ledger.strange, "Delivered, and sent by nobody")
         if isOver {
@@ -52,9 +60,9 @@ public struct LabVerdict: Hashable, Sendable {
     }
 
     /// `a 1, a 2, b 7 and 3 more`, of at most twenty by name.
-    static func names(_ numbers: [LabNumber], of count: Int) -> String {
-        let named = numbers.prefix(20)
-        let text = named.map(\.description).joined(separator: ", ")
+    static func names(_ names: [String], of count: Int) -> String {
+        let named = names.prefix(20)
+        let text = named.joined(separator: ", ")
         return count > named.count ? "\(text) and \(count - named.count) more" : text
     }
 }

@@ -19,6 +19,7 @@ extension LabEvent {
             put("reason", status.reason.map { .string($0) })
             put("words", status.words.map { .string($0) })
             put("retryIn", status.retryIn.map { .double($0.seconds) })
+            put("silent", status.isSilent ? .bool(true) : nil)
         case .roundTrip(let time): map["seconds"] = .double(time.seconds)
         case .fault(let fault):
             map["fault"] = .string(fault.name)
@@ -32,6 +33,13 @@ extension LabEvent {
         case .received(let number, let isRecovered):
             map.put(number)
             map["recovered"] = .bool(isRecovered)
+        case .arrived(let arrival):
+            map["topic"] = .string(arrival.topic)
+            map["sequence"] = .integer(arrival.sequence)
+            map["recovered"] = .bool(arrival.isRecovered)
+        case .missed(let topic, let count):
+            map["topic"] = .string(topic)
+            map["count"] = .int(Int64(count))
         case .expectation(let result):
             map["words"] = .string(result.words)
             map["met"] = .bool(result.isMet)
@@ -53,7 +61,7 @@ extension LabEvent {
         at = try json.time("at")
         switch name {
         case "began":
-            guard let seed = json["seed"]?.seed else { throw LabLogError("it has no seed") }
+            guard let seed = json["seed"]?.unsignedValue else { throw LabLogError("it has no seed") }
             kind = .began(
                 LabHeading(
                     title: try json.text("title"), seed: seed, policy: try json.text("policy"),
@@ -64,7 +72,8 @@ extension LabEvent {
                 LabStatus(
                     state: try json.text("status"), reason: json["reason"]?.stringValue,
                     words: json["words"]?.stringValue, attempt: try json.count("attempt"),
-                    retryIn: json["retryIn"]?.doubleValue.flatMap { LabTime(seconds: $0) }))
+                    retryIn: json["retryIn"]?.doubleValue.flatMap { LabTime(seconds: $0) },
+                    isSilent: json["silent"]?.boolValue ?? false))
         case "roundTrip": kind = .roundTrip(try json.time("seconds"))
         case "fault":
             guard let phase = LabFault.Phase(rawValue: try json.text("phase")) else {
@@ -78,6 +87,13 @@ extension LabEvent {
         case "notSent": kind = .notSent(try json.number(), reason: try json.text("reason"))
         case "received":
             kind = .received(try json.number(), isRecovered: json["recovered"]?.boolValue ?? false)
+        case "arrived":
+            guard let sequence = json["sequence"]?.unsignedValue else { throw LabLogError("it has no sequence") }
+            kind = .arrived(
+                LabArrival(
+                    topic: try json.text("topic"), sequence: sequence,
+                    isRecovered: json["recovered"]?.boolValue ?? false))
+        case "missed": kind = .missed(topic: try json.text("topic"), count: try json.count("count"))
         case "expectation":
             kind = .expectation(
                 LabExpectationResult(
@@ -107,6 +123,8 @@ extension LabEvent.Kind {
         case .notSent: "notSent"
         case .uncertain: "uncertain"
         case .received: "received"
+        case .arrived: "arrived"
+        case .missed: "missed"
         case .expectation: "expectation"
         case .note: "note"
         case .failed: "failed"
@@ -149,7 +167,7 @@ extension MessageMap {
 }
 
 extension MessageValue {
-    fileprivate var seed: UInt64? {
+    fileprivate var unsignedValue: UInt64? {
         switch self {
         case .int(let number): UInt64(exactly: number)
         case .unsigned(let number): number

@@ -33,6 +33,10 @@ public struct LabEvent: Hashable, Sendable {
         case uncertain(LabNumber)
         /// A message was delivered.
         case received(LabNumber, isRecovered: Bool)
+        /// A message of another writer was delivered.
+        case arrived(LabArrival)
+        /// Messages of a topic are missing.
+        case missed(topic: String, count: Int)
         /// An expectation was looked at to its end.
         case expectation(LabExpectationResult)
         /// Something worth a line.
@@ -84,18 +88,49 @@ public struct LabStatus: Hashable, Sendable {
     public var attempt: Int
     /// The time until the next attempt, while one is waited for.
     public var retryIn: LabTime?
+    /// Whether the server answers nothing although the connection is open.
+    public var isSilent: Bool
 
     /// Makes a status.
-    public init(state: String, reason: String? = nil, words: String? = nil, attempt: Int = 0, retryIn: LabTime? = nil) {
+    public init(
+        state: String, reason: String? = nil, words: String? = nil, attempt: Int = 0, retryIn: LabTime? = nil,
+        isSilent: Bool = false
+    ) {
         self.state = state
         self.reason = reason
         self.words = words
         self.attempt = attempt
         self.retryIn = retryIn
+        self.isSilent = isSilent
     }
 
     /// Whether messages go through.
     public var isConnected: Bool { state == "connected" }
+
+    /// The state, and that the server does not answer where that is so.
+    var name: String { isSilent ? "\(state), no answer" : state }
+}
+
+/// A message that another writer's client sent, as it was delivered here.
+public struct LabArrival: Hashable, Sendable {
+    /// Its topic.
+    public var topic: String
+    /// Its place in the topic's stream.
+    public var sequence: UInt64
+    /// Whether it was missed and brought back.
+    public var isRecovered: Bool
+
+    /// Makes an arrival.
+    public init(topic: String, sequence: UInt64, isRecovered: Bool = false) {
+        self.topic = topic
+        self.sequence = sequence
+        self.isRecovered = isRecovered
+    }
+}
+
+extension LabArrival: CustomStringConvertible {
+    /// `chat.lobby 4711`.
+    public var description: String { "\(topic) \(sequence)" }
 }
 
 /// A fault of a run.

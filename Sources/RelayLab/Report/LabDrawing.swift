@@ -49,16 +49,17 @@ struct LabDrawing {
             let (from, to) = (x(stretch.from), x(stretch.to ?? timeline.end))
             let fill =
                 switch stretch.status.state {
+                case "connected" where stretch.status.isSilent: "#f2e3b3"
                 case "connected": "#bfe3c6"
                 case "suspended", "initialized": "#e4e4e4"
                 default: "url(#broken)"
                 }
-            let name = MarkupText.escaped(stretch.status.state)
+            let name = MarkupText.escaped(stretch.status.name)
             let rectangle =
                 "<rect x=\"\(Self.text(from))\" y=\"\(Self.text(top))\" width=\"\(Self.text(max(1, to - from)))\" "
                 + "height=\"22\" fill=\"\(fill)\" stroke=\"#555\"><title>\(name)</title></rect>"
             // Only where there is room for the word, on white, since not each pattern lets a word be read.
-            let room = Double(stretch.status.state.count) * 7
+            let room = Double(stretch.status.name.count) * 7
             guard to - from > room + 10 else { return [rectangle] }
             return [
                 rectangle,
@@ -110,11 +111,11 @@ struct LabDrawing {
             switch point.value {
             case .sent: lines.append(tick(place, top, 14, "#345"))
             case .recovered: lines.append(tick(place, top + 18, 14, "#1a6b8b"))
-            case .doubled: lines.append(symbol(place, top + 42, "2", "doubled"))
+            case .doubled: lines.append(symbol(place, top + 42, "2", "twice"))
             case .late: lines.append(symbol(place, top + 42, "↶", "out of order"))
             }
         }
-        lines += lost.map { symbol(x($0), top + 42, "×", "lost") }
+        lines += lost.map { symbol(x($0), top + 42, "×", "missing") }
         lines.append("<text x=\"4\" y=\"\(Self.text(top + 29))\">recovered</text>")
         lines.append("<text x=\"4\" y=\"\(Self.text(top + 49))\">in error</text>")
         return lines

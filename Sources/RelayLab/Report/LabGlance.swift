@@ -24,7 +24,8 @@ public struct LabGlance: Hashable, Sendable {
     public var timeline: LabTimeline
     /// What became of the messages.
     public var figures: LabFigures
-    /// When those were sent that were acknowledged and not delivered, ``LabLedger/maximumNames`` at most.
+    /// When those were sent that were acknowledged and not delivered, ``LabLedger/maximumNames`` at most, and when others were
+    /// found missing.
     public var lost: [LabTime]
     /// What went wrong, in sentences; of a run that is not over, as far as it is sure.
     public var findings: [String]
@@ -54,12 +55,17 @@ public struct LabGlance: Hashable, Sendable {
 }
 
 extension LabRun {
-    /// When those messages were sent that were acknowledged and not delivered, as far as the ledger names them.
+    /// When those messages were sent that were acknowledged and not delivered, as far as the ledger names them, and when others
+    /// were found missing.
     var timesOfLost: [LabTime] {
         let names = Set(ledger.lost)
-        guard !names.isEmpty else { return [] }
+        guard !names.isEmpty || !ledger.missing.isEmpty else { return [] }
         return log.events.compactMap { event in
-            if case .sent(let number) = event.kind, names.contains(number) { event.at } else { nil }
+            switch event.kind {
+            case .sent(let number) where names.contains(number): event.at
+            case .missed: event.at
+            default: nil
+            }
         }
     }
 }

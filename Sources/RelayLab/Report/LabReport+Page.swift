@@ -35,7 +35,7 @@ extension LabReport {
         }
         lines += ["<h2>Connection</h2>", "<table>"]
         lines += run.timeline.states.prefix(Self.maximumRows).map { stretch in
-            "<tr><td>\(stretch.from)</td><th scope=\"row\">\(MarkupText.escaped(stretch.status.state))</th>"
+            "<tr><td>\(stretch.from)</td><th scope=\"row\">\(MarkupText.escaped(stretch.status.name))</th>"
                 + "<td>\(MarkupText.escaped(stretch.status.words ?? ""))</td></tr>"
         }
         lines.append("</table>")

@@ -47,8 +47,8 @@ extension LabTimeline {
         lanes.append(("queued", strip.queued, strip.mostQueued))
         lanes.append(("sent", strip.density(.sent), ""))
         lanes.append(("recovered", strip.density(.recovered), ""))
-        lanes.append(("doubled", strip.density(.doubled), ""))
-        lanes.append(("lost", strip.density(lost), ""))
+        lanes.append(("twice", strip.density(.doubled), ""))
+        lanes.append(("missing", strip.density(lost), ""))
         return lanes.map { lane, cells, words in
             let margin = String(repeating: " ", count: max(1, name - lane.count))
             return (lane + margin).prefix(name) + cells + (words.isEmpty ? "" : "  " + words)
@@ -85,11 +85,12 @@ struct LabStrip {
         for stretch in timeline.states {
             let (rank, cell): (Int, Character) =
                 switch stretch.status.state {
+                case "connected" where stretch.status.isSilent: (2, ascii ? "-" : "▓")
                 case "connected": (1, ascii ? "=" : "█")
                 case "initialized": (1, ascii ? "." : "·")
-                case "suspended": (2, ascii ? "z" : "▒")
-                case "disconnected": (4, ascii ? "X" : "×")
-                default: (3, ascii ? "~" : "░")
+                case "suspended": (3, ascii ? "z" : "▒")
+                case "disconnected": (5, ascii ? "X" : "×")
+                default: (4, ascii ? "~" : "░")
                 }
             for index in column(stretch.from)...max(column(stretch.from), column(stretch.to ?? end))
             where rank >= cells[index].rank {

@@ -1,6 +1,6 @@
 /// What happened when, for drawing: a pure value that hears of one event after the other.
 public struct LabTimeline: Hashable, Sendable {
-    /// A stretch of time in which the connection was in one state.
+    /// A stretch of time in which the connection was in one state, or one of its silences.
     public struct Stretch: Hashable, Sendable {
         /// The status with which it began.
         public var status: LabStatus
@@ -68,13 +68,17 @@ public struct LabTimeline: Hashable, Sendable {
         case .roundTrip(let time): roundTrips.append(time, at: event.at)
         case .queued(let count): queued.append(count, at: event.at)
         case .sent: marks.append(.sent, at: event.at)
-        case .received(_, let isRecovered):
-            switch delivery {
-            case .again: marks.append(.doubled, at: event.at)
-            case .late: marks.append(.late, at: event.at)
-            case .first, .strange, nil: if isRecovered { marks.append(.recovered, at: event.at) }
-            }
-        case .began, .acknowledged, .notSent, .uncertain, .expectation, .note, .failed, .ended: break
+        case .received(_, let isRecovered): mark(delivery, isRecovered: isRecovered, at: event.at)
+        case .arrived(let arrival): mark(delivery, isRecovered: arrival.isRecovered, at: event.at)
+        case .began, .acknowledged, .notSent, .uncertain, .missed, .expectation, .note, .failed, .ended: break
+        }
+    }
+
+    private mutating func mark(_ delivery: LabLedger.Delivery?, isRecovered: Bool, at now: LabTime) {
+        switch delivery {
+        case .again: marks.append(.doubled, at: now)
+        case .late: marks.append(.late, at: now)
+        case .first, .strange, nil: if isRecovered { marks.append(.recovered, at: now) }
         }
     }
 
@@ -83,7 +87,8 @@ public struct LabTimeline: Hashable, Sendable {
         let isNew = newest?.attempt != status.attempt || newest?.retryIn != nil
         if status.attempt > 0, status.retryIn == nil, isNew { attempts.append(status.attempt, at: now) }
         newest = status
-        guard status.state != states.last?.status.state else { return }
+        let last = states.last?.status
+        guard status.state != last?.state || status.isSilent != last?.isSilent else { return }
         guard states.count < Self.maximumStretches else { return }
         if !states.isEmpty { states[states.count - 1].to = now }
         states.append(Stretch(status: status, from: now))

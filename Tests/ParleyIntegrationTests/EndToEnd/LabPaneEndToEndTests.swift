@@ -52,7 +52,7 @@ extension EndToEndTests {
                 try await alice.waitFor("all of them back") { $0.contains("● CONNECTED") && $0.contains("received 3") }
                 try alice.type("e")
                 let figures = [
-                    ("sent", "3"), ("acknowledged", "3"), ("received", "3"), ("doubled", "0"), ("lost", "0"),
+                    ("sent", "3"), ("acknowledged", "3"), ("received", "3"), ("twice", "0"), ("missing", "0"),
                     ("out of order", "0"), ("time to notice", "s"), ("time to recover", "s"),
                 ]
                 try await alice.waitFor("the ledger") { screen in
@@ -77,6 +77,40 @@ extension EndToEndTests {
                 for act in ["refuse", "cut", "send", "restore"] { #expect(text.contains("\"\(act)\""), "\(text)") }
                 let events = try await network.objects("lab", "run", file, "--json")
                 #expect(events.last?["verdict"].string == "passed" && events.last?["sent"].int == 3, "\(events)")
+            }
+        }
+
+        @Test(
+            "What others send during the rehearsal is counted: what arrives, what is recovered, and that nothing is missing"
+        )
+        func others() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await Self.opened(network)
+                func send(_ count: Int) async throws {
+                    let sent = try await network.parley(
+                        "lab", "send", "chat.lobby", "--as", "bob", "--writer", "bobs", "--count", "\(count)")
+                    #expect(sent.status.isSuccess)
+                }
+                try await send(10)
+                try await alice.waitFor("ten of them") { $0.contains("received 10") }
+                try alice.type("c")
+                try await alice.waitFor("the cut link") { $0.contains("↻ RECONNECTING") }
+                try await send(22)
+                try alice.type("r")
+                try await alice.waitFor("what was missed") { $0.contains("received 32") && $0.contains("recovered 22") }
+                try await send(28)
+                try alice.type("e")
+                let figures = [
+                    ("sent", "0"), ("received", "60"), ("recovered", "22"), ("missing", "0"), ("twice", "0"),
+                ]
+                try await alice.waitFor("the ledger") { screen in
+                    screen.contains("✓ Every message is accounted for.")
+                        && figures.allSatisfy { Self.figure($0.0, screen) == $0.1 }
+                }
+                try alice.press(.escape)
+                try await alice.waitFor("the lines, as Bob's") { screen in
+                    screen.rows.contains { $0.contains("bob ") && $0.contains("lab bobs") }
+                }
             }
         }
 
@@ -258,7 +292,7 @@ extension EndToEndTests {
                     try await cluster.waitForAll()
                     try alice.type("e")
                     let figures = [
-                        ("sent", "3"), ("acknowledged", "3"), ("received", "3"), ("doubled", "0"), ("lost", "0"),
+                        ("sent", "3"), ("acknowledged", "3"), ("received", "3"), ("twice", "0"), ("missing", "0"),
                         // Only whose own server it was has been without a connection.
                         ("out of order", "0"), ("time to recover", isOwn ? "s" : "–"),
                     ]

@@ -154,7 +154,7 @@ struct LabPaneTests {
         let rows = desk.screen()
         #expect(rows.contains { $0.contains("✗ Not everything is accounted for.") })
         for (words, value) in [
-            ("sent", "3"), ("acknowledged", "3"), ("received", "2"), ("doubled", "1"), ("lost", "1"),
+            ("sent", "3"), ("acknowledged", "3"), ("received", "2"), ("twice", "1"), ("missing", "1"),
         ] {
             #expect(rows.contains { $0.contains(" \(words) ") && $0.contains(" \(value)") }, "\(words)")
         }

@@ -1,0 +1,57 @@
+import Relay
+
+/// Reads the followed topics beside the faults of the lab, over a connection of its own, so that a message that did not
+/// arrive is known although nothing here speaks of it.
+struct LabWitness: Sendable {
+    private let configuration: RelayConfiguration
+
+    /// Topics that are read at most, and messages of each.
+    private static let (topicLimit, messageLimit) = (50, 10_000)
+
+    /// - Parameter route: the way without the lab.
+    init(_ configuration: RelayConfiguration, _ route: RelayRoute) {
+        var own = configuration
+        own.route = route
+        own.store = .memory
+        own.sessions = .shared
+        own.handleAppLifecycle = false
+        own.clientID = RelayConfiguration(servers: .fixed([])).clientID
+        self.configuration = own
+    }
+
+    /// The place in its stream behind the newest message of each topic; of those that cannot be read, none.
+    func ends(of topics: [String]) async -> [String: UInt64] {
+        await reading { client in
+            var ends: [String: UInt64] = [:]
+            for topic in topics.sorted().prefix(Self.topicLimit) {
+                guard let page = try? await client.history(topic: topic, before: nil, limit: 1) else { continue }
+                ends[topic] = (page.messages.last?.sequence ?? 0) &+ 1
+            }
+            return ends
+        } ?? [:]
+    }
+
+    /// The messages of each topic from a place on.
+    func messages(since places: [String: UInt64]) async -> [TopicMessage] {
+        await reading { client in
+            var messages: [TopicMessage] = []
+            for (topic, place) in places {
+                let history = try? await client.history(topic: topic, from: place, limit: Self.messageLimit)
+                messages += history?.messages ?? []
+            }
+            return messages
+        } ?? []
+    }
+
+    /// Nil where there is no connection.
+    private func reading<Value: Sendable>(_ body: @Sendable (RelayClient) async -> Value) async -> Value? {
+        let client = RelayClient(configuration: configuration)
+        guard (try? await client.connect(timeLimit: 10)) != nil else {
+            await client.close()
+            return nil
+        }
+        let value = await body(client)
+        await client.close()
+        return value
+    }
+}
