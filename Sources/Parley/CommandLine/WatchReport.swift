@@ -44,6 +44,7 @@ struct WatchReport: Sendable {
                 "reason": MessageValue(status.reason?.words), "attempt": .int(Int64(status.attempt)),
                 "retryIn": change.wait.map { .double($0.seconds) } ?? .null,
                 "rtt": change.roundTrip.map { .double($0.seconds) } ?? .null,
+                "silentSince": MessageValue(silentSince?.iso8601),
                 "relayx": MessageValue(SystemEvent(status)?.rawValue),
                 "sudo": .string(PlatformSubscriptionStatus(status).name),
                 "nexconn": .int(Int64(NexconnConnectionStatus(status).rawValue)),
@@ -60,8 +61,12 @@ struct WatchReport: Sendable {
             return [json, last]
         }
 
+        private var silentSince: Timestamp? {
+            change.silence.map { Timestamp(milliseconds: at.milliseconds - Int64($0.seconds * 1_000)) }
+        }
+
         private var color: Int {
-            switch StatusText.Kind(change.state) {
+            switch StatusText.Kind(change.state, isSilent: change.silence != nil) {
             case .connected: 32
             case .waiting: 33
             case .broken: 31

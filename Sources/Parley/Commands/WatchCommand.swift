@@ -110,7 +110,7 @@ struct WatchCommand: AsyncParsableCommand {
 
     /// The first round trip is reported a moment after the connection is open; it belongs on that line.
     private func settled(_ status: ConnectionStatus, _ client: RelayClient) async -> ConnectionStatus {
-        guard status.state == .connected, status.roundTripTime == nil else { return status }
+        guard status.state == .connected, status.roundTripTime == nil, status.silentSince == nil else { return status }
         for _ in 0..<5 {
             var newer = client.status
             if newer.state != .connected { break }

@@ -47,6 +47,7 @@ struct ConversationLayout: ScrollableRows {
         case date
         case new
         case gap
+        case outage
     }
 
     /// How many columns each part of a line has.
@@ -85,6 +86,8 @@ struct ConversationLayout: ScrollableRows {
             lines.append(.separator(.gap, Self.gapWords(lost)))
         case .restart:
             lines.append(.separator(.gap, "the network began anew: here it goes on"))
+        case .outage(_, let outage):
+            lines.append(.separator(.outage, words(outage)))
         case .message(let line):
             lines += wrapped(line).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
         case .pending(let line):
@@ -102,7 +105,7 @@ struct ConversationLayout: ScrollableRows {
         switch row {
         case .message(let line): wrapped(line).last?.isPart == true
         case .pending(let line): wrapped(line.text).last?.isPart == true
-        case .gap, .restart: false
+        case .gap, .restart, .outage: false
         }
     }
 
@@ -126,7 +129,7 @@ struct ConversationLayout: ScrollableRows {
     /// Who has written a row, and where. Whoever claims the person's name is somebody else.
     private func author(of row: ConversationRow) -> Author? {
         switch row {
-        case .gap, .restart: nil
+        case .gap, .restart, .outage: nil
         case .message(let line): Author(name: line.name, isOwn: line.isOwn, topic: line.topic)
         case .pending(let line): Author(name: user, isOwn: true, topic: line.topic)
         }
@@ -197,6 +200,18 @@ struct ConversationLayout: ScrollableRows {
     private static func gapWords(_ lost: UInt64) -> String {
         guard lost > 0 else { return "messages may be missing: they come when connected" }
         return "\(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone"
+    }
+
+    /// What stands where the connection was away, as long as there is room for it.
+    private func words(_ outage: Outage) -> String {
+        let clock = CivilTime(outage.began, zone: zone).clockWithSeconds
+        let back = "back after \(Wording.length(outage.lasted))"
+        let times = "lost \(outage.count) times"
+        let forms =
+            outage.count > 1
+            ? ["connection \(times), last \(clock), \(back)", "\(times), last \(clock)", times]
+            : ["connection lost \(clock), \(back)", "lost \(clock), \(back)", back]
+        return forms.first { $0.count <= columns - 7 } ?? forms[2]
     }
 
     private func dateLine(above index: Int, _ row: ConversationRow) -> String? {

@@ -20,8 +20,8 @@ struct LogLayout: ScrollableRows {
         /// A line across the pane with the date of the entries below it.
         case date(String)
         /// The first line of an entry: the time and, from its symbol on, what happened. The first `markColumns` of the
-        /// text are in the colour of `state`; nil is for what is no status.
-        case head(time: String, SafeText, state: ConnectionStatus.State?, markColumns: Int)
+        /// text are in the colour of `kind`; nil is for what is no status.
+        case head(time: String, SafeText, kind: StatusText.Kind?, markColumns: Int)
         /// What did not fit there.
         case rest(SafeText)
     }
@@ -42,33 +42,34 @@ struct LogLayout: ScrollableRows {
         var lines: [Line] = []
         let dayBefore = index > 0 ? CivilTime(log.entries[index - 1].at, zone: zone).dayNumber : nil
         if civil.dayNumber != dayBefore { lines.append(.date(civil.dateLine(currentYear: nil))) }
-        let (mark, text, state) = parts(of: entry.event)
+        let (mark, text, kind) = parts(of: entry.event)
         if isStacked {
             // The symbol stays next to the time, and so does the word if it fits.
             let room = columns - Self.timeColumns - 2
             let isWhole = mark.width <= room
             lines.append(
                 .head(
-                    time: civil.preciseClock, isWhole ? mark : mark.prefix(columns: max(0, min(room, 1))), state: state,
+                    time: civil.preciseClock, isWhole ? mark : mark.prefix(columns: max(0, min(room, 1))), kind: kind,
                     markColumns: mark.width))
             let below = isWhole ? text : mark.dropFirst(columns: 2) + SafeText(text.isEmpty ? "" : " · ") + text
             if !below.isEmpty { lines += below.wrapped(columns: columns - indent).map(Line.rest) }
         } else {
-            let whole = text.isEmpty ? mark : mark + SafeText(state == nil ? " " : " · ") + text
+            let whole = text.isEmpty ? mark : mark + SafeText(kind == nil ? " " : " · ") + text
             for (number, line) in whole.wrapped(columns: columns - indent - 1).enumerated() {
                 lines.append(
                     number == 0
-                        ? .head(time: civil.preciseClock, line, state: state, markColumns: mark.width) : .rest(line))
+                        ? .head(time: civil.preciseClock, line, kind: kind, markColumns: mark.width) : .rest(line))
             }
         }
         return lines
     }
 
-    private func parts(of event: ConnectionLog.Event) -> (mark: SafeText, text: SafeText, ConnectionStatus.State?) {
+    private func parts(of event: ConnectionLog.Event) -> (mark: SafeText, text: SafeText, StatusText.Kind?) {
         switch event {
         case .status(let change):
             let mark = SafeText("\(change.state.symbol) \(change.state.word)")
-            return (mark, SafeText(change.details.joined(separator: " · ")), change.state)
+            let kind = StatusText.Kind(change.state, isSilent: change.silence != nil)
+            return (mark, SafeText(change.details.joined(separator: " · ")), kind)
         case .life(let life): return (SafeText("·"), SafeText(life.words), nil)
         case .remark(let words): return (SafeText("·"), SafeText(words), nil)
         case .failure(let words): return (SafeText("✗"), SafeText(words), nil)

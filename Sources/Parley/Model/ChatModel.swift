@@ -133,6 +133,10 @@ struct ChatModel: Equatable, Sendable {
     var quitIsArmed = false
     /// When the present attempt to connect began; nil while none is under way.
     var attemptBegan: ContinuousClock.Instant?
+    /// When the connection was lost that is not back yet, unless the person had it made anew.
+    var lostAt: Moment?
+    /// The last outage that is over, for the title; nil while there is none.
+    var recovery: Recovery?
     /// When a key last asked for a connection attempt.
     var lastNudge: ContinuousClock.Instant?
     /// The topics that the person has named, while the local store is being opened; nil otherwise.
@@ -231,6 +235,19 @@ struct ChatModel: Equatable, Sendable {
         static let readingTime = Duration.seconds(2)
         /// So long one stays at all that tells of a key what everybody sees who has pressed it.
         static let glance = Duration.seconds(2)
+    }
+
+    /// An outage that is over.
+    struct Recovery: Hashable, Sendable {
+        let lasted: Duration
+        /// Until when the title tells of it.
+        let until: ContinuousClock.Instant
+
+        /// How long the title tells of it.
+        static let time = Duration.seconds(8)
+
+        /// How long the outage lasted; nil once the title tells of it no more.
+        func shown(at now: ContinuousClock.Instant) -> Duration? { now < until ? lasted : nil }
     }
 
     /// What the client core is asked to deliver.
@@ -340,7 +357,9 @@ struct ChatModel: Equatable, Sendable {
             next = next.map { min($0, tick) } ?? tick
         }
         if let tick = nextAge(after: instant) { next = next.map { min($0, tick) } ?? tick }
-        for began in [status.isLongOutage ? status.outageBegan : nil, attemptBegan].compactMap(\.self) {
+        if let end = recovery?.until, end > instant { next = next.map { min($0, end) } ?? end }
+        let outageBegan = status.isLongOutage ? status.outageBegan : nil
+        for began in [outageBegan, attemptBegan, status.silentSince].compactMap(\.self) {
             let tick = instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant)))
             next = next.map { min($0, tick) } ?? tick
         }

@@ -56,6 +56,8 @@ struct Conversation: Equatable, Sendable {
     /// Up to when messages were missed while the program was suspended, which may come from now on: they are new, though
     /// the person sees them come. Nil once a later one is here.
     private var missedThrough: Timestamp?
+    /// Where the connection was lost that is not back.
+    private var lossPlace: RowPosition?
     /// The names that have written here.
     private(set) var names = NameBook() { didSet { changes.note() } }
     /// Which state of what is drawn of it this is. Whatever that is made of notes its changes here.
@@ -216,14 +218,40 @@ struct Conversation: Equatable, Sendable {
     /// Puts "messages are gone" where the stream's recovery found them missing: after all that is here.
     mutating func noteGap(lost: UInt64) {
         guard lost > 0 else { return }
-        let last = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
+        let newest = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
+        // An outage that is not over comes first.
+        let last = lossPlace.map { max($0, newest) } ?? newest
         rows.append(.gap(RowPosition(sequence: last.sequence, order: last.order &+ 1), lost: lost))
         trim()
+    }
+
+    /// The connection was lost: what it brings when it is back comes below this place.
+    mutating func connectionLost() {
+        // What is loaded from the past would come below it as well.
+        guard !rows.isEmpty || history == .complete else { return }
+        let last = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
+        lossPlace = RowPosition(sequence: last.sequence, order: max(1, last.order) &+ 1)
+    }
+
+    /// The connection is back, which a row says. Outages between which nothing came share one.
+    mutating func connectionBack(_ outage: Outage) {
+        guard let place = lossPlace else { return }
+        lossPlace = nil
+        let index = insertionIndex(place)
+        if index > 0, case .outage(let position, let earlier) = rows[index - 1] {
+            var last = outage
+            last.count = earlier.count + 1
+            rows[index - 1] = .outage(position, last)
+        } else {
+            rows.insert(.outage(place, outage), at: index)
+            trim()
+        }
     }
 
     /// The stream was deleted and made again, or lost its newest messages: its sequences come again.
     mutating func restart() {
         rows = [.restart]
+        if lossPlace != nil { connectionLost() }
         sequences = [:]
         unread = 0
         mentions = []

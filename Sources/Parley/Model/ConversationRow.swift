@@ -4,7 +4,7 @@ import Relay
 struct RowPosition: Hashable, Comparable, Sendable {
     /// The stream's sequence, or `UInt64.max` for an own line that has none yet.
     let sequence: UInt64
-    /// 0 for the message itself, more for what follows it (gap markers), or the number of an own line.
+    /// 0 for the message itself, more for what follows it (gaps, outages), or the number of an own line.
     let order: UInt64
 
     static func message(_ sequence: UInt64) -> RowPosition { RowPosition(sequence: sequence, order: 0) }
@@ -62,6 +62,16 @@ struct PendingLine: Hashable, Sendable {
     }
 }
 
+/// The time in which there was no connection, once it is over.
+struct Outage: Hashable, Sendable {
+    /// When the connection was lost.
+    var began: Timestamp
+    /// How long it was away.
+    var lasted: Duration
+    /// How many outages this one stands for, of which it is the last.
+    var count = 1
+}
+
 /// One row of a conversation.
 enum ConversationRow: Hashable, Sendable {
     case message(StoredLine)
@@ -69,22 +79,24 @@ enum ConversationRow: Hashable, Sendable {
     case gap(RowPosition, lost: UInt64)
     /// The stream was deleted and made again; here it begins.
     case restart
+    /// The connection was lost here, and came back.
+    case outage(RowPosition, Outage)
     case pending(PendingLine)
 
     var position: RowPosition {
         switch self {
         case .message(let line): .message(line.sequence)
-        case .gap(let position, _): position
+        case .gap(let position, _), .outage(let position, _): position
         case .restart: RowPosition(sequence: 0, order: 0)
         case .pending(let line): .pending(line.number)
         }
     }
 
-    /// When the row was written, for date separators; a gap has no time of its own.
+    /// When the row was written, for date separators; what stands between messages has none.
     var time: Timestamp? {
         switch self {
         case .message(let line): line.time
-        case .gap, .restart: nil
+        case .gap, .restart, .outage: nil
         case .pending(let line): line.composedAt
         }
     }

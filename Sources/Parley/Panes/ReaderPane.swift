@@ -259,7 +259,7 @@ extension ChatModel {
             reader(Self.readable(line.text), from: line.name, in: line.topic, at: line.time, of: row.author)
         case .pending(let line):
             reader(Self.readable(line.text), from: identity.user, in: line.topic, at: line.composedAt)
-        case .gap, .restart: nil
+        case .gap, .restart, .outage: nil
         }
     }
 

@@ -76,7 +76,7 @@ extension PlainAnnouncer {
             case .message(let line): words(line, model, in: name)
             case .gap(_, let lost) where lost > 0:
                 "\(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone here."
-            case .gap, .restart, .pending: nil
+            case .gap, .restart, .outage, .pending: nil
             }
         }
     }

@@ -22,6 +22,7 @@ struct PlainAnnouncer {
 
     private var state: ConnectionStatus.State?
     private var wasLong = false
+    private var wasSilent = false
     private var notice: ChatModel.Notice?
     /// What is in view, below what is read whole.
     private var place: MainView?
@@ -250,9 +251,13 @@ struct PlainAnnouncer {
 
     private mutating func connection(_ model: ChatModel) -> [String] {
         let status = model.status
-        defer { (state, wasLong) = (status.state, status.isLongOutage) }
+        let isSilent = status.silentSince != nil
+        defer { (state, wasLong, wasSilent) = (status.state, status.isLongOutage, isSilent) }
         let reason = status.reason.map { " \($0.words)" } ?? ""
         guard status.state != state else {
+            if isSilent != wasSilent {
+                return [isSilent ? "The server is not answering. What you write waits." : "The server answers again."]
+            }
             return status.isLongOutage && !wasLong ? ["There is still no connection.\(reason)"] : []
         }
         switch status.state {

@@ -72,10 +72,13 @@ struct CivilTime: Hashable, Sendable {
     /// `10:01`.
     var clock: String { "\(Self.twoDigits(hour)):\(Self.twoDigits(minute))" }
 
+    /// `10:01:05`.
+    var clockWithSeconds: String { "\(clock):\(Self.twoDigits(second))" }
+
     /// `10:01:05.123`, always 12 columns.
     var preciseClock: String {
         let digits = String(millisecond)
-        return "\(clock):\(Self.twoDigits(second)).\(String(repeating: "0", count: max(0, 3 - digits.count)))\(digits)"
+        return "\(clockWithSeconds).\(String(repeating: "0", count: max(0, 3 - digits.count)))\(digits)"
     }
 
     /// `21 Nov 10:01`, always 12 columns.

@@ -57,7 +57,19 @@ struct Mention: Hashable, Sendable {
         let possible = terms.filter { Self.mayHave($0, text) }
         guard !possible.isEmpty else { return false }
         let plain = Self.plain(text)
-        return possible.contains { Self.has($0, plain) }
+        return possible.contains { Self.place(of: $0, in: plain) != nil }
+    }
+
+    /// The parts of a line that call the person, by its scalars. Whether they are code or in a link is not looked at.
+    func places(in line: [Unicode.Scalar]) -> [Range<Int>] {
+        let text = line.prefix(Self.byteLimit).map(Self.small)
+        return terms.flatMap { term in
+            var places: [Range<Int>] = []
+            while let place = Self.place(of: term, in: text, from: places.last?.upperBound ?? 0) {
+                places.append(place)
+            }
+            return places
+        }
     }
 
     // MARK: Looking
@@ -83,16 +95,16 @@ struct Mention: Hashable, Sendable {
         return looked ?? true
     }
 
-    /// Whether a term is called in a text without code and links.
-    private static func has(_ term: Term, _ text: [Unicode.Scalar]) -> Bool {
+    /// Where a term is called next in a text without code and links, from a place on.
+    private static func place(of term: Term, in text: [Unicode.Scalar], from first: Int = 0) -> Range<Int>? {
         let count = term.scalars.count
-        guard count > 0, text.count >= count else { return false }
-        for start in 0...(text.count - count) where text[start] == term.scalars[0] {
+        guard count > 0, text.count - first >= count else { return nil }
+        for start in first...(text.count - count) where text[start] == term.scalars[0] {
             guard text[start..<start + count].elementsEqual(term.scalars) else { continue }
             guard begins(text, at: start, term), ends(text, at: start + count, term) else { continue }
-            if !term.needsAddress || isAddressed(text, start, start + count) { return true }
+            if !term.needsAddress || isAddressed(text, start, start + count) { return start..<start + count }
         }
-        return false
+        return nil
     }
 
     private static func begins(_ text: [Unicode.Scalar], at start: Int, _ term: Term) -> Bool {

@@ -35,13 +35,14 @@ extension ConnectionStatus {
         }
     }
 
-    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt or a wait. A round trip
-    /// measured anew does not.
+    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A round trip
+    /// measured anew is not.
     func isNews(after earlier: ConnectionStatus?) -> Bool {
         guard let earlier else { return true }
         return state != earlier.state || reason != earlier.reason || attempt != earlier.attempt
             || nextRetryAt != earlier.nextRetryAt || isLongOutage != earlier.isLongOutage
-            || failingTopics != earlier.failingTopics || slowReaders > earlier.slowReaders
+            || (silentSince == nil) != (earlier.silentSince == nil) || failingTopics != earlier.failingTopics
+            || slowReaders > earlier.slowReaders
     }
 }
 
@@ -104,6 +105,10 @@ struct StatusChange: Hashable, Sendable {
     var wait: Duration?
     var roundTrip: Duration?
     let isLongOutage: Bool
+    /// How long the server had not answered when this was said; nil where it answers.
+    let silence: Duration?
+    /// How long the silence lasted that is over now.
+    let endedSilence: Duration?
     /// What is subscribed to and not live.
     let failing: String?
     /// How often a reader was too slow, where that is new.
@@ -132,6 +137,9 @@ struct StatusChange: Hashable, Sendable {
         wait = status.nextRetryAt.map { max(.zero, now.duration(to: $0)) }
         roundTrip = status.roundTripTime
         isLongOutage = status.isLongOutage
+        silence = status.silentSince.map { $0.duration(to: now) }
+        let isOver = status.state == .connected && status.silentSince == nil
+        endedSilence = isOver ? earlier?.silentSince.map { $0.duration(to: now) } : nil
         failing = status.failingNames
         slowReaders = status.slowReaders == earlier?.slowReaders ? 0 : status.slowReaders
         let isSameState = earlier?.state == status.state
@@ -152,6 +160,8 @@ struct StatusChange: Hashable, Sendable {
         if attempt > 0 { parts.append("attempt \(attempt)") }
         if let wait { parts.append("next try in \(Wording.length(wait))") }
         if isLongOutage { parts.append("long outage") }
+        if let silence { parts.append("no answer for \(Wording.length(silence))") }
+        if let endedSilence { parts.append("answering again after \(Wording.length(endedSilence))") }
         if let failing { parts.append("without \(failing)") }
         if slowReaders > 0 { parts.append("too slow for what comes, \(Wording.count(slowReaders, "time"))") }
         if let before {

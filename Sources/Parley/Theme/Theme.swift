@@ -79,6 +79,13 @@ struct Theme: Hashable, Sendable {
 
     // MARK: Styles that depend
 
+    /// A sign or a count that says that somebody calls the person.
+    var calling: Style {
+        var style = mention
+        style.attributes.remove(.reverse)
+        return style
+    }
+
     /// What a search has found in a text.
     func found(in style: Style) -> Style {
         var style = emphasized(style)
@@ -113,6 +120,7 @@ extension Theme {
     var heading: Style { self[.heading] }
     var rule: Style { self[.rule] }
     var unread: Style { self[.unread] }
+    var mention: Style { self[.mention] }
     var time: Style { self[.time] }
     var own: Style { self[.own] }
     var dimmed: Style { self[.dimmed] }
@@ -135,19 +143,26 @@ private struct Ink {
     private let contrast: Theme.Contrast
     /// The luminances that can be read; nil where none has the contrast that is wanted.
     private let luminances: ClosedRange<Double>?
-    /// The entries of 256 that can be read.
-    private let entries: [(number: UInt8, place: RGB.Perceived)]
+    /// The luminances for what the program says by a colour. Where the ground may be black or white and the colours are few,
+    /// those with the whole contrast on both look alike, so these have a little less.
+    private let toneLuminances: ClosedRange<Double>?
+    /// The entries of 256 that have one of these.
+    private let entries: [(number: UInt8, luminance: Double, place: RGB.Perceived)]
 
     init(ground: Ground, colors: Int, contrast: Theme.Contrast) {
         depth = colors < 256 ? .basic : colors < 1 << 24 ? .indexed : .direct
         self.contrast = contrast
-        let range = (depth == .basic ? ground.withBasicPalette : ground).luminances(contrast: contrast.ratio)
-        luminances = range
-        var entries: [(number: UInt8, place: RGB.Perceived)] = []
+        let shown = depth == .basic ? ground.withBasicPalette : ground
+        luminances = shown.luminances(contrast: contrast.ratio)
+        let isEither = ground == .unknown && contrast == .standard && depth != .direct
+        let range = isEither ? shown.luminances(contrast: depth == .basic ? 3.1 : 3.9) : luminances
+        toneLuminances = range
+        var entries: [(number: UInt8, luminance: Double, place: RGB.Perceived)] = []
         if depth == .indexed, let range {
             for number in 16...UInt8.max {
-                guard let color = RGB(paletteEntry: number), range.contains(color.luminance) else { continue }
-                entries.append((number, color.perceived))
+                guard let color = RGB(paletteEntry: number) else { continue }
+                let luminance = color.luminance
+                if range.contains(luminance) { entries.append((number, luminance, color.perceived)) }
             }
         }
         self.entries = entries
@@ -155,12 +170,15 @@ private struct Ink {
 
     /// The colour for a tone; the terminal's own where none can be read.
     func color(_ tone: Tone) -> Color {
-        guard let luminances, let color = tone.color, tone != .quiet || contrast == .standard else { return .standard }
+        guard let luminances = toneLuminances, tone != .quiet || contrast == .standard,
+            let color = luminances.upperBound < 0.5 ? tone.deepColor : tone.color
+        else { return .standard }
         switch depth {
         case .basic:
             let entry = tone.basicEntries.first { BasicPalette.isReadable($0, in: luminances) }
             return entry.map { .indexed($0) } ?? .standard
-        case .indexed: return nearest(to: color.fitted(into: luminances)).map { .indexed($0) } ?? .standard
+        case .indexed:
+            return nearest(to: color.fitted(into: luminances), in: luminances).map { .indexed($0) } ?? .standard
         case .direct: return Color(color.fitted(into: luminances))
         }
     }
@@ -181,7 +199,9 @@ private struct Ink {
             var shown = wanted.fitted(into: luminances)
             var color = Color(shown)
             if depth == .indexed {
-                guard let number = nearest(to: shown), let entry = RGB(paletteEntry: number) else { continue }
+                guard let number = nearest(to: shown, in: luminances), let entry = RGB(paletteEntry: number) else {
+                    continue
+                }
                 shown = entry
                 color = .indexed(number)
             }
@@ -193,14 +213,15 @@ private struct Ink {
 
     /// Terminals with few colours show the first eight in bold as the second eight.
     var fadesInBold: Set<Color> {
-        guard depth == .basic, let luminances else { return [] }
+        guard depth == .basic, let luminances = toneLuminances else { return [] }
         return Set((UInt8(0)..<8).filter { !BasicPalette.isReadable($0 + 8, in: luminances) }.map { .indexed($0) })
     }
 
     /// The entry of 256 that looks most like a colour; its hue counts for more than how light it is, which was fitted.
-    private func nearest(to color: RGB) -> UInt8? {
+    private func nearest(to color: RGB, in luminances: ClosedRange<Double>) -> UInt8? {
         let place = color.perceived
-        let distances = entries.lazy.map { ($0.number, $0.place.distance(to: place, lightnessWeight: 0.4)) }
+        let readable = entries.lazy.filter { luminances.contains($0.luminance) }
+        let distances = readable.map { ($0.number, $0.place.distance(to: place, lightnessWeight: 0.4)) }
         return distances.min { $0.1 < $1.1 }?.0
     }
 }

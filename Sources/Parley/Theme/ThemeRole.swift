@@ -9,6 +9,8 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     case heading
     case rule
     case unread
+    /// The person's name where they are called.
+    case mention
     case time
     case own
     case dimmed
@@ -31,7 +33,9 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
         case .title, .own, .overlay: .plain
         case .heading, .hintKey, .code, .link: .accent
         case .connected: .good
-        case .waiting, .unread, .marker, .question: .attention
+        case .waiting, .question: .attention
+        case .unread, .marker: .fresh
+        case .mention: .calling
         case .broken, .failure: .bad
         case .rule, .time, .dimmed, .hint, .quote: .quiet
         }
@@ -41,7 +45,7 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     var attributes: Attributes {
         switch self {
         case .title, .connected, .waiting, .broken, .heading, .unread, .own: .bold
-        case .question: [.bold, .reverse]
+        case .question, .mention: [.bold, .reverse]
         case .link: .underline
         case .rule, .time, .dimmed, .marker, .failure, .hintKey, .hint, .overlay, .code, .quote: []
         }
@@ -54,7 +58,8 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
         case .broken: [.bold, .reverse]
         case .marker, .failure, .hintKey: .bold
         case .rule: .dim
-        case .title, .connected, .waiting, .heading, .unread, .time, .own, .dimmed, .hint, .question, .overlay, .code,
+        case .title, .connected, .waiting, .heading, .unread, .mention, .time, .own, .dimmed, .hint, .question,
+            .overlay, .code,
             .quote, .link:
             attributes
         }
@@ -69,22 +74,43 @@ enum Tone: CaseIterable, Hashable, Sendable {
     case accent
     /// All is well.
     case good
-    /// Something waits, or is new.
+    /// Something waits, or is silent.
     case attention
+    /// Something is new.
+    case fresh
+    /// Somebody calls the person.
+    case calling
     /// Something failed, or is lost.
     case bad
     /// What is there to be found, not to be noticed.
     case quiet
 
-    /// The colour at its best, before it is fitted to a ground; nil for the terminal's own.
+    /// The colour at its best on a dark ground, before it is fitted to that; nil for the terminal's own.
     var color: RGB? {
         switch self {
         case .plain: nil
         case .accent: RGB(0x5F9FFF)
         case .good: RGB(0x5FD75F)
         case .attention: RGB(0xFFAF00)
+        case .fresh: RGB(0x5FD7D7)
+        case .calling: RGB(0xFF87FF)
         case .bad: RGB(0xFF6767)
         case .quiet: RGB(0xA8A8A8)
+        }
+    }
+
+    /// The colour for a ground that is light, or may be: as deep as it can be, since pale ones look alike once they are dark
+    /// enough.
+    var deepColor: RGB? {
+        switch self {
+        case .plain: nil
+        case .accent: RGB(0x005FFF)
+        case .good: RGB(0x008700)
+        case .attention: RGB(0xAF5F00)
+        case .fresh: RGB(0x008787)
+        case .calling: RGB(0xD700D7)
+        case .bad: RGB(0xFF0000)
+        case .quiet: RGB(0x767676)
         }
     }
 
@@ -92,9 +118,11 @@ enum Tone: CaseIterable, Hashable, Sendable {
     var basicEntries: [UInt8] {
         switch self {
         case .plain: []
-        case .accent: [6, 14, 4]
+        case .accent: [6, 14, 4, 12]
         case .good: [2, 10]
         case .attention: [11, 5]
+        case .fresh: [14, 4, 12]
+        case .calling: [13, 12]
         case .bad: [9, 1]
         case .quiet: [7]
         }

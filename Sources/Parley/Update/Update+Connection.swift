@@ -12,6 +12,7 @@ extension ChatModel {
         guard before.state != newStatus.state else { return [] }
         withdrawNotice(about: .connection)
         absenceFollows(newStatus)
+        noteOutage(before, newStatus)
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
@@ -28,6 +29,25 @@ extension ChatModel {
             break
         }
         return []
+    }
+
+    /// Notes where each conversation was when the connection was lost, and says there how long that lasted when it is back.
+    private mutating func noteOutage(_ before: ConnectionStatus, _ status: ConnectionStatus) {
+        recovery = nil
+        switch status.state {
+        case .reconnecting where before.state == .connected && status.reason != .renewalRequested:
+            lostAt = now
+            let resting = restingTopics
+            conversations.updateAll { if !resting.contains($0.name) { $0.connectionLost() } }
+        case .connected:
+            guard let lostAt else { break }
+            let lasted = lostAt.instant.duration(to: now.instant)
+            recovery = Recovery(lasted: lasted, until: now.instant + Recovery.time)
+            conversations.updateAll { $0.connectionBack(Outage(began: lostAt.wall, lasted: lasted)) }
+            self.lostAt = nil
+        case .initialized, .connecting, .disconnected: lostAt = nil
+        case .reconnecting, .suspended: break
+        }
     }
 
     /// What was on its way when the connection went waits again; the core keeps it.

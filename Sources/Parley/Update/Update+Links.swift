@@ -61,7 +61,7 @@ extension ChatModel {
         switch row {
         case .message(let line): line.name.isEmpty ? "?" : line.name
         case .pending: identity.user
-        case .gap, .restart: ""
+        case .gap, .restart, .outage: ""
         }
     }
 }

@@ -282,7 +282,7 @@ extension ChatModel {
                 .entry("from", identity.user), .entry("topic", line.topic), .entry("written", stamp(line.composedAt)),
                 .entry("state", state), .entry("id", line.id), bytes,
             ]
-        case .gap, .restart: return []
+        case .gap, .restart, .outage: return []
         }
     }
 }
@@ -293,7 +293,7 @@ extension ConversationRow {
         switch self {
         case .message(let line): line.text
         case .pending(let line): line.text
-        case .gap, .restart: ""
+        case .gap, .restart, .outage: ""
         }
     }
 
@@ -301,7 +301,7 @@ extension ConversationRow {
     var isMessage: Bool {
         switch self {
         case .message, .pending: true
-        case .gap, .restart: false
+        case .gap, .restart, .outage: false
         }
     }
 

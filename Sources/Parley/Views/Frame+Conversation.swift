@@ -133,7 +133,7 @@ extension Frame {
         case .separator(let kind, let words):
             drawSeparator(
                 SafeText(words), in: row.split(left: row.columns - 1).left, words: style(of: kind),
-                rule: kind == .date || kind == .beginning ? theme.rule : style(of: kind))
+                rule: kind == .new || kind == .gap ? style(of: kind) : theme.rule)
         case .failure(let words):
             canvas.write(words, row: row.row, column: row.column + widths.indent, style: theme.failure)
         case .text(let text, let isFirst, let source):
@@ -141,6 +141,7 @@ extension Frame {
             let words = withKey(text, widths.text)
             canvas.write(words, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
             for run in text.runs { draw(run, over: style, in: row, widths) }
+            if source.isMention { drawNames(text, in: row, widths) }
             if isFirst { drawMargin(of: source, in: row, widths, names) }
             drawMark(text.text, of: source, in: row, widths)
         }
@@ -156,6 +157,24 @@ extension Frame {
         let look = theme.style(of: run.kind, over: style)
         canvas.restyle(place) { $0 = look }
         if case .link(let link) = run.kind, let target = link.target { canvas.link(place, to: target) }
+    }
+
+    /// Highlights what of a line calls the person.
+    private func drawNames(_ text: MarkedText, in row: Rect, _ widths: ConversationLayout.Columns) {
+        let scalars = Array(text.text.description.unicodeScalars)
+        func columns(_ end: Int) -> Int { SafeText(String(String.UnicodeScalarView(scalars[..<end]))).width }
+        for place in model.mention.places(in: scalars) {
+            let (start, end) = (columns(place.lowerBound), min(columns(place.upperBound), widths.text))
+            // Code and links do not call.
+            guard start < end, !text.runs.contains(where: { $0.kind != .quote && $0.columns.overlaps(start..<end) })
+            else {
+                continue
+            }
+            let part = Rect(
+                row: row.row, column: row.column + widths.indent + start, rows: 1, columns: end - start)
+            let look = theme.mention
+            canvas.restyle(part) { $0 = look }
+        }
     }
 
     /// Draws what is left and right of a message's first line: time, name, and what became of it.
@@ -181,7 +200,7 @@ extension Frame {
 
     private func describe(_ source: ConversationRow) -> (name: String, isOwn: Bool, mark: String, Style) {
         switch source {
-        case .gap, .restart: ("", false, "", .plain)
+        case .gap, .restart, .outage: ("", false, "", .plain)
         case .message(let line):
             (
                 line.name.isEmpty ? "?" : line.name, line.isOwn, line.isOwn ? "✓" : line.isRecovered ? "↺" : "",
@@ -199,12 +218,12 @@ extension Frame {
 
     private func textStyle(of source: ConversationRow) -> Style {
         if case .pending = source { return theme.dimmed }
-        return source.isMention ? theme.calling : .plain
+        return .plain
     }
 
     private func style(of kind: ConversationLayout.Separator) -> Style {
         switch kind {
-        case .beginning, .date: theme.dimmed
+        case .beginning, .date, .outage: theme.dimmed
         case .new: theme.marker
         case .gap: theme.failure
         }
@@ -219,11 +238,8 @@ extension ConversationRow {
 }
 
 extension Theme {
-    /// A line that calls the person.
-    fileprivate var calling: Style { unread }
-
-    /// The style of a part of a text. A line that says something by its own style, because it calls the person or is
-    /// not sent, keeps that; its links are told by their underline.
+    /// The style of a part of a text. A line that says something by its own style, because it is not sent, keeps that; its
+    /// links are told by their underline.
     fileprivate func style(of kind: Markup.Kind, over style: Style) -> Style {
         switch kind {
         case .code: return style == .plain ? code : style

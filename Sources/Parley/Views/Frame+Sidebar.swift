@@ -64,7 +64,8 @@ extension Frame {
             let room = line.columns - Self.countColumns - max(0, marks.count - 4) - sign.width
             let cut = NameCut(columns: max(0, room), others: topics)
             drawName(sign + cut.text(Self.shown(conversation.name)), in: line, isShown: isShown, style: style)
-            let markStyle = calls ? theme.unread : theme.dimmed
+            let isCalled = calls && !conversation.mentions.isEmpty
+            let markStyle = isCalled ? theme.calling : calls ? theme.unread : theme.dimmed
             canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
         case .postbox(let place):
             let box = model.inbox.boxes[place]

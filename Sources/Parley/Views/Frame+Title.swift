@@ -5,7 +5,7 @@ extension Frame {
     func drawTitle() {
         let area = layout.title
         canvas.fill(area, with: "─", style: theme.rule)
-        let status = StatusText(model.status, attemptBegan: model.attemptBegan, now: now)
+        let status = statusText
         let line = TitleLine(
             model.identity, isAway: model.people.own != .here, status, counts, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)
@@ -13,6 +13,12 @@ extension Frame {
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }
         let used = canvas.write(line.status, row: area.row, column: start, style: style(of: line.kind))
         canvas.write(line.counts + SafeText(" "), row: area.row, column: start + used, style: theme.title)
+    }
+
+    /// The status in words.
+    var statusText: StatusText {
+        StatusText(
+            model.status, recovered: model.recovery?.shown(at: now), attemptBegan: model.attemptBegan, now: now)
     }
 
     /// What is counted.

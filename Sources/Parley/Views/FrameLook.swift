@@ -43,7 +43,7 @@ struct FrameLook: Equatable {
         zone = frame.model.zone
         identity = frame.model.identity
         isAway = frame.model.people.own != .here
-        status = StatusText(frame.model.status, attemptBegan: frame.model.attemptBegan, now: frame.now)
+        status = frame.statusText
         counts = frame.counts
         self.name = name
         heading = frame.headingWords(conversation)

@@ -19,9 +19,9 @@ struct StatusText: Hashable {
         case waiting
         case broken
 
-        init(_ state: ConnectionStatus.State) {
+        init(_ state: ConnectionStatus.State, isSilent: Bool) {
             switch state {
-            case .connected: self = .connected
+            case .connected: self = isSilent ? .waiting : .connected
             case .initialized, .connecting, .reconnecting, .suspended: self = .waiting
             case .disconnected: self = .broken
             }
@@ -29,22 +29,29 @@ struct StatusText: Hashable {
     }
 
     /// - Parameters:
+    ///   - recovered: how long the outage lasted that was over a moment ago; nil where there was none.
     ///   - attemptBegan: when the present attempt to connect began; nil where that is not known.
     ///   - now: the present moment, for what counts down or up.
     init(
-        _ status: ConnectionStatus, attemptBegan: ContinuousClock.Instant? = nil, now: ContinuousClock.Instant
+        _ status: ConnectionStatus, recovered: Duration? = nil, attemptBegan: ContinuousClock.Instant? = nil,
+        now: ContinuousClock.Instant
     ) {
-        kind = Kind(status.state)
+        kind = Kind(status.state, isSilent: status.silentSince != nil)
         title = "\(status.state.symbol) \(status.state.word)"
         var figures: [String] = []
         var outage: [String] = []
         switch status.state {
         case .initialized, .suspended, .disconnected: break
         case .connected:
-            let failing = status.failingTopics.count
-            let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
-            let timed = status.roundTripTime.map { " \(Wording.latency($0))\(without)" }
-            figures = [timed, failing > 0 ? without : nil].compactMap(\.self)
+            if let since = status.silentSince {
+                figures = [" · no answer for \(Wording.elapsed(since.duration(to: now)))", " · no answer"]
+            } else {
+                let failing = status.failingTopics.count
+                let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
+                let notes = without + (recovered.map { " · back after \(Wording.length($0))" } ?? "")
+                let timed = status.roundTripTime.map { " \(Wording.latency($0))\(notes)" }
+                figures = [timed, notes.isEmpty ? nil : notes].compactMap(\.self)
+            }
         case .connecting, .reconnecting:
             figures = Self.attempts(status, attemptBegan, now: now)
             if let words = Self.longOutage(status, now: now) { outage = [" · \(words)", " · long outage"] }

@@ -7,7 +7,7 @@ extension EndToEndTests {
     @Suite("Outages and focus on the screen")
     struct Outages {
         @Test(
-            "B13 B30 A killed server is seen, comes back by itself, and nothing typed meanwhile is lost or doubled",
+            "B13 B30 B62 A killed server is seen, comes back by itself, and nothing typed meanwhile is lost or doubled",
             arguments: NATSServerProcess.binaries)
         func killedServer(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
@@ -37,6 +37,15 @@ extension EndToEndTests {
                     screen.contains("⇅ 0")
                         && screen.rows.contains { $0.contains("typed in the dark") && $0.hasSuffix("✓") }
                 }
+                // Above what was missed stands for how long.
+                for terminal in [alice, bob] {
+                    try await terminal.waitFor("the rule") { screen in
+                        guard let rule = screen.row(containing: "─ connection lost "),
+                            let line = screen.row(containing: "typed in the dark")
+                        else { return false }
+                        return rule < line && screen.rows[rule].contains(", back after ")
+                    }
+                }
                 let after = try #require(network.description)
                 #expect(after.serverPid != before.serverPid)
                 #expect(try await network.texts(on: "chat.lobby") == ["typed in the dark"])
@@ -47,6 +56,33 @@ extension EndToEndTests {
                 let all = try await network.objects(
                     "tail", "chat.lobby", "--as", "carol", "--since", "all", "--count", "2", "--json")
                 #expect(all.map { $0["text"].string } == ["typed in the dark", "still here"])
+            }
+        }
+
+        @Test(
+            "B61 A server that stands still is told of while the connection is open, with a line under way and without")
+        func silentServer() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                let watch = try network.start("watch", "--as", "bob", "--json")
+                var status = try JSONLine(try await watch.nextLine())
+                while status["status"].string != "connected" { status = try JSONLine(try await watch.nextLine()) }
+                let server = try #require(network.description).serverPid
+                try await pause(server)
+                try alice.type("into the silence")
+                try alice.press(.enter)
+                try await alice.waitFor("word of the silence") {
+                    $0.contains("● CONNECTED · no answer for ") && $0.contains("⇅ 1")
+                }
+                // Where nothing is under way a ping finds it.
+                status = try JSONLine(try await watch.nextLine())
+                #expect(status["status"].string == "connected" && status["silentSince"].string.hasSuffix("Z"))
+                kill(server, SIGCONT)
+                try await alice.waitFor("the answer") { screen in
+                    screen.contains("● CONNECTED") && !screen.contains("no answer") && screen.contains("⇅ 0")
+                        && screen.rows.contains { $0.contains("into the silence") && $0.hasSuffix("✓") }
+                }
+                #expect(try await network.texts(on: "chat.lobby") == ["into the silence"])
             }
         }
 

@@ -40,6 +40,22 @@ struct WatchTests {
         #expect(lines[2].text(isColored: true).contains("\u{1B}[32m● connected    \u{1B}[0m"))
     }
 
+    @Test("B61 Silence and its end are a line each, of the same state")
+    func silence() {
+        let silent = ConnectionStatus(state: .connected, silentSince: Self.start - .seconds(1))
+        let lines = Self.lines([
+            ConnectionStatus(state: .connected, roundTripTime: .microseconds(400)), silent, silent,
+            ConnectionStatus(state: .connected, roundTripTime: .seconds(3)),
+        ])
+        #expect(
+            lines.map { $0.text(isColored: false) } == [
+                "10:00:00.123  ● connected      0.4 ms",
+                "10:00:01.123  ● connected      no answer for 2.0 s",
+                "10:00:03.123  ● connected      3.0 s · answering again after 4.0 s",
+            ])
+        #expect(lines[1].text(isColored: true).contains("\u{1B}[33m● connected    \u{1B}[0m"))
+    }
+
     @Test("B53 Remote words on a line are safe")
     func hostile() {
         let lines = Self.lines([ConnectionStatus(state: .disconnected, reason: .banned("\u{1B}[2J\nevil\u{202E}"))])
@@ -52,21 +68,25 @@ struct WatchTests {
         arguments: [
             (
                 ConnectionStatus.initialized,
-                #"{"at":"2025-11-21T10:00:00.123Z","status":"initialized","reason":null,"attempt":0,"retryIn":null,"rtt":null,"relayx":null,"sudo":"initialized","nexconn":11,"rongcloud":null,"supabase":"disconnected"}"#
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"initialized","reason":null,"attempt":0,"retryIn":null,"rtt":null,"silentSince":null,"relayx":null,"sudo":"initialized","nexconn":11,"rongcloud":null,"supabase":"disconnected"}"#
             ),
             (
                 ConnectionStatus(state: .connected, roundTripTime: .microseconds(250)),
-                #"{"at":"2025-11-21T10:00:00.123Z","status":"connected","reason":null,"attempt":0,"retryIn":null,"rtt":0.00025,"relayx":"CONNECTED","sudo":"connected","nexconn":0,"rongcloud":null,"supabase":"connected"}"#
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"connected","reason":null,"attempt":0,"retryIn":null,"rtt":0.00025,"silentSince":null,"relayx":"CONNECTED","sudo":"connected","nexconn":0,"rongcloud":null,"supabase":"connected"}"#
+            ),
+            (
+                ConnectionStatus(state: .connected, silentSince: start - .milliseconds(2_023)),
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"connected","reason":null,"attempt":0,"retryIn":null,"rtt":null,"silentSince":"2025-11-21T09:59:58.100Z","relayx":"CONNECTED","sudo":"connected","nexconn":0,"rongcloud":null,"supabase":"connected"}"#
             ),
             (
                 ConnectionStatus(
                     state: .reconnecting, reason: .connectionLost("x"), attempt: 2,
                     nextRetryAt: start.advanced(by: .milliseconds(1_500))),
-                #"{"at":"2025-11-21T10:00:00.123Z","status":"reconnecting","reason":"The connection was lost (x).","attempt":2,"retryIn":1.5,"rtt":null,"relayx":"RECONNECTING","sudo":"connecting","nexconn":13,"rongcloud":32054,"supabase":"connecting"}"#
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"reconnecting","reason":"The connection was lost (x).","attempt":2,"retryIn":1.5,"rtt":null,"silentSince":null,"relayx":"RECONNECTING","sudo":"connecting","nexconn":13,"rongcloud":32054,"supabase":"connecting"}"#
             ),
             (
                 ConnectionStatus(state: .disconnected, reason: .banned(nil)),
-                #"{"at":"2025-11-21T10:00:00.123Z","status":"disconnected","reason":"This user is banned. Ask the network's administrator.","attempt":0,"retryIn":null,"rtt":null,"relayx":"DISCONNECTED","sudo":"error","nexconn":16,"rongcloud":31009,"supabase":"disconnected"}"#
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"disconnected","reason":"This user is banned. Ask the network's administrator.","attempt":0,"retryIn":null,"rtt":null,"silentSince":null,"relayx":"DISCONNECTED","sudo":"error","nexconn":16,"rongcloud":31009,"supabase":"disconnected"}"#
             ),
         ])
     func json(status: ConnectionStatus, expected: String) throws {

@@ -12,14 +12,14 @@ struct BehavioursTests {
         var saysThatThereAreNone = false
     }
 
-    private static let all = 1...56
+    private static let all = Array(1...56) + [61, 62]
     private static let package = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
     @Test("Every behaviour has one entry, in order")
     func complete() throws {
-        #expect(try Self.documented().map(\.number) == Array(Self.all))
+        #expect(try Self.documented().map(\.number) == Self.all)
     }
 
     @Test("Each entry lists the files with tests that carry its number")

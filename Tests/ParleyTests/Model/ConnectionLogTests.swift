@@ -42,6 +42,24 @@ struct ConnectionLogTests {
         }
     }
 
+    @Test("B61 Silence and its end are lines of the log, and each silence is told once")
+    func silence() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .microseconds(400))))
+        let since = desk.model.now.instant
+        desk.wait(.seconds(2))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, silentSince: since)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, silentSince: since, slowReaders: 0)))
+        desk.wait(.seconds(3))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(2))))
+        #expect(
+            Self.lines(desk).dropFirst(2) == [
+                "10:00:02.000 ● CONNECTED · no answer for 2.0 s",
+                "10:00:05.000 ● CONNECTED · 2.0 ms · answering again after 5.0 s",
+            ])
+    }
+
     @Test("B11 Each change is a line with its time, state, attempt, wait, reason, and how long the last state lasted")
     func outage() {
         var desk = Desk.joined("chat.lobby")

@@ -113,6 +113,7 @@ struct Desk {
             case .message(let line): "\(line.sequence) \(line.isOwn ? "own " : "")\(line.text)"
             case .gap(_, let lost): "gap \(lost)"
             case .restart: "restart"
+            case .outage(_, let outage): "outage \(outage.count)"
             case .pending(let line): "\(line.state) \(line.text)"
             }
         }

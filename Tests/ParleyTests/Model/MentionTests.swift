@@ -63,6 +63,18 @@ struct MentionTests {
         #expect(!Mention().isIn("anything"))
     }
 
+    @Test("Where a text calls is found by whole words, each time")
+    func places() {
+        func found(_ text: String, _ mention: Mention) -> [String] {
+            let scalars = Array(text.unicodeScalars)
+            return mention.places(in: scalars).map { String(String.UnicodeScalarView(scalars[$0])) }
+        }
+        let bob = Mention(name: "bob", words: ["build"])
+        #expect(found("Bob: the build of @bob, not bobby's", bob) == ["Bob", "bob", "build"])
+        #expect(found("nobody", bob) == [] && found("", bob) == [] && found("李 bob", bob) == ["bob"])
+        #expect(found("tell me, @me", Mention(name: "me")) == ["me"])
+    }
+
     @Test("A text of any length costs a bounded time, and calls by its beginning")
     func bound() {
         let long = String(repeating: "b bo `x` http://a ", count: 200_000)
@@ -93,7 +105,7 @@ struct MentionTests {
         #expect(rows.count == 2 && rows[0].contains("long ago") && rows[1].contains("ask Alice"))
         let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
         let styles = frame.rows.indices.filter { frame.rows[$0].contains("│@") }.map { frame[$0, 21].style }
-        #expect(styles == [Theme.standard.unread, Theme.standard.unread])
+        #expect(styles == [Theme.standard.calling, Theme.standard.calling])
         // Who is signed in may be known later only.
         desk.send(.identified(.init(user: "carol", network: "local")))
         #expect(desk.screen().filter { $0.contains("│@") }.count == 1)

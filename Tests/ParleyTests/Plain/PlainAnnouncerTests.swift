@@ -119,7 +119,7 @@ struct PlainAnnouncerTests {
                 == ["Perhaps sent: hi there. The answer was lost. /resend sends it again, /discard drops it."])
     }
 
-    @Test("The connection is said as it changes, and never as it counts")
+    @Test("B61 The connection is said as it changes, and never as it counts")
     func connection() {
         var plain = Self.lobby()
         var status = ConnectionStatus(state: .reconnecting, reason: .networkUnavailable, attempt: 1)
@@ -130,6 +130,10 @@ struct PlainAnnouncerTests {
             #expect(plain.send(.statusChanged(status)) == [])
         }
         #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
+        let silent = ConnectionStatus(state: .connected, silentSince: Desk.start)
+        #expect(plain.send(.statusChanged(silent)) == ["The server is not answering. What you write waits."])
+        #expect(plain.send(.statusChanged(silent)) == [])
+        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["The server answers again."])
     }
 
     @Test("Lists are said and closed; a question waits for its answer")

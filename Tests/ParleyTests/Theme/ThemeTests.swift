@@ -46,7 +46,9 @@ struct ThemeTests {
         }
     }
 
-    private static let tinted: [ThemeRole] = [.connected, .waiting, .broken, .heading, .unread, .marker, .failure]
+    private static let tinted: [ThemeRole] = [
+        .connected, .waiting, .broken, .heading, .unread, .mention, .marker, .failure,
+    ]
 
     // MARK: Readable
 
@@ -58,7 +60,14 @@ struct ThemeTests {
         let light = Self.lightGrounds.map { RGB($0) }
         Self.expectReadable(Theme(ground: .dark, colors: colors), on: dark, "dark")
         Self.expectReadable(Theme(ground: .light, colors: colors), on: light, "light")
-        Self.expectReadable(Theme(ground: .unknown, colors: colors), on: [.black, .white], "unknown")
+        // Of 256 no two hues have the whole contrast on both.
+        let unknown = Theme(ground: .unknown, colors: colors)
+        Self.expectReadable(unknown, on: [.black, .white], ratio: colors == 256 ? 3.9 : 4.5, "unknown")
+        for color in unknown.names {
+            for ground in [RGB.black, .white] {
+                #expect(Self.contrast(Style(foreground: color), on: ground).map { $0 >= 4.5 } == true)
+            }
+        }
         for ground in [Ground.dark, .light, .unknown] {
             let theme = Theme(ground: ground, colors: colors)
             #expect(Self.tinted.allSatisfy { theme[$0].foreground != .standard })
@@ -123,8 +132,68 @@ struct ThemeTests {
         let light = Theme(ground: .light, colors: colors)
         #expect(light.waiting.foreground == .indexed(5) && light.broken.foreground == .indexed(1))
         #expect(light.broken.attributes == [])
+        // What can be told on black and on white alike is little, and quieter text keeps the terminal's own colour.
         let unknown = Theme(ground: .unknown, colors: colors)
-        #expect(ThemeRole.allCases.allSatisfy { unknown[$0].foreground == .standard })
+        Self.expectReadable(unknown, on: [.black, .white], ratio: 3.1, "unknown")
+        #expect(unknown.waiting.foreground == .indexed(5) && unknown.broken.foreground == .indexed(9))
+        #expect(unknown.unread.foreground == .indexed(12) && unknown.mention.foreground == .indexed(12))
+        #expect(unknown.dimmed.foreground == .standard && unknown.names.isEmpty)
+    }
+
+    @Test(
+        "What is new, who is called, what waits and what failed are told apart by hue, whatever is known of the ground",
+        arguments: [8, 16, 256, direct])
+    func hues(colors: Int) {
+        let roles: [ThemeRole] = [.unread, .mention, .waiting, .failure]
+        for (name, ground) in [
+            ("unknown", Ground.unknown), ("dark", .dark), ("light", .light), ("black", Ground(.black)),
+            ("white", Ground(.white)),
+        ] {
+            let theme = Theme(ground: ground, colors: colors)
+            for (index, one) in roles.enumerated() {
+                for other in roles[..<index] {
+                    let (left, right) = (theme[one], theme[other])
+                    // With few colours a name that is called is told from what is new by being reversed.
+                    if left.foreground == right.foreground, colors <= 16, ground == .unknown {
+                        #expect(left.attributes.contains(.reverse) != right.attributes.contains(.reverse))
+                        continue
+                    }
+                    let distances = zip(Self.colors(left.foreground), Self.colors(right.foreground)).map {
+                        $0.distance(to: $1)
+                    }
+                    #expect(
+                        distances.min().map { $0 >= 0.12 } == true, "\(name): \(one) and \(other), \(distances)")
+                }
+            }
+        }
+    }
+
+    @Test("What is told by a hue is told by a symbol too, and of a message that calls only the name stands out")
+    func symbols() {
+        var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 24, columns: 100))
+        desk.send(.topic("chat.qa", .messages([message(1, "@alice", topic: "chat.qa")])))
+        desk.send(.topic("chat.lobby", .messages([message(1, "thanks Alice, run `alice` on http://x.org/alice")])))
+        desk.enter("waits")
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 1)))
+        let theme = Theme(colors: 256)
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant, theme: theme)
+        func styles(of style: Style) -> [String] {
+            frame.rows.indices.flatMap { row -> [String] in
+                var runs: [String] = []
+                var isRunning = false
+                for column in 0..<100 {
+                    let isIn = frame[row, column].style == style
+                    if isIn, !isRunning { runs.append("") }
+                    if isIn { runs[runs.count - 1] += frame[row, column].cluster.text }
+                    isRunning = isIn
+                }
+                return runs
+            }
+        }
+        #expect(styles(of: theme.mention) == ["Alice"])
+        #expect(styles(of: theme.calling).contains("@") && styles(of: theme.calling).contains { $0.hasPrefix("@1") })
+        #expect(styles(of: theme.waiting).contains { $0.hasPrefix("↻ RECONNECTING") })
+        #expect(styles(of: theme.waiting).contains("…"))
     }
 
     @Test("Without colours nothing that is to be read is faint")

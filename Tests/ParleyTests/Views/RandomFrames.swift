@@ -237,6 +237,7 @@ private struct EventSource {
             attempt: next(100),
             nextRetryAt: pick([nil, model.now.instant.advanced(by: .milliseconds(next(100_000)))]),
             roundTripTime: pick([nil, .microseconds(next(10_000_000))]),
+            silentSince: pick([nil, nil, model.now.instant.advanced(by: .zero - .milliseconds(next(100_000)))]),
             outageBegan: pick([nil, model.now.instant]), isLongOutage: next(2) == 0)
     }
 }

@@ -53,6 +53,23 @@ struct StatusBarTests {
         #expect(Self.title(status, columns: 20).hasSuffix("● CONNECTED"))
     }
 
+    @Test("B61 While the server does not answer the title counts, and shows no round trip", arguments: [120, 80, 60])
+    func silence(columns: Int) {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: columns))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .microseconds(300))))
+        let silent = ConnectionStatus(state: .connected, silentSince: Desk.start - .milliseconds(2_100))
+        desk.send(.statusChanged(silent))
+        #expect(desk.screen().first?.contains("● CONNECTED · no answer for 2 s   ⇅ 0") == true)
+        #expect(desk.screen(after: .seconds(1)).first?.contains("● CONNECTED · no answer for 3 s   ⇅ 0") == true)
+        #expect(desk.model.nextChange(after: Desk.start) == Desk.start + .milliseconds(900))
+        let frame = render(desk.model, size: desk.model.size, now: Desk.start)
+        let column = frame.rows[0].prefix { $0 != "●" }.count
+        #expect(frame[0, column].style == Theme.standard.waiting)
+        #expect(Self.title(silent, columns: 40).contains("● CONNECTED · no answer "))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .microseconds(300))))
+        #expect(desk.screen().first?.contains("● CONNECTED 0.3 ms   ⇅ 0") == true)
+    }
+
     @Test("Each state has a symbol of its own, at every width", arguments: [120, 80, 60, 40, 20])
     func symbols(columns: Int) {
         let symbols = ConnectionStatus.State.allCases.map(\.symbol)
