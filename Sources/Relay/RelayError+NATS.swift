@@ -5,7 +5,7 @@ extension ConnectionReason {
     init(_ error: NATSError) {
         switch error {
         case .authorization(.violation): self = .authenticationFailed("")
-        case .authorization(.userRevoked): self = .banned(nil)
+        case .authorization(.userRevoked): self = .credentialsRevoked(nil)
         case .authorization(.userExpired): self = .tokenExpired
         case .authorization(.accountExpired): self = .accessExpired(nil)
         case .proxy(let text): self = .proxyUnavailable(text)

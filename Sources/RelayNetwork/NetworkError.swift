@@ -10,6 +10,14 @@ public enum NetworkError: Error, Hashable, Sendable {
     case userBanned(String, reason: String?)
     /// The administrator closed the user's account, for this reason if one was given.
     case userDeactivated(String, reason: String?)
+    /// The network has no such key of the user, or several whose ids begin like that; the text is a sentence that says which.
+    case unknownKey(String)
+    /// The user has as many keys that hold as one may have.
+    case tooManyKeys(String)
+    /// This machine has a key of its own as this user, which holds.
+    case keyInUse(String)
+    /// The key by which this machine uses the network as this user was revoked.
+    case keyRevoked(String)
     /// A reason for a user is too long, or has line breaks or other control characters.
     case invalidReason
     /// Topics that cannot be granted; the reason says why.
@@ -66,6 +74,13 @@ extension NetworkError: CustomStringConvertible {
             "\(name) is banned\(Self.clause(reason)). `parley network user unban \(name)` lifts the ban."
         case .userDeactivated(let name, let reason):
             "\(name) was deactivated\(Self.clause(reason)). `parley network user activate \(name)` opens the account again."
+        case .unknownKey(let sentence): sentence
+        case .tooManyKeys(let name):
+            "\(name) has \(UserKey.limit) keys that hold, and no more are made: `parley network key revoke \(name) KEY` ends one."
+        case .keyInUse(let name):
+            "This machine has a key for --as \(name) already. Name a file for another one by --out, or revoke the first: `parley network key list \(name)` shows it."
+        case .keyRevoked(let name):
+            "The key of \(name) on this machine was revoked, and none takes its place by itself. `parley network key new \(name)` makes another for --as \(name)."
         case .invalidReason:
             "The reason cannot be used: write at most \(NetworkAdministrator.maximumReasonLength) bytes on one line."
         case .invalidGrant(let topics, let reason):

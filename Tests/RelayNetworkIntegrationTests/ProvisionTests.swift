@@ -304,6 +304,48 @@ struct ProvisionedTests {
     }
 
     @Test(
+        "B57 a key that an invitation was exchanged for is revoked on three servers, and stays so when they are provisioned again",
+        arguments: TestServers.all)
+    func revokedKey(server: String) async throws {
+        let site = try await Site.onThree(server)
+        defer { site.cluster.close() }
+        try await site.serving { _ in
+            let administrator = NetworkAdministrator(directory: site.directory)
+            let invitation = try await administrator.invite(
+                user: "carol", expires: NetworkAdministrator.now + 3_600)
+            let joined = try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
+            let file = try await administrator.makeKey(of: "carol").credentials
+            // At another server than the one that the administrator uses first.
+            var configuration = RelayConfiguration(
+                servers: .fixed([try ServerAddress(parsing: site.cluster.servers[2].url)]),
+                credentials: RelayCredentials(joined))
+            configuration.dialTimeout = .seconds(60)
+            let client = RelayClient(configuration: configuration)
+            let journal = Journal(client)
+            try await client.connect(timeLimit: 60)
+            let other = try await site.connection(file)
+            let keys = try await administrator.keys(of: "carol")
+            #expect(Set(keys.map(\.key.publicKey)) == Set([joined, file].map(\.keyPair.publicKey.text)))
+            let key = try #require(keys.first { $0.key.kind == .invitation })
+            #expect(key.lastUse == .connected)
+
+            try await administrator.revoke(key: key.key.id, of: "carol", reason: "lost")
+            #expect(try await journal.end().reason == .credentialsRevoked("lost"))
+            await #expect(throws: NATSError.authorization(.violation)) { try await site.connection(joined) }
+            try await other.flush()
+            _ = try await site.provision { $0.applies = true }
+            try await administrator.ban(user: "carol")
+            try await administrator.unban(user: "carol")
+            await #expect(throws: NATSError.authorization(.violation)) { try await site.connection(joined) }
+            try await site.connection(file).close()
+            // A service that is asked for it once more, as after a lost answer, has no way around that.
+            await #expect(throws: NetworkError.invitation(.usedUp)) {
+                try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
+            }
+        }
+    }
+
+    @Test(
         "An invitation that died before the servers heard of its user is made good by another one",
         arguments: TestServers.all)
     func interrupted(server: String) async throws {
@@ -312,7 +354,7 @@ struct ProvisionedTests {
             try await site.serving { _ in
                 let administrator = NetworkAdministrator(directory: site.directory)
                 let end = NetworkAdministrator.now + 3_600
-                _ = try site.directory.issueCredentials(for: UserName("carol"), topics: ["chat.>"], expires: nil)
+                try site.directory.establish(UserName("carol"), topics: ["chat.>"], expires: nil)
                 let invitation = try await administrator.invite(user: "carol", expires: end)
                 let credentials = try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
                 try await site.connection(credentials).close()

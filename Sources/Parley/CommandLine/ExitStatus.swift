@@ -36,7 +36,8 @@ struct CommandFailure: Error, Hashable {
     init(_ error: NetworkError) {
         let code: Int32
         switch error {
-        case .invalidUserName, .unknownUser, .invalidReason, .invalidGrant: code = Self.badData
+        case .invalidUserName, .unknownUser, .invalidReason, .invalidGrant, .unknownKey, .tooManyKeys, .keyInUse:
+            code = Self.badData
         case .invalidListener, .invalidProvision: code = Self.usage
         case .invitation(.damaged): code = Self.badData
         case .invitation(.unavailable): code = Self.noConnection
@@ -44,7 +45,7 @@ struct CommandFailure: Error, Hashable {
         case .file: code = Self.cannotCreate
         case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
             code = Self.badConfiguration
-        case .userBanned, .userDeactivated: code = Self.refused
+        case .userBanned, .userDeactivated, .keyRevoked: code = Self.refused
         case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection,
             .notInEffect, .olderNetworkRuns:
             code = Self.noConnection
@@ -86,8 +87,8 @@ struct CommandFailure: Error, Hashable {
 
     private static func code(_ reason: ConnectionReason) -> Int32 {
         switch reason {
-        case .authenticationFailed, .tokenExpired, .accessExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked,
-            .deactivated:
+        case .authenticationFailed, .tokenExpired, .credentialsRevoked, .accessExpired, .kicked, .kickedByOtherDevice,
+            .banned, .appBlocked, .deactivated:
             return refused
         case .invalidCredentials, .tlsFailure: return badConfiguration
         case .closedByUser, .networkUnavailable, .connectionLost, .permissionsChanged, .unreachable, .timeLimit,

@@ -76,7 +76,8 @@ struct NetworkInviteCommand: AsyncParsableCommand {
             case .revoked: Output.line("the invitation of \(name) was taken back")
             case .used:
                 Output.line(
-                    "the invitation of \(name) was used already: parley network user ban \(name) keeps its user out")
+                    "the invitation of \(name) was used already: parley network key list \(name) shows the key that it was exchanged for"
+                )
             case .none: Output.line("\(name) has no invitation that is open")
             }
         }

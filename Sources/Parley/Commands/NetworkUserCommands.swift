@@ -6,7 +6,11 @@ import RelayNetwork
 struct NetworkUserAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Make a user and write the credentials file. One who exists keeps the topics and the end not named.")
+        abstract: "Make a user and write a credentials file, with a key of its own.",
+        discussion: """
+            One who exists keeps the topics and the end not named, gets another key, and the earlier ones hold as before. The \
+            secret is in the file alone: whoever loses it gets another one by parley network key new.
+            """)
 
     @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
     var expires: String?
@@ -16,7 +20,9 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
         help: ArgumentHelp("Topics the user may use; all when left out, for a new user.", valueName: "pattern"))
     var topics: [String] = []
 
-    @Option(help: ArgumentHelp("Where the credentials file goes.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Where the credentials file goes; to where --as looks on this machine if left out.", valueName: "file"))
     var out: String?
 
     @OptionGroup var choice: NetworkChoice
@@ -38,15 +44,16 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
             let now = WallClock.now.milliseconds / 1_000
             let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
             let directory = try choice.directory()
-            let credentials = try await NetworkAdministrator(directory: directory).add(
-                user: name, topics: topics.isEmpty ? nil : topics, expires: end)
+            let administrator = NetworkAdministrator(directory: directory)
+            let credentials = try await administrator.add(
+                user: name, topics: topics.isEmpty ? nil : topics, expires: end, for: out == nil ? .identity : .file)
             var path = directory.credentialsPath(for: try UserName(name))
+            let key = credentials.keyPair.publicKey.description
             if let out {
-                try CredentialsFile.write(credentials.fileText(), to: out)
+                try await administrator.write(credentials.fileText(), of: name, key: key, to: out)
                 path = out
             }
             choice.advise(about: name)
-            let key = credentials.keyPair.publicKey.description
             let endText = end.map { Timestamp(seconds: $0).iso8601 }
             if json {
                 Output.json([
@@ -129,7 +136,10 @@ struct NetworkUserGrantCommand: AsyncParsableCommand {
 struct NetworkUserExpireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "expire", abstract: "Say until when a user may use the network.",
-        discussion: "A later end than before needs the new credentials file that this writes.")
+        discussion: """
+            An earlier end than before holds for all credentials of the user. A later one, or none, needs a new file, by \
+            parley network key new, for credentials cannot outlive the end that is written in them.
+            """)
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: AdministrationOptions
     @Argument(help: "A date such as 2030-01-31 or 2030-01-31T12:00:00Z, a length from now such as 30d, now, or never.")

@@ -100,9 +100,8 @@ struct ServerFindings: Sendable {
                 name, .failure(CommandFailure.noConnection),
                 "TLS: \(isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail)",
                 fix: "check tlsAuthority in the profile, the certificate's name, and the clock")
-        case .authenticationFailed, .tokenExpired, .accessExpired, .banned, .appBlocked, .deactivated, .kicked,
-            .kickedByOtherDevice,
-            .invalidCredentials:
+        case .authenticationFailed, .tokenExpired, .credentialsRevoked, .accessExpired, .banned, .appBlocked,
+            .deactivated, .kicked, .kickedByOtherDevice, .invalidCredentials:
             return Finding(
                 name, .failure(code), "login: \(reason.shortWords)",
                 fix: "name credentials with --creds, or ask for new ones")

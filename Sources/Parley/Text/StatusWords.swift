@@ -60,6 +60,7 @@ extension ConnectionReason {
         case .invalidCredentials: "invalid credentials"
         case .authenticationFailed: "refused"
         case .tokenExpired: "credentials expired"
+        case .credentialsRevoked: "credentials revoked"
         case .accessExpired: "access ended"
         case .kicked(let by, _): by.map { "by \($0)" } ?? "by the administrator"
         case .kickedByOtherDevice(let device): "signed in on \(device ?? "another device")"
@@ -84,7 +85,7 @@ extension ConnectionReason {
                 .store(let words):
                 words
             case .accessExpired(let words), .banned(let words), .appBlocked(let words), .deactivated(let words),
-                .permissionsChanged(let words), .kicked(_, let words):
+                .permissionsChanged(let words), .credentialsRevoked(let words), .kicked(_, let words):
                 words
             case .closedByUser, .networkUnavailable, .timeLimit, .windowExpired, .backgrounded, .tokenExpired,
                 .kickedByOtherDevice, .unknown:

@@ -24,6 +24,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case authenticationFailed(String)
     /// The credentials were valid once and have expired.
     case tokenExpired
+    /// The credentials were revoked, with the administrator's words when given. Others of the same user may still hold.
+    case credentialsRevoked(String?)
     /// The time until which the user may use the network has passed, with the administrator's words when given.
     case accessExpired(String?)
     /// An administrator, named when known, ended the connection, with the words given for it.
@@ -60,7 +62,8 @@ extension ConnectionReason {
     public var isFinal: Bool {
         switch self {
         case .closedByUser, .timeLimit, .windowExpired, .invalidCredentials, .authenticationFailed, .tokenExpired,
-            .accessExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated, .proxyUnavailable:
+            .credentialsRevoked, .accessExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated,
+            .proxyUnavailable:
             true
         case .networkUnavailable, .connectionLost, .unreachable, .backgrounded, .tlsFailure, .store,
             .permissionsChanged:
@@ -73,7 +76,7 @@ extension ConnectionReason {
     /// Whether a new token may help, so that a token provider is asked before the session ends.
     public var isRenewable: Bool {
         switch self {
-        case .tokenExpired, .authenticationFailed: true
+        case .tokenExpired, .credentialsRevoked, .authenticationFailed: true
         default: false
         }
     }
@@ -109,6 +112,8 @@ extension ConnectionReason {
         case .authenticationFailed(let detail):
             "The server refused the credentials\(Self.detail(detail)). Ask the network's administrator for new ones."
         case .tokenExpired: "The credentials have expired. Ask for new ones, then connect again."
+        case .credentialsRevoked(let detail):
+            "These credentials were revoked\(Self.detail(detail ?? "")). Ask the network's administrator for new ones."
         case .accessExpired(let detail):
             "Your access to the network has ended\(Self.detail(detail ?? "")). Ask its administrator for more time."
         case .kicked(let administrator, let detail):

@@ -95,6 +95,9 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
         return [claims.issuer, claims.grant.issuerAccount].compactMap(\.self)
     }
 
+    /// The public key that these credentials are for; nil where a password or nothing is presented.
+    var key: String? { token.flatMap { try? UserClaims.decode($0).subject } }
+
     /// A credentials file in the standard NATS form.
     ///
     /// - Throws: ``RelayError/invalidCredentials(_:)`` when it cannot be read, is malformed, or can be read by group or

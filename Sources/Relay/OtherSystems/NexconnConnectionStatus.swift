@@ -84,7 +84,8 @@ extension NexconnConnectionStatus {
             case .networkUnavailable: .networkUnavailable
             case .timeLimit, .windowExpired: .timeout
             case .backgrounded: .suspend
-            case .invalidCredentials, .authenticationFailed, .tokenExpired, .accessExpired: .tokenIncorrect
+            case .invalidCredentials, .authenticationFailed, .tokenExpired, .credentialsRevoked, .accessExpired:
+                .tokenIncorrect
             case .kicked, .kickedByOtherDevice: .kickedOfflineByOtherClient
             case .banned: .disconnException
             case .deactivated: .userAbandon

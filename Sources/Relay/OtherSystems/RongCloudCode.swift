@@ -94,7 +94,7 @@ extension RongCloudCode {
             case .windowExpired: .acknowledgementTimeout
             case .backgrounded: .transportDisconnected
             case .invalidCredentials: .identifierRejected
-            case .authenticationFailed: .tokenIncorrect
+            case .authenticationFailed, .credentialsRevoked: .tokenIncorrect
             case .tokenExpired, .accessExpired: .tokenExpired
             case .kicked: .kicked
             case .kickedByOtherDevice: .otherDeviceLogin

@@ -9,7 +9,7 @@ import NATS
 /// What the network's administrator tells a user's clients before acting on the server: why the connection is about to
 /// end.
 ///
-/// It travels on `relay.control.<user>` as a JSON map of `kind`, `reason`, `device`, `by` and `proof`. Any member of
+/// It travels on `relay.control.<user>` as a JSON map of `kind`, `reason`, `device`, `by`, `key` and `proof`. Any member of
 /// the account could have a stream delivered to that subject, so the map alone proves nothing: `proof` holds the same
 /// facts in a token that the network's account signed for this one user and a short time, and clients believe only
 /// that.
@@ -22,6 +22,8 @@ public struct ControlMessage: Hashable, Sendable {
         case banned
         /// The user's account was closed.
         case deactivated
+        /// The credentials of the connection were revoked.
+        case revoked
         /// The time until which the user may use the network has passed.
         case accessExpired
         /// The user signed in elsewhere, and only one session is allowed.
@@ -42,13 +44,18 @@ public struct ControlMessage: Hashable, Sendable {
     public var device: String?
     /// Who acts.
     public var administrator: String?
+    /// The public key of the credentials that are meant; nil means all connections of the user.
+    public var key: String?
 
     /// Makes a message.
-    public init(kind: Kind, reason: String? = nil, device: String? = nil, administrator: String? = nil) {
+    public init(
+        kind: Kind, reason: String? = nil, device: String? = nil, administrator: String? = nil, key: String? = nil
+    ) {
         self.kind = kind
         self.reason = reason
         self.device = device
         self.administrator = administrator
+        self.key = key
     }
 
     /// The subject on which a user's clients hear their administrator.
@@ -60,6 +67,7 @@ public struct ControlMessage: Hashable, Sendable {
         case .kicked: .kicked(by: administrator, reason: reason)
         case .banned: .banned(reason)
         case .deactivated: .deactivated(reason)
+        case .revoked: .credentialsRevoked(reason)
         case .accessExpired: .accessExpired(reason)
         case .signedInElsewhere: .kickedByOtherDevice(device)
         case .applicationBlocked: .appBlocked(reason)
@@ -157,6 +165,7 @@ extension ControlMessage {
         var device: String?
         var by: String?
         var code: Int?
+        var key: String?
 
         init(_ message: ControlMessage) {
             kind =
@@ -164,6 +173,7 @@ extension ControlMessage {
                 case .kicked: "kicked"
                 case .banned: "banned"
                 case .deactivated: "deactivated"
+                case .revoked: "revoked"
                 case .accessExpired: "access_expired"
                 case .signedInElsewhere: "signed_in_elsewhere"
                 case .applicationBlocked: "application_blocked"
@@ -174,6 +184,7 @@ extension ControlMessage {
             reason = message.reason
             device = message.device
             by = message.administrator
+            key = message.key
         }
 
         var message: ControlMessage? {
@@ -182,6 +193,7 @@ extension ControlMessage {
                 case "kicked": .kicked
                 case "banned": .banned
                 case "deactivated": .deactivated
+                case "revoked": .revoked
                 case "access_expired": .accessExpired
                 case "signed_in_elsewhere": .signedInElsewhere
                 case "application_blocked": .applicationBlocked
@@ -189,7 +201,9 @@ extension ControlMessage {
                 case "code": code.map(Kind.code)
                 default: nil
                 }
-            return known.map { ControlMessage(kind: $0, reason: reason, device: device, administrator: by) }
+            return known.map {
+                ControlMessage(kind: $0, reason: reason, device: device, administrator: by, key: key)
+            }
         }
     }
 

@@ -8,8 +8,11 @@ extension RelayClient {
 
     /// The administrator has said something.
     func heardControl(_ bytes: [UInt8], for user: String) {
-        let issuers = configuration.credentials.issuers
-        handleSession(.heard(bytes, user: user, issuers: issuers, at: surroundings.clock.secondsSince1970))
+        let credentials = configuration.credentials
+        handleSession(
+            .heard(
+                bytes, user: user, issuers: credentials.issuers, at: surroundings.clock.secondsSince1970,
+                key: credentials.key))
     }
 
     /// Closes the connection of a session that has ended, at once where nothing has to leave over it before.

@@ -10,8 +10,9 @@ struct SessionKeeping: Sendable {
         /// Another device had the session when this one came to take it.
         case displaced(by: String)
         /// Something has come on the user's control subject. The issuers are the keys whose signature counts; where there
-        /// are none the server's permissions have to do. The time is in seconds since 1970.
-        case heard([UInt8], user: String, issuers: [String], at: Int64)
+        /// are none the server's permissions have to do. The time is in seconds since 1970. The key is the public one that
+        /// this client logged in by.
+        case heard([UInt8], user: String, issuers: [String], at: Int64, key: String? = nil)
     }
 
     /// Proofs of control messages that are remembered at least, so that none counts twice.
@@ -32,16 +33,25 @@ struct SessionKeeping: Sendable {
         case .wrote(let revision): claim?.wrote(revision)
         case .changed(let holder, let revision): return changed(holder, revision)
         case .displaced(let device): return displaced(by: device)
-        case .heard(let bytes, let user, let issuers, let now):
-            // Without tokens there is no account's key to trust; the server's permissions have to do.
-            guard !issuers.isEmpty else { return (try? ControlMessage.unproved(bytes))?.connectionReason }
-            guard
-                let (control, proof) = try? ControlMessage.verified(bytes, for: user, trusting: issuers, at: now),
-                proofs.insert(proof)
-            else { return nil }
+        case .heard(let bytes, let user, let issuers, let now, let key):
+            guard let control = believed(bytes, user, issuers, now), control.key == nil || control.key == key else {
+                return nil
+            }
             return control.connectionReason
         }
         return nil
+    }
+
+    /// What the administrator has said; nil for what nobody vouches for, and for what was heard before.
+    private mutating func believed(
+        _ bytes: [UInt8], _ user: String, _ issuers: [String], _ now: Int64
+    ) -> ControlMessage? {
+        // Without tokens there is no account's key to trust; the server's permissions have to do.
+        guard !issuers.isEmpty else { return try? ControlMessage.unproved(bytes) }
+        guard let (control, proof) = try? ControlMessage.verified(bytes, for: user, trusting: issuers, at: now),
+            proofs.insert(proof)
+        else { return nil }
+        return control
     }
 
     private mutating func changed(_ holder: SessionClaim.Holder?, _ revision: UInt64) -> ConnectionReason? {

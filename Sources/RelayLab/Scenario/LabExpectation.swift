@@ -120,6 +120,7 @@ extension ConnectionReason {
         case .invalidCredentials: "invalidCredentials"
         case .authenticationFailed: "authenticationFailed"
         case .tokenExpired: "tokenExpired"
+        case .credentialsRevoked: "credentialsRevoked"
         case .accessExpired: "accessExpired"
         case .kicked: "kicked"
         case .kickedByOtherDevice: "kickedByOtherDevice"
@@ -137,8 +138,9 @@ extension ConnectionReason {
     /// All names that ``labName`` has.
     public static let labNames = [
         "closedByUser", "networkUnavailable", "connectionLost", "unreachable", "timeLimit", "windowExpired",
-        "backgrounded", "invalidCredentials", "authenticationFailed", "tokenExpired", "accessExpired", "kicked",
-        "kickedByOtherDevice", "banned", "appBlocked", "deactivated", "permissionsChanged", "proxyUnavailable",
+        "backgrounded", "invalidCredentials", "authenticationFailed", "tokenExpired", "credentialsRevoked",
+        "accessExpired", "kicked", "kickedByOtherDevice", "banned", "appBlocked", "deactivated", "permissionsChanged",
+        "proxyUnavailable",
         "tlsFailure", "store", "unknown",
     ]
 }

@@ -40,7 +40,7 @@ struct SharedAccountNetwork {
             record.standing = try PrivateFile.readJSON(UserStanding.self, from: standing) ?? UserStanding()
         }
         try accounts.install(&record, of: name)
-        try directory.issue(to: old.keyPair, name, record, accounts.identity)
+        try directory.issueOwn(old.keyPair, record, of: name, accounts.identity)
         PrivateFile.remove(standingPath(of: name))
     }
 

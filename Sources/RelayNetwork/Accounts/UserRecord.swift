@@ -18,11 +18,45 @@ struct UserRecord: Codable, Hashable, Sendable {
     var standing = UserStanding()
     /// The newest invitation, as long as it was not revoked.
     var invitation: InvitationRecord?
+    /// The keys that credentials were issued to; see ``keys``. Earlier versions did not keep them.
+    var issued: [UserKey]?
 }
 
 extension UserRecord {
     /// The time by which all tokens of a user that is kept out are void: those, too, that a wrong clock dates later.
     private static let endOfTime: Int64 = 253_402_300_799
+
+    /// The keys that credentials were issued to, oldest first.
+    var keys: [UserKey] {
+        get { issued ?? [] }
+        set { issued = newValue }
+    }
+
+    /// The keys, with an invitation that nobody has used yet.
+    var allKeys: [UserKey] {
+        guard let invitation, invitation.usedBy == nil,
+            !keys.contains(where: { $0.publicKey == invitation.key })
+        else { return keys }
+        let created = invitation.created ?? min(created, invitation.expires)
+        return keys + [UserKey(invitation.key, .invitation, created: created, expires: invitation.expires)]
+    }
+
+    /// Whether this machine may make itself a key: not after the one that it had was revoked, or all that there were.
+    var mayMakeIdentity: Bool {
+        let own = keys.filter { $0.kind == .identity }
+        let deciding = own.isEmpty ? keys : own
+        return deciding.isEmpty || deciding.contains { $0.revoked == nil }
+    }
+
+    /// What voids single keys. Each act signs it again: a server takes a key whose entry is missing.
+    private var revocations: [String: Int64] {
+        Dictionary(keys.filter { $0.revoked != nil }.map { ($0.publicKey, Self.endOfTime) }) { first, _ in first }
+    }
+
+    /// The public key of the account.
+    func accountKey() throws(NetworkError) -> NKey {
+        do throws(CredentialsError) { return try NKey(account) } catch { throw .credentials(error) }
+    }
 
     /// Whether the account has ended.
     func isOver(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
@@ -39,13 +73,12 @@ extension UserRecord {
         mappings: UserPermissions.MappingStyle, isBlocked: Bool, at now: Int64
     ) throws(NetworkError) -> AccountClaims {
         let isShutOut = isBlocked || !standing.isAdmitted || isOver(at: now)
-        let key: NKey
-        do throws(CredentialsError) { key = try NKey(account) } catch { throw .credentials(error) }
         return AccountClaims(
-            subject: key, name: permissions.user.text, issuedAt: max(now, signed), expires: isShutOut ? nil : expires,
+            subject: try accountKey(), name: permissions.user.text, issuedAt: max(now, signed),
+            expires: isShutOut ? nil : expires,
             grant: AccountGrant(
                 limits: limits.account, signingKeys: [.key(identity.signingKey.publicKey.text)],
-                revocations: isShutOut ? ["*": Self.endOfTime] : [:],
+                revocations: isShutOut ? revocations.merging(["*": Self.endOfTime]) { $1 } : revocations,
                 defaultPermissions: permissions.defaults(network: identity.account),
                 imports: permissions.imports(from: identity.account), mappings: UserPermissions.mappings(mappings)))
     }

@@ -24,9 +24,9 @@ struct ControlSender: Sendable {
         connection = try await .administrator(at: address, as: credentials)
     }
 
-    /// Sends a message to each user and returns when the server has handed them on.
-    func send(_ message: ControlMessage, to users: some Sequence<String>) async throws(NetworkError) {
-        for user in users {
+    /// Sends messages, each to a user, and returns when the server has handed them on.
+    func send(_ messages: [(user: String, message: ControlMessage)]) async throws(NetworkError) {
+        for (user, message) in messages {
             let bytes: [UInt8]
             do throws(RelayError) {
                 bytes = try message.encoded(for: user, signedBy: identity.signingKey, at: NetworkAdministrator.now)

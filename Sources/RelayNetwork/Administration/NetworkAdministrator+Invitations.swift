@@ -39,9 +39,7 @@ extension NetworkAdministrator {
                 if cluster != nil { try await introduce(directory.changeUser(user) { _ in }.token, identity) }
                 if let known = before.invitation { _ = try await end(known, identity) }
             } else {
-                let token = try directory.issueCredentials(
-                    for: user, topics: topics ?? [">"], expires: before?.expires
-                ).token
+                let token = try directory.establish(user, topics: topics ?? [">"], expires: before?.expires)
                 if let before {
                     try await enforce(token, of: user, before, reason: nil, identity)
                     if let known = before.invitation { _ = try await end(known, identity) }
@@ -51,7 +49,7 @@ extension NetworkAdministrator {
             }
             let pair = NKeyPair.generate(.user)
             let account = try directory.changeRecord(of: user) { record in
-                record.invitation = InvitationRecord(key: pair.publicKey.text, expires: expires)
+                record.invitation = InvitationRecord(key: pair.publicKey.text, created: Self.now, expires: expires)
                 return record.account
             }
             let key: NKey
@@ -64,8 +62,8 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Takes a user's invitation back. One that was used already is of no use to anybody; the user it made is kept out by
-    /// ``ban(user:reason:)``. Where somebody uses it at the same moment, one of both comes first, and the other is told.
+    /// Takes a user's invitation back. One that was used already is of no use to anybody; the credentials it was exchanged for
+    /// are ended by ``revoke(key:of:reason:)``. Where somebody uses it at the same moment, one of both comes first, and the other is told.
     /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
     public func revokeInvitation(of user: String) async throws(NetworkError) -> InvitationRevocation {
@@ -86,7 +84,7 @@ extension NetworkAdministrator {
     }
 
     /// Ends an invitation where the services of a network on a cluster keep which were used.
-    private func end(
+    func end(
         _ invitation: InvitationRecord, _ identity: NetworkIdentity
     ) async throws(NetworkError) -> InvitationRevocation {
         guard invitation.usedBy == nil else { return .used }

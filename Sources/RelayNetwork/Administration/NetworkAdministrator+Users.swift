@@ -34,26 +34,34 @@ public struct NetworkUser: Hashable, Sendable {
 
 // Making and changing users, and looking at them.
 extension NetworkAdministrator {
-    /// Makes a user. One who exists gets what is given here, in force at once, and new credentials for the same key.
+    /// Makes a user. One who exists gets what is given here, in force at once. Either gets credentials for a new key; those
+    /// from before hold as well.
     /// - Parameters:
     ///   - topics: the patterns granted; nil keeps those of a known user, and grants a new user all topics.
     ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
-    /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, and as ``kick(user:reason:)``.
+    ///   - kind: what the key is for. This machine's own key is made where it has none that holds.
+    /// - Returns: the credentials, whose secret is kept nowhere, but for that of this machine's own key.
+    /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, and as
+    ///   ``kick(user:reason:)``.
     @discardableResult
     public func add(
-        user: String, topics: [String]? = nil, expires: Int64? = nil
+        user: String, topics: [String]? = nil, expires: Int64? = nil, for kind: UserKey.Kind = .file
     ) async throws(NetworkError) -> Credentials {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
             let before = try directory.record(of: user)
-            let (credentials, token) = try directory.issueCredentials(
-                for: user, topics: topics ?? before?.topics ?? [">"], expires: expires ?? before?.expires)
+            let token = try directory.establish(
+                user, topics: topics ?? before?.topics ?? [">"], expires: expires ?? before?.expires)
             if let before {
                 try await enforce(token, of: user, before, reason: nil, identity)
             } else {
                 try await introduce(token, identity)
             }
-            return credentials
+            if kind == .identity, try directory.hasOwnKey(of: user) {
+                try directory.renewOwnCredentials(of: user)
+                return try directory.credentials(for: user.text)
+            }
+            return try directory.issueKey(of: user, kind).credentials
         }
     }
 
@@ -82,7 +90,7 @@ extension NetworkAdministrator {
         try await alone { identity throws(NetworkError) in
             let before = try directory.knownRecord(of: user)
             let token = try directory.changeUser(user) { $0.expires = end }.token
-            try directory.renewCredentials(of: user)
+            try directory.renewOwnCredentials(of: user)
             try await enforce(
                 token, of: user, before, reason: reason, newEnd: reason.map { Self.words(end, $0) }, identity)
         }

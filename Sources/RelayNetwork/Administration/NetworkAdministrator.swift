@@ -102,7 +102,7 @@ public struct NetworkAdministrator: Sendable {
             do throws(NetworkError) {
                 let sender = try await ControlSender(at: address, identity: identity)
                 defer { sender.close() }
-                return try await sender.send(message, to: [user.text])
+                return try await sender.send([(user.text, message)])
             } catch {
                 // To send it twice does no harm: a client takes it once.
                 guard error.isUnreachableServer, !places.isEmpty else { throw error }
@@ -152,9 +152,17 @@ public struct NetworkAdministrator: Sendable {
         _ users: some Sequence<String> & Sendable, _ kind: ControlMessage.Kind, _ reason: String?,
         _ address: ServerAddress, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
+        let message = ControlMessage(kind: kind, reason: reason, administrator: name)
+        try await tell(users.map { ($0, message) }, address, identity)
+    }
+
+    /// Tells users' clients what is about to happen.
+    func tell(
+        _ messages: [(user: String, message: ControlMessage)], _ address: ServerAddress, _ identity: NetworkIdentity
+    ) async throws(NetworkError) {
         let sender = try await ControlSender(at: address, identity: identity)
         defer { sender.close() }
-        try await sender.send(ControlMessage(kind: kind, reason: reason, administrator: name), to: users)
+        try await sender.send(messages)
     }
 
     /// Runs the body on the running network's server; nil when the network does not run.

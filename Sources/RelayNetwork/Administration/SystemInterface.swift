@@ -1,5 +1,6 @@
 import NATS
 import NIOCore
+import Relay
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -15,6 +16,8 @@ struct SystemInterface: Sendable {
         var number: UInt64
         /// The public key of its account.
         var account: String
+        /// The public key that it logged in by.
+        var key: String
         /// What the client calls itself.
         var client: String?
         /// The address it comes from.
@@ -23,6 +26,8 @@ struct SystemInterface: Sendable {
 
     /// How many connections are asked for at once: each comes with its token, and an answer is one message.
     private static let pageLength = 100
+    /// How many pages of ended connections are looked through.
+    private static let endedPages = 10
 
     private let connection: NATSConnection
     private let networkAccounts: Set<String>
@@ -90,12 +95,38 @@ struct SystemInterface: Sendable {
                 else { continue }
                 found.append(
                     UserConnection(
-                        server: answer.server?.id ?? "", number: entry.cid, account: holder, client: entry.name,
-                        address: entry.ip))
+                        server: answer.server?.id ?? "", number: entry.cid, account: holder, key: claims.subject,
+                        client: entry.name, address: entry.ip))
             }
             guard (page.connections?.count ?? 0) >= Self.pageLength else { return found }
             offset += Self.pageLength
         }
+    }
+
+    /// When the newest connections of an account ended, in seconds since 1970, by the public key that each logged in by: as
+    /// far as the servers remember, which is since they started and the newest of all their connections.
+    func endedConnections(ofAccount account: String) async throws(NetworkError) -> [String: Int64] {
+        var found: [String: Int64] = [:]
+        for server in try await servers() {
+            for page in 0..<Self.endedPages {
+                let question =
+                    #"{"auth":true,"acc":"\#(account)","state":"closed","sort":"stop","limit":\#(Self.pageLength),"offset":\#(page * Self.pageLength)}"#
+                let answer: Answer<ConnectionPage>
+                do throws(NetworkError) {
+                    answer = try await ask(question, "$SYS.REQ.SERVER.\(server.id).CONNZ")
+                } catch .connection(.noResponders) {
+                    break
+                }
+                // In words it says that it does not know the account.
+                let entries = answer.data?.connections ?? []
+                for entry in entries {
+                    guard let key = entry.user, let end = entry.stop.flatMap(Timestamp.init(iso8601:)) else { continue }
+                    found[key] = max(found[key] ?? .min, end.milliseconds / 1_000)
+                }
+                guard entries.count >= Self.pageLength else { break }
+            }
+        }
+        return found
     }
 
     /// Has the server close a connection.
@@ -267,6 +298,15 @@ struct SystemInterface: Sendable {
             var jwt: String?
             var name: String?
             var ip: String?
+            /// The public key of a user who logged in by a token.
+            var user: String?
+            /// When the connection ended.
+            var stop: String?
+
+            private enum CodingKeys: String, CodingKey {
+                case cid, jwt, name, ip, stop
+                case user = "authorized_user"
+            }
         }
 
         var connections: [Entry]?

@@ -7,34 +7,26 @@ import NATS
 #endif
 
 extension NetworkDirectory {
-    /// The credentials of a user of this network, made on first use with every topic granted.
-    /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated`, `.file`, `.damaged` or
+    /// The credentials by which this machine uses the network as a user, made on first use with every topic granted.
+    /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated`, `.keyRevoked`, `.file`, `.damaged` or
     ///   `.credentials`.
     public func credentials(for user: String) throws(NetworkError) -> Credentials {
         let name = try UserName(user)
         return try identified { identity throws(NetworkError) in
             if var record = try record(of: name) {
                 try record.standing.check(name)
-                if let existing = try existingCredentials(of: name) { return existing }
-                try AccountSigner(self, identity).install(&record, of: name)
-                return try issue(to: .generate(.user), name, record, identity)
+                return try ownCredentials(&record, of: name, identity)
             }
-            return try makeUser(name, topics: [">"], expires: nil, identity).credentials
+            var record = try makeUser(name, topics: [">"], expires: nil, identity).record
+            return try ownCredentials(&record, of: name, identity)
         }
     }
 
-    /// Other credentials of a user, for a key of their own, which hold for so many seconds. They are not kept.
+    /// Other credentials of a user, for a key of their own, which hold for so many seconds.
     /// - Throws: as ``credentials(for:)``.
     package func credentials(for user: String, lifetime: Int64) throws(NetworkError) -> Credentials {
-        let name = try UserName(user)
         _ = try credentials(for: user)
-        return try identified { identity throws(NetworkError) in
-            let record = try knownRecord(of: name)
-            let account: NKey
-            do throws(CredentialsError) { account = try NKey(record.account) } catch { throw .credentials(error) }
-            return try identity.issuer.issue(
-                name: name.text, account: account, expires: NetworkAdministrator.now + lifetime)
-        }
+        return try issueKey(of: UserName(user), .token, expires: NetworkAdministrator.now + lifetime).credentials
     }
 
     /// Every user of the network, by name.
@@ -43,21 +35,43 @@ extension NetworkDirectory {
         try userNames(suffix: ".json").sorted { $0.text < $1.text }
     }
 
-    /// Makes a user, or gives one that exists other topics and another end; the key and the account stay.
-    /// - Returns: the credentials, and the account's token where a server may know an older one.
-    func issueCredentials(
-        for name: UserName, topics: [String], expires: Int64?
-    ) throws(NetworkError) -> (credentials: Credentials, token: String) {
+    /// Makes a user, or gives one that exists other topics and another end; the keys and the account stay.
+    /// - Returns: the account's token, where a server may know an older one.
+    @discardableResult
+    func establish(_ name: UserName, topics: [String], expires: Int64?) throws(NetworkError) -> String {
         try identified { identity throws(NetworkError) in
             guard var record = try record(of: name) else {
-                return try makeUser(name, topics: topics, expires: expires, identity)
+                return try makeUser(name, topics: topics, expires: expires, identity).token
             }
             try record.standing.check(name)
             record.topics = topics
             record.expires = expires
-            let token = try AccountSigner(self, identity).install(&record, of: name)
-            let pair = try existingCredentials(of: name)?.keyPair ?? .generate(.user)
-            return (try issue(to: pair, name, record, identity), token)
+            return try AccountSigner(self, identity).install(&record, of: name)
+        }
+    }
+
+    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own key.
+    /// - Parameters:
+    ///   - expires: when they end, in seconds since 1970, where that is before the user's own end.
+    ///   - isBearer: whether the token is enough, without a signature.
+    /// - Throws: `NetworkError.unknownUser`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, and as
+    ///   ``credentials(for:)``.
+    func issueKey(
+        of name: UserName, _ kind: UserKey.Kind, expires: Int64? = nil, isBearer: Bool = false
+    ) throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
+        try identified { identity throws(NetworkError) in
+            var record = try knownRecord(of: name)
+            try record.standing.check(name)
+            let pair = NKeyPair.generate(.user)
+            let end = [expires, record.expires].compactMap(\.self).min()
+            let key = UserKey(pair.publicKey.text, kind, created: NetworkAdministrator.now, expires: end)
+            try record.keys.add(key, of: name, at: key.created)
+            // A key is remembered before it can be used.
+            try keep(record, of: name)
+            let credentials = try identity.issuer.issue(
+                to: pair, name: name.text, account: record.accountKey(), expires: end, isBearer: isBearer)
+            if kind == .identity { try keepOwn(credentials, of: name) }
+            return (key, credentials)
         }
     }
 
@@ -67,7 +81,8 @@ extension NetworkDirectory {
         _ name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
     ) throws(NetworkError) -> (result: R, token: String) {
         try identified { identity throws(NetworkError) in
-            guard var record = try record(of: name) else { throw .unknownUser(name.text) }
+            var record = try knownRecord(of: name)
+            try adoptOwnKey(&record, of: name)
             let result = try body(&record)
             return (result, try AccountSigner(self, identity).install(&record, of: name))
         }
@@ -80,8 +95,7 @@ extension NetworkDirectory {
         try identified { _ throws(NetworkError) in
             var record = try knownRecord(of: name)
             let result = try body(&record)
-            try PrivateFile.writeJSON(record, to: recordPath(of: name))
-            try markUnpublished(name)
+            try keep(record, of: name)
             return result
         }
     }
@@ -93,11 +107,30 @@ extension NetworkDirectory {
         }
     }
 
-    /// Issues a user's credentials anew, with the end that the record has.
-    func renewCredentials(of name: UserName) throws(NetworkError) {
+    /// Refuses a user whose key on this machine was revoked.
+    func checkOwnKey(of name: UserName) throws(NetworkError) {
+        guard let record = try record(of: name) else { return }
+        let isKept = try keptCredentials(of: name) != nil
+        guard try isKept ? hasOwnKey(of: name) : record.mayMakeIdentity else { throw .keyRevoked(name.text) }
+    }
+
+    /// Whether this machine has a key of its own as this user, which holds.
+    func hasOwnKey(of name: UserName) throws(NetworkError) -> Bool {
+        guard let own = try keptCredentials(of: name)?.keyPair.publicKey.text else { return false }
+        return try knownRecord(of: name).keys.first { $0.publicKey == own }?.revoked == nil
+    }
+
+    /// Issues the credentials of this machine's own key anew, with the end that the record has.
+    func renewOwnCredentials(of name: UserName) throws(NetworkError) {
         try identified { identity throws(NetworkError) in
-            let pair = try existingCredentials(of: name)?.keyPair ?? .generate(.user)
-            try issue(to: pair, name, knownRecord(of: name), identity)
+            var record = try knownRecord(of: name)
+            guard let own = try keptCredentials(of: name),
+                let index = record.keys.firstIndex(where: { $0.publicKey == own.keyPair.publicKey.text }),
+                record.keys[index].revoked == nil
+            else { return }
+            record.keys[index].expires = record.expires
+            try keep(record, of: name)
+            try issueOwn(own.keyPair, record, of: name, identity)
         }
     }
 
@@ -116,6 +149,13 @@ extension NetworkDirectory {
     /// - Throws: `NetworkError.unknownUser` for one whom the network does not have.
     func knownRecord(of name: UserName) throws(NetworkError) -> UserRecord {
         guard let record = try record(of: name) else { throw .unknownUser(name.text) }
+        return record
+    }
+
+    /// What is kept of a user, with this machine's own key where an earlier version did not note it.
+    func completeRecord(of name: UserName) throws(NetworkError) -> UserRecord {
+        var record = try knownRecord(of: name)
+        try adoptOwnKey(&record, of: name)
         return record
     }
 
@@ -160,31 +200,76 @@ extension NetworkDirectory {
         return try body(identity)
     }
 
-    /// Issues a user's credentials and keeps them.
-    @discardableResult
-    func issue(
-        to pair: NKeyPair, _ name: UserName, _ record: UserRecord, _ identity: NetworkIdentity
-    ) throws(NetworkError) -> Credentials {
-        let account: NKey
-        do throws(CredentialsError) { account = try NKey(record.account) } catch { throw .credentials(error) }
-        let credentials = try identity.issuer.issue(
-            to: pair, name: name.text, account: account, expires: record.expires)
-        try PrivateFile.write(credentials.fileText().utf8, to: credentialsPath(for: name))
-        return credentials
+    /// Keeps what is known of a user.
+    private func keep(_ record: UserRecord, of name: UserName) throws(NetworkError) {
+        try PrivateFile.writeJSON(record, to: recordPath(of: name))
+        try markUnpublished(name)
     }
 
     private func makeUser(
         _ name: UserName, topics: [String], expires: Int64?, _ identity: NetworkIdentity
-    ) throws(NetworkError) -> (credentials: Credentials, token: String) {
+    ) throws(NetworkError) -> (record: UserRecord, token: String) {
         var record = UserRecord(
             name: name.text, account: NKeyPair.generate(.account).publicKey.text, topics: topics, expires: expires,
             created: NetworkAdministrator.now, signed: 0)
-        let pair = try existingCredentials(of: name)?.keyPair ?? .generate(.user)
         let token = try AccountSigner(self, identity).install(&record, of: name)
-        return (try issue(to: pair, name, record, identity), token)
+        return (record, token)
     }
 
-    private func existingCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
+    /// The credentials of this machine's own key, made where there are none.
+    private func ownCredentials(
+        _ record: inout UserRecord, of name: UserName, _ identity: NetworkIdentity
+    ) throws(NetworkError) -> Credentials {
+        let isNew = try adoptOwnKey(&record, of: name)
+        if let own = try keptCredentials(of: name) {
+            let key = record.keys.first { $0.publicKey == own.keyPair.publicKey.text }
+            guard key?.revoked == nil else { throw .keyRevoked(name.text) }
+            if isNew { try keep(record, of: name) }
+            // Credentials of a user whose record was lost are for another account.
+            let isForAccount = (try? own.claims())?.grant.issuerAccount == record.account
+            return isForAccount ? own : try issueOwn(own.keyPair, record, of: name, identity)
+        }
+        guard record.mayMakeIdentity else { throw .keyRevoked(name.text) }
+        let pair = NKeyPair.generate(.user)
+        let now = NetworkAdministrator.now
+        try record.keys.add(
+            UserKey(pair.publicKey.text, .identity, created: now, expires: record.expires), of: name, at: now)
+        // Whoever made the user may have been interrupted before the account was signed.
+        try AccountSigner(self, identity).install(&record, of: name)
+        return try issueOwn(pair, record, of: name, identity)
+    }
+
+    /// Takes the key of credentials that an earlier version kept into the record.
+    /// - Returns: whether it was not there.
+    @discardableResult
+    private func adoptOwnKey(_ record: inout UserRecord, of name: UserName) throws(NetworkError) -> Bool {
+        guard let own = try keptCredentials(of: name),
+            !record.keys.contains(where: { $0.publicKey == own.keyPair.publicKey.text })
+        else { return false }
+        let claims = try? own.claims()
+        record.keys.insert(
+            UserKey(
+                own.keyPair.publicKey.text, .identity, created: claims?.issuedAt ?? record.created,
+                expires: claims?.expires), at: 0)
+        return true
+    }
+
+    /// Issues the credentials of this machine's own key and keeps them.
+    @discardableResult
+    func issueOwn(
+        _ pair: NKeyPair, _ record: UserRecord, of name: UserName, _ identity: NetworkIdentity
+    ) throws(NetworkError) -> Credentials {
+        let credentials = try identity.issuer.issue(
+            to: pair, name: name.text, account: record.accountKey(), expires: record.expires)
+        try keepOwn(credentials, of: name)
+        return credentials
+    }
+
+    private func keepOwn(_ credentials: Credentials, of name: UserName) throws(NetworkError) {
+        try PrivateFile.write(credentials.fileText().utf8, to: credentialsPath(for: name))
+    }
+
+    private func keptCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
         let path = credentialsPath(for: name)
         do {
             let credentials = try Credentials.load(path: path)

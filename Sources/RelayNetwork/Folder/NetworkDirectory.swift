@@ -30,7 +30,7 @@ public struct NetworkDirectory: Hashable, Sendable {
         return (home ?? FileManager.default.homeDirectoryForCurrentUser.path) + "/.local/share/parley"
     }
 
-    /// Where a user's credentials are kept.
+    /// Where the credentials are by which this machine uses the network as a user.
     public func credentialsPath(for user: UserName) -> String { "\(users)/\(user).creds" }
     /// The log of the host process.
     public var hostLog: String { path + "/host.log" }

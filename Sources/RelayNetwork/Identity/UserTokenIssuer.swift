@@ -11,24 +11,25 @@ struct UserTokenIssuer: Sendable {
     /// Issues credentials for a key of an account; the network's own unless said otherwise.
     func issue(
         to pair: NKeyPair = .generate(.user), name: String, account: NKey? = nil,
-        permissions: Permissions = Permissions(), issuedAt: Int64? = nil, expires: Int64? = nil
+        permissions: Permissions = Permissions(), issuedAt: Int64? = nil, expires: Int64? = nil, isBearer: Bool = false
     ) throws(NetworkError) -> Credentials {
         let token = try token(
             for: pair.publicKey, name: name, account: account ?? self.account, permissions: permissions,
-            issuedAt: issuedAt, expires: expires)
+            issuedAt: issuedAt, expires: expires, isBearer: isBearer)
         do throws(CredentialsError) { return try Credentials(jwt: token, keyPair: pair) } catch {
             throw .credentials(error)
         }
     }
 
     /// Issues the token of a user whose private key is elsewhere.
+    /// - Parameter isBearer: whether the token is enough, without a signature by the key.
     func token(
         for key: NKey, name: String, account: NKey, permissions: Permissions = Permissions(), issuedAt: Int64? = nil,
-        expires: Int64? = nil
+        expires: Int64? = nil, isBearer: Bool = false
     ) throws(NetworkError) -> String {
-        let claims = UserClaims(
-            subject: key, name: name, issuedAt: issuedAt, expires: expires,
-            grant: UserGrant(permissions: permissions, issuerAccount: account))
+        var grant = UserGrant(permissions: permissions, issuerAccount: account)
+        if isBearer { grant.template.bearerToken = true }
+        let claims = UserClaims(subject: key, name: name, issuedAt: issuedAt, expires: expires, grant: grant)
         do throws(CredentialsError) { return try claims.encode(signedBy: signingKey) } catch {
             throw .credentials(error)
         }

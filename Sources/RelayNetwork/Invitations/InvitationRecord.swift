@@ -2,6 +2,8 @@
 struct InvitationRecord: Codable, Hashable, Sendable {
     /// The public key that it was issued to.
     let key: String
+    /// When it was made, in seconds since 1970. Earlier versions did not keep it.
+    let created: Int64?
     /// Until when it can be used, in seconds since 1970.
     let expires: Int64
     /// The public key that credentials were issued to for it; nil until then.
@@ -10,8 +12,9 @@ struct InvitationRecord: Codable, Hashable, Sendable {
     private(set) var isRevoked: Bool?
 
     /// An invitation that nobody has used.
-    init(key: String, expires: Int64) {
+    init(key: String, created: Int64? = nil, expires: Int64) {
         self.key = key
+        self.created = created
         self.expires = expires
     }
 
@@ -21,6 +24,9 @@ struct InvitationRecord: Codable, Hashable, Sendable {
         revoked.isRevoked = true
         return revoked
     }
+
+    /// Others have issued credentials for it.
+    mutating func wasUsed(by key: String) { usedBy = usedBy ?? key }
 
     /// Somebody who has the invitation asks for credentials. Whoever asks again for the same key has missed the answer.
     /// - Parameters:

@@ -105,7 +105,8 @@ extension LocalCluster {
         let path = directory.credentialsPath(for: name)
         let isKnown = try directory.record(of: name) != nil && PrivateFile.exists(path)
         if !isKnown || directory.unpublishedUsers().contains(name) {
-            _ = try await NetworkAdministrator(directory: directory).add(user: user)
+            try directory.checkOwnKey(of: name)
+            _ = try await NetworkAdministrator(directory: directory).add(user: user, for: .identity)
         }
         return path
     }

@@ -24,6 +24,7 @@ struct BucketUserRegister: UserRegister {
     private static func key(_ user: UserName) -> String { "user.\(user.key)" }
     private static func key(account: String) -> String { "account.\(account)" }
     private static func key(used invitation: String) -> String { "used.\(invitation)" }
+    private static func key(keysOf user: UserName) -> String { "keys.\(user.key)" }
 
     /// Over a connection of the network's account.
     init(_ jetStream: JetStream) throws(NATSError) {
@@ -65,7 +66,55 @@ struct BucketUserRegister: UserRegister {
             default: throw .invitation(.usedUp)
             }
         }
+        try await add(UserKey(joined: key, created: now, expires: record.expires), of: user)
         return record
+    }
+
+    func add(_ key: UserKey, of user: UserName) async throws(NetworkError) {
+        while true {
+            let (known, revision) = try await newKeys(of: user)
+            var keys = known
+            try keys.add(key, of: user, at: key.created)
+            guard keys != known else { return }
+            do throws(NATSError) {
+                try await bucket.update(
+                    ByteBuffer(bytes: Wire.json(keys)), for: Self.key(keysOf: user), revision: revision)
+                return
+            } catch {
+                guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
+                    throw .connection(error)
+                }
+                // Another service has written one meanwhile.
+            }
+        }
+    }
+
+    /// The keys that the services have issued credentials to. The administrator's machine knows of them from here alone.
+    /// - Parameter invitation: the newest invitation of the user.
+    /// - Returns: the keys, and which of them the invitation was exchanged for.
+    func keys(
+        of user: UserName, joinedBy invitation: InvitationRecord?, at now: Int64
+    ) async throws(NetworkError) -> (keys: [UserKey], joined: String?) {
+        // First the invitation: its use is noted before the key is.
+        let end = if let invitation { try await end(ofInvitation: invitation.key) } else { String?.none }
+        let joined = end == Self.revoked ? nil : end
+        var keys = try await newKeys(of: user).keys
+        if let joined, !keys.contains(where: { $0.publicKey == joined }) {
+            keys.append(UserKey(joined: joined, created: now, expires: nil))
+        }
+        return (keys, joined)
+    }
+
+    private func newKeys(of user: UserName) async throws(NetworkError) -> (keys: [UserKey], revision: UInt64) {
+        let entry: KeyValueEntry?
+        do throws(NATSError) { entry = try await bucket.current(Self.key(keysOf: user)) } catch {
+            throw .connection(error)
+        }
+        guard let entry else { return ([], 0) }
+        guard
+            let keys = try? JSONDecoder().decode([UserKey].self, from: Data(entry.value.readableBytesView))
+        else { throw .refused("the bucket of users has something else of the keys of \(user) than it should") }
+        return (keys, entry.revision)
     }
 
     /// Makes an invitation void. A service that uses it up at the same moment makes the same key, which is there once.

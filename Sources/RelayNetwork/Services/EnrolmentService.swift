@@ -31,8 +31,6 @@ struct EnrolmentService: Sendable {
         else { throw .invitation(.damaged) }
         let record = try await users.redeem(
             request.invitation, for: request.key, of: user, at: NetworkAdministrator.now)
-        let account: NKey
-        do throws(CredentialsError) { account = try NKey(record.account) } catch { throw .credentials(error) }
-        return try issuer.token(for: key, name: user.text, account: account, expires: record.expires)
+        return try issuer.token(for: key, name: user.text, account: record.accountKey(), expires: record.expires)
     }
 }

@@ -5,7 +5,11 @@ protocol UserRegister: Sendable {
     func found(_ user: UserName) async throws(NetworkError) -> UserRecord?
     /// The user of an account; nil for an account that is no user's.
     func owner(ofAccount account: String) async -> UserName?
-    /// Uses an invitation up for a key. Whoever asks again for the same key has missed the answer.
+    /// Takes a key of a user into the register, before anything is issued to it.
+    /// - Throws: `NetworkError.unknownUser` or `.tooManyKeys`.
+    func add(_ key: UserKey, of user: UserName) async throws(NetworkError)
+    /// Uses an invitation up for a key, which is taken into the register. Whoever asks again for the same key has missed
+    /// the answer.
     /// - Returns: what is kept of the user.
     /// - Throws: `NetworkError.invitation` with why it cannot be used.
     func redeem(
@@ -35,7 +39,14 @@ extension NetworkDirectory: UserRegister {
             var known = try record.checkEntry(invitation, isBlocked: isBlocked, at: now)
             do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
             record.invitation = known
+            try record.keys.add(UserKey(joined: key, created: now, expires: record.expires), of: user, at: now)
             return record
+        }
+    }
+
+    func add(_ key: UserKey, of user: UserName) async throws(NetworkError) {
+        try changeRecord(of: user) { record throws(NetworkError) in
+            try record.keys.add(key, of: user, at: key.created)
         }
     }
 }

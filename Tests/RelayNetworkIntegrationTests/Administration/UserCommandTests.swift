@@ -1,3 +1,4 @@
+import Foundation
 import NATS
 import Relay
 import TestSupport
@@ -177,6 +178,77 @@ struct UserCommandTests {
                 }
             }
             await sender.close()
+        }
+    }
+
+    private struct Key: Decodable {
+        var user: String
+        var key: String
+        var kind: String?
+        var created: String?
+        var lastSeen: String?
+        var revoked: String?
+        var file: String?
+        var action: String?
+    }
+
+    @Test("B57 keys are made, listed and revoked, and whoever uses one that is revoked is told")
+    func keys() async throws {
+        let folder = try TemporaryFolder()
+        @Sendable func key(_ arguments: String...) async throws -> TestSupport.ChildProcess.Result {
+            try await run(folder, ["network", "key"] + arguments)
+        }
+        @Sendable func keys(_ result: TestSupport.ChildProcess.Result) throws -> [Key] {
+            try result.lines.map { try JSONDecoder().decode(Key.self, from: Data($0.utf8)) }
+        }
+        try await TestNetwork.run(server: NATSServerProcess.anyBinary.path, in: folder) { network in
+            let (lost, kept) = (folder.path + "/lost.creds", folder.path + "/kept.creds")
+            #expect(try await user(folder, "add", "alice", "--out", lost).exitCode == 0)
+            let made = try keys(try await key("new", "alice", "--out", kept, "--expires", "30d", "--json"))
+            #expect(made.map(\.file) == [kept] && made.map(\.user) == ["alice"], "\(made)")
+            #expect(try await key("new", "alice", "--out", folder.path + "/none/x.creds").exitCode == 73)
+            var listed = try keys(try await key("list", "alice", "--json"))
+            #expect(listed.map(\.kind) == ["file", "file", "file"] && listed[1].key == made[0].key)
+            #expect(listed.map { $0.revoked != nil } == [false, false, true], "whose file could not be written")
+            let table = try await key("list", "alice").lines
+            #expect(table.first?.hasPrefix("KEY       KIND  MADE") == true, "\(table)")
+            #expect(table.dropFirst().map { $0.prefix(8) } == listed.map { $0.key.prefix(8) })
+
+            let server = ["--server", network.description.url, "--creds"]
+            let program = try TestSupport.ChildProcess(
+                try BuiltProduct.url("parley").path, ["tail", "chat.room"] + server + [lost],
+                environment: ["XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config"])
+            defer { program.close() }
+            try await eventually("the first key is seen") {
+                listed = try keys(try await key("list", "alice", "--json"))
+                return listed[0].lastSeen != nil
+            }
+            #expect(listed[1].lastSeen == nil)
+            let unknown = try await key("revoke", "alice", "0")
+            #expect(unknown.exitCode == 65 && unknown.diagnostics.contains("parley network key list alice"))
+            #expect(try await key("revoke", "alice").exitCode == 64)
+            let id = listed[0].key
+            let revoked = try await key("revoke", "alice", id, "--reason", "lost laptop")
+            #expect(revoked.lines == ["\(id) of alice is revoked for ever"], "\(revoked)")
+            let told = try await program.waitForExit()
+            #expect(told.exitCode == 77 && told.diagnostics.contains("were revoked (lost laptop)"), "\(told)")
+            #expect(try await run(folder, ["send", "a", "text"] + server + [lost]).exitCode == 77)
+            #expect(try await run(folder, ["send", "a", "text"] + server + [kept]).exitCode == 0)
+            #expect(try await key("revoke", "alice", id).lines == ["\(id) of alice was revoked already"])
+
+            let own = ["send", "a", "text", "--as", "alice"]
+            #expect(try await run(folder, own).exitCode == 0)
+            let all = try keys(try await key("revoke", "alice", "--all", "--json"))
+            #expect(all.count == 2 && all.allSatisfy { $0.action == "revoked" }, "\(all)")
+            #expect(try await run(folder, ["send", "a", "text"] + server + [kept]).exitCode == 77)
+            for _ in 0..<2 {
+                let refused = try await run(folder, own)
+                #expect(refused.exitCode == 77 && refused.diagnostics.contains("`parley network key new alice`"))
+            }
+            let none = try await key("revoke", "alice", "--all")
+            #expect(none.exitCode == 0 && none.diagnostics.contains("no key that holds"))
+            #expect(try await key("new", "alice").exitCode == 0)
+            #expect(try await run(folder, own).exitCode == 0)
         }
     }
 

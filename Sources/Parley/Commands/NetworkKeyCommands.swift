@@ -1,0 +1,176 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+/// `parley network key`.
+struct NetworkKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key", abstract: "List, make and revoke the keys of a user.",
+        discussion: """
+            Each credentials file, invitation and token of a user has a key of its own. The network keeps no secret of it: \
+            whoever loses one gets another key.
+            """,
+        subcommands: [NetworkKeyListCommand.self, NetworkKeyNewCommand.self, NetworkKeyRevokeCommand.self])
+}
+
+/// `parley network key list`.
+struct NetworkKeyListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List a user's keys, revoked ones too.",
+        discussion: """
+            Last seen is what the running servers remember: a connection that is open now, or when the last one by the key \
+            ended. They forget that when they stop, and of very many connections the oldest.
+            """)
+    @OptionGroup var choice: NetworkChoice
+    @Flag(help: "Print one JSON object a line.") var json = false
+    @Argument(help: "The user's name.") var name: String
+
+    func run() async throws {
+        try await reportingFailures {
+            let now = WallClock.now
+            let keys = try await choice.administrator().keys(of: name)
+            if json { return keys.forEach { Output.json($0.json(at: now)) } }
+            guard !keys.isEmpty else { return Output.line("\(name) has no key") }
+            for line in Self.table(keys.map { $0.columns }) { Output.line(line) }
+        }
+    }
+
+    private static let heading = ["KEY", "KIND", "MADE", "UNTIL", "LAST SEEN"]
+
+    /// The rows under their headings, each column as wide as its widest entry.
+    private static func table(_ rows: [[String]]) -> [String] {
+        let rows = [heading] + rows
+        let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.indices.dropLast().map { column in
+                row[column] + String(repeating: " ", count: widths[column] - row[column].count)
+            }
+            return (cells + row.suffix(1)).joined(separator: "  ")
+        }
+    }
+}
+
+/// `parley network key new`.
+struct NetworkKeyNewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new", abstract: "Make a key of a user, and the credentials file for it.",
+        discussion: "The secret is in the file alone. The user's other keys hold as before.")
+
+    @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
+    var expires: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the credentials file goes; to where --as looks on this machine if left out.", valueName: "file"))
+    var out: String?
+
+    @OptionGroup var choice: NetworkChoice
+    @Flag(help: "Print one JSON object.") var json = false
+    @Argument(help: "The user's name.") var name: String
+
+    func validate() throws {
+        if let expires, PastTime.seconds(expires) == nil {
+            throw ValidationError("--expires takes a length such as 12h or 30d.")
+        }
+        guard expires == nil || out != nil else { throw ValidationError("--expires goes with --out.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let directory = try choice.directory()
+            let administrator = NetworkAdministrator(directory: directory)
+            let end = expires.flatMap(PastTime.seconds).map { WallClock.now.milliseconds / 1_000 + Int64($0) }
+            let (key, credentials) = try await administrator.makeKey(
+                of: name, for: out == nil ? .identity : .file, expires: end)
+            if let out {
+                try await administrator.write(credentials.fileText(), of: name, key: key.publicKey, to: out)
+            }
+            choice.advise(about: name)
+            let file = try out ?? directory.credentialsPath(for: UserName(name))
+            if json {
+                Output.json(["user": .string(name), "key": .string(key.id), "file": .string(file)])
+            } else {
+                Output.line("key \(key.id) of \(name) in \(file), \(NetworkUser.words(untilEnd: key.expires))")
+            }
+        }
+    }
+}
+
+/// `parley network key revoke`.
+struct NetworkKeyRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Revoke a key of a user for ever, or all of them.",
+        discussion: """
+            Its connections end at once and are told why; nothing that is decided about the user later lets it in again. \
+            With --all the key by which --as uses the network on this machine ends too, and none takes its place by itself.
+            """)
+    @Flag(help: "Revoke all keys of the user.") var all = false
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var choice: NetworkChoice
+    @Flag(help: "Print one JSON object a line.") var json = false
+    @Argument(help: "The user's name.") var name: String
+    @Argument(help: "The key's id, as list shows it, or the beginning of it.") var key: String?
+
+    func validate() throws {
+        guard all == (key == nil) else { throw ValidationError("Name a key by its id, or --all.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let administrator = try choice.administrator()
+            let keys =
+                if let key {
+                    [try await administrator.revoke(key: key, of: name, reason: why.reason)]
+                } else {
+                    try await administrator.revokeAllKeys(of: name, reason: why.reason)
+                }
+            choice.advise(about: name)
+            if keys.isEmpty { Output.complain("parley: \(name) has no key that holds; none was revoked") }
+            for key in keys {
+                if json {
+                    Output.json(["user": .string(name), "key": .string(key.id), "action": "revoked"])
+                } else {
+                    let wasRevoked = key.revoked != nil
+                    Output.line("\(key.id) of \(name) " + (wasRevoked ? "was revoked already" : "is revoked for ever"))
+                }
+            }
+        }
+    }
+}
+
+extension NetworkAdministrator {
+    /// Writes credentials whose secret is kept nowhere else, or revokes their key where the file cannot be written.
+    func write(_ credentials: String, of user: String, key: String, to path: String) async throws {
+        do throws(CommandFailure) { try CredentialsFile.write(credentials, to: path) } catch {
+            _ = try? await revoke(key: key, of: user)
+            throw error
+        }
+    }
+}
+
+extension NetworkKey {
+    private static func text(_ seconds: Int64) -> String { Timestamp(seconds: seconds).iso8601 }
+
+    fileprivate func json(at now: Timestamp) -> MessageMap {
+        [
+            "user": .string(user.text), "key": .string(key.id), "kind": .string(key.kind.rawValue),
+            "created": .string(Self.text(key.created)), "expires": MessageValue(key.expires.map(Self.text)),
+            "rights": .null, "lastSeen": MessageValue(lastSeen(at: now)),
+            "revoked": MessageValue(key.revoked.map(Self.text)),
+        ]
+    }
+
+    private func lastSeen(at now: Timestamp) -> String? {
+        switch lastUse {
+        case .connected?: now.iso8601
+        case .ended(let time)?: Self.text(time)
+        case nil: nil
+        }
+    }
+
+    fileprivate var columns: [String] {
+        let end = key.revoked.map { "revoked \(Self.text($0))" } ?? key.expires.map(Self.text) ?? "without end"
+        let seen = lastUse == .connected ? "connected" : lastSeen(at: WallClock.now)
+        return [key.id, key.kind.rawValue, Self.text(key.created), end, seen ?? "-"]
+    }
+}

@@ -1,0 +1,80 @@
+/// One credential of a user: a key pair of its own, whose secret the network does not keep.
+public struct UserKey: Codable, Hashable, Sendable {
+    /// How the key came about.
+    public enum Kind: String, Codable, Hashable, Sendable {
+        /// A credentials file that was handed out.
+        case file
+        /// An invitation, or the credentials that it was exchanged for.
+        case invitation
+        /// The key by which `--as` uses the network on this machine.
+        case identity = "as"
+        /// A bearer token.
+        case token
+    }
+
+    /// How many keys that hold a user may have.
+    static let limit = 1_000
+    /// How long a key is remembered after its end, in seconds: no server's clock lags behind by more.
+    private static let memory: Int64 = 86_400
+
+    /// The public key.
+    public let publicKey: String
+    /// How it came about.
+    public var kind: Kind
+    /// When it was made, in seconds since 1970.
+    public let created: Int64
+    /// When its token ends, in seconds since 1970; nil means without end.
+    public var expires: Int64?
+    /// When it was revoked, in seconds since 1970; nil for one that was not. There is no way back.
+    public internal(set) var revoked: Int64?
+
+    init(_ publicKey: String, _ kind: Kind, created: Int64, expires: Int64? = nil, revoked: Int64? = nil) {
+        (self.publicKey, self.kind, self.created) = (publicKey, kind, created)
+        (self.expires, self.revoked) = (expires, revoked)
+    }
+
+    /// The key that somebody exchanged an invitation for.
+    init(joined key: String, created: Int64, expires: Int64?) {
+        self.init(key, .invitation, created: created, expires: expires)
+    }
+
+    /// The short name of the key: what tells it from others, without the letters with which all begin.
+    public var id: String { String(publicKey.dropFirst(2).prefix(8)) }
+
+    /// Whether the key may be used.
+    public func holds(at now: Int64) -> Bool { revoked == nil && expires.map { $0 > now } ?? true }
+
+    fileprivate func isRemembered(at now: Int64) -> Bool { expires.map { $0 + Self.memory > now } ?? true }
+
+    /// Whether a text means this key: its id, the beginning of it, or the public key.
+    func isMeant(by text: String) -> Bool {
+        let text = text.uppercased()
+        return text == publicKey || !text.isEmpty && publicKey.dropFirst(2).hasPrefix(text)
+    }
+}
+
+extension [UserKey] {
+    /// Takes a key in; one that is known stays as it is known. Keys that ended long ago are forgotten.
+    /// - Throws: `NetworkError.tooManyKeys`.
+    mutating func add(_ key: UserKey, of user: UserName, at now: Int64) throws(NetworkError) {
+        guard !contains(where: { $0.publicKey == key.publicKey }) else { return }
+        forgetEnded(at: now)
+        guard count(where: { $0.holds(at: now) }) < UserKey.limit else { throw .tooManyKeys(user.text) }
+        append(key)
+    }
+
+    /// Forgets the keys that ended so long ago that no server takes their tokens, revoked or not.
+    private mutating func forgetEnded(at now: Int64) { removeAll { !$0.isRemembered(at: now) } }
+
+    /// The key that a text means.
+    /// - Throws: `NetworkError.unknownKey` where there is none, or are several.
+    func meant(by text: String, of user: UserName) throws(NetworkError) -> UserKey {
+        let found = filter { $0.isMeant(by: text) }
+        if let key = found.first, found.count == 1 { return key }
+        throw .unknownKey(
+            found.isEmpty
+                ? "\(user) has no key \(text.debugDescription): `parley network key list \(user)` shows all."
+                : "\(text.debugDescription) may be any of \(found.map(\.id).joined(separator: ", ")): write more of it."
+        )
+    }
+}

@@ -1,0 +1,143 @@
+import NATS
+import Relay
+
+/// A key of a user, as the network's administrator sees it.
+public struct NetworkKey: Hashable, Sendable {
+    /// What is known of the use of a key.
+    public enum Use: Hashable, Sendable {
+        /// A connection is open by it.
+        case connected
+        /// The last connection by it ended then, in seconds since 1970.
+        case ended(Int64)
+    }
+
+    /// The user.
+    public var user: UserName
+    /// The key.
+    public var key: UserKey
+    /// When it was used last, as far as the running servers remember: since they started, and of the newest of all their
+    /// connections. Nil where they know of none, and where none runs.
+    public var lastUse: Use?
+}
+
+// The keys of users: each credentials file, invitation and token has its own.
+extension NetworkAdministrator {
+    /// A user's keys, oldest first, revoked ones too.
+    /// - Throws: as ``kick(user:reason:)``.
+    public func keys(of user: String) async throws(NetworkError) -> [NetworkKey] {
+        let user = try UserName(user)
+        let identity = try NetworkIdentity.open(in: directory)
+        var record = try directory.completeRecord(of: user)
+        try await record.take(issuedElsewhere(record, identity))
+        let lastUse = try await onServer(identity) { system, _ throws(NetworkError) in
+            var use = try await system.endedConnections(ofAccount: record.account).mapValues(NetworkKey.Use.ended)
+            for connection in try await system.connections(ofAccount: record.account) {
+                use[connection.key] = .connected
+            }
+            return use
+        }
+        return record.allKeys.map { NetworkKey(user: user, key: $0, lastUse: lastUse?[$0.publicKey]) }
+    }
+
+    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own key:
+    /// whoever loses it makes another key.
+    /// - Parameters:
+    ///   - kind: what the key is for.
+    ///   - expires: when the credentials end, in seconds since 1970; nil for the user's own end.
+    ///   - isBearer: whether the token is enough, without a signature by the key.
+    /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, and as ``kick(user:reason:)``.
+    public func makeKey(
+        of user: String, for kind: UserKey.Kind = .file, expires: Int64? = nil, isBearer: Bool = false
+    ) async throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
+        let user = try UserName(user)
+        return try await alone { _ throws(NetworkError) in
+            if kind == .identity, try directory.hasOwnKey(of: user) { throw .keyInUse(user.text) }
+            return try directory.issueKey(of: user, kind, expires: expires, isBearer: isBearer)
+        }
+    }
+
+    /// Revokes a key for ever: its connections end at once, after they were told why, and it lets nobody in again, whatever
+    /// is decided about its user later. The user's other keys hold.
+    /// - Parameters:
+    ///   - key: the key's id, the beginning of it where no other begins like it, or the public key.
+    ///   - reason: the administrator's words.
+    /// - Returns: the key as it was before.
+    /// - Throws: `NetworkError.unknownKey`, and as ``kick(user:reason:)``.
+    @discardableResult
+    public func revoke(key: String, of user: String, reason: String? = nil) async throws(NetworkError) -> UserKey {
+        let user = try UserName(user)
+        let reason = try Self.checked(reason)
+        return try await alone { identity throws(NetworkError) in
+            var record = try directory.completeRecord(of: user)
+            try await record.take(issuedElsewhere(record, identity))
+            let meant = try record.allKeys.meant(by: key, of: user)
+            if let invitation = record.invitation, invitation.key == meant.publicKey {
+                _ = try await end(invitation, identity)
+            }
+            try await revoke([meant], of: user, reason, identity)
+            return meant
+        }
+    }
+
+    /// Revokes all keys of a user that hold, this machine's own and an invitation too. None takes their place by itself.
+    /// - Returns: those keys.
+    /// - Throws: as ``revoke(key:of:reason:)``.
+    @discardableResult
+    public func revokeAllKeys(of user: String, reason: String? = nil) async throws(NetworkError) -> [UserKey] {
+        let user = try UserName(user)
+        let reason = try Self.checked(reason)
+        return try await alone { identity throws(NetworkError) in
+            // First the invitation: whoever uses it at the same moment has a key when this is through, or never.
+            var record = try directory.completeRecord(of: user)
+            if let invitation = record.invitation { _ = try await end(invitation, identity) }
+            try await record.take(issuedElsewhere(record, identity))
+            let holding = record.allKeys.filter { $0.holds(at: Self.now) }
+            try await revoke(holding, of: user, reason, identity)
+            return holding
+        }
+    }
+
+    private func revoke(
+        _ keys: [UserKey], of user: UserName, _ reason: String?, _ identity: NetworkIdentity
+    ) async throws(NetworkError) {
+        let token = try directory.changeUser(user) { $0.revoke(keys, at: Self.now) }.token
+        try await enact(identity) { system, address throws(NetworkError) in
+            let messages = keys.map { key in
+                (user.text, ControlMessage(kind: .revoked, reason: reason, administrator: name, key: key.publicKey))
+            }
+            // Clients that the message does not reach are still kept out.
+            try? await tell(messages, address, identity)
+            try await system.install(token)
+        }
+    }
+
+    /// The keys that the services of a network on a cluster have issued credentials to.
+    private func issuedElsewhere(
+        _ record: UserRecord, _ identity: NetworkIdentity
+    ) async throws(NetworkError) -> (keys: [UserKey], joined: String?) {
+        guard try directory.cluster() != nil else { return ([], nil) }
+        return try await withUserRegister(identity) { register throws(NetworkError) in
+            try await register.keys(of: UserName(record.name), joinedBy: record.invitation, at: Self.now)
+        }
+    }
+}
+
+extension UserRecord {
+    /// Takes in keys that others have issued credentials to, and which of them the invitation was exchanged for. Keys that are
+    /// known stay as they are known.
+    mutating func take(_ issued: (keys: [UserKey], joined: String?)) {
+        keys += issued.keys.filter { key in !keys.contains { $0.publicKey == key.publicKey } }
+        if let joined = issued.joined { invitation?.wasUsed(by: joined) }
+    }
+
+    /// Revokes keys for ever. An invitation among them becomes one of the keys.
+    mutating func revoke(_ revoked: [UserKey], at now: Int64) {
+        take((revoked, nil))
+        for index in keys.indices where keys[index].revoked == nil {
+            if revoked.contains(where: { $0.publicKey == keys[index].publicKey }) { keys[index].revoked = now }
+        }
+        if let invitation, revoked.contains(where: { $0.publicKey == invitation.key }) {
+            self.invitation = invitation.revoked()
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import NATS
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+@Suite("Keys of users: each credential is a thing of its own")
+struct UserKeyTests {
+    private static let distant: Int64 = 4_102_444_800
+
+    private func network() throws -> (folder: TemporaryDirectory, administrator: NetworkAdministrator) {
+        let folder = try TemporaryDirectory()
+        return (folder, NetworkAdministrator(directory: NetworkDirectory(path: folder.path + "/local")))
+    }
+
+    /// The revocations in the token that a server is handed for a user.
+    private func revocations(of user: String, in directory: NetworkDirectory) throws -> [String: Int64] {
+        let account = try directory.knownRecord(of: UserName(user)).account
+        let token = try #require(try PrivateFile.read(directory.tokenPath(ofAccount: account)))
+        return try AccountClaims.verify(String(decoding: token, as: UTF8.self)).grant.revocations ?? [:]
+    }
+
+    @Test("A key is meant by its id, the beginning of it or the public key, and by nothing that fits two")
+    func ids() throws {
+        let alice = try UserName("alice")
+        let keys = ["UABCDEFGHIJKLMN", "UABCDEFGHZZZZZZ", "UCXYZ234567ABCD"].map {
+            UserKey($0, .file, created: 1)
+        }
+        #expect(keys[2].id == "XYZ23456")
+        for text in ["XYZ23456", "xyz", "X", "UCXYZ234567ABCD"] {
+            #expect(try keys.meant(by: text, of: alice) == keys[2], "\(text)")
+        }
+        let ambiguous = #expect(throws: NetworkError.self) { try keys.meant(by: "BCD", of: alice) }
+        #expect(ambiguous?.description == #""BCD" may be any of BCDEFGHI, BCDEFGHZ: write more of it."#)
+        for text in ["", "Q", "XYZ23456Q"] {
+            let unknown = #expect(throws: NetworkError.self) { try keys.meant(by: text, of: alice) }
+            #expect(unknown?.description.contains("alice has no key \(text.debugDescription)") == true)
+        }
+    }
+
+    @Test("Keys are bounded, and those that ended long ago are forgotten")
+    func bounds() throws {
+        let alice = try UserName("alice")
+        var keys: [UserKey] = []
+        for number in 0..<UserKey.limit {
+            try keys.add(UserKey("U\(number)", .token, created: 0, expires: 100), of: alice, at: 0)
+        }
+        #expect(throws: NetworkError.tooManyKeys("alice")) {
+            try keys.add(UserKey("U", .token, created: 0), of: alice, at: 0)
+        }
+        keys[0].revoked = 1
+        try keys.add(UserKey("U", .token, created: 0), of: alice, at: 0)
+        // The same key again, as of somebody whose answer was lost.
+        try keys.add(UserKey("U0", .token, created: 50, expires: 100), of: alice, at: 50)
+        #expect(keys.count == UserKey.limit + 1 && keys[0].revoked == 1)
+        try keys.add(UserKey("V", .token, created: 0), of: alice, at: 200)
+        #expect(keys.count == UserKey.limit + 2, "a server whose clock is late would still take them")
+        try keys.add(UserKey("W", .token, created: 0), of: alice, at: 100_000)
+        #expect(keys.map(\.publicKey) == ["U", "V", "W"])
+    }
+
+    @Test("B57 a revoked key stays revoked in every token that an act signs, and its user's other keys do not")
+    func carried() async throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        let lost = try await administrator.add(user: "alice").keyPair.publicKey.text
+        let kept = try await administrator.makeKey(of: "alice").key
+        try await administrator.revoke(key: lost, of: "alice")
+        let acts: [(String, () async throws -> Void)] = [
+            ("revoke", {}),
+            ("expire", { try await administrator.expire(user: "alice", at: Self.distant) }),
+            ("expire never", { try await administrator.expire(user: "alice", at: nil) }),
+            ("ban", { try await administrator.ban(user: "alice") }),
+            ("unban", { try await administrator.unban(user: "alice") }),
+            ("deactivate", { try await administrator.deactivate(user: "alice") }),
+            ("activate", { try await administrator.activate(user: "alice") }),
+            ("block", { try await administrator.blockApplication() }),
+            ("unblock", { try await administrator.unblockApplication() }),
+            ("grant", { try await administrator.grant(user: "alice", topics: ["chat.>"]) }),
+            ("add", { _ = try await administrator.add(user: "alice", topics: ["chat.a"], expires: Self.distant) }),
+            ("new", { _ = try await administrator.makeKey(of: "alice") }),
+            (
+                "invite",
+                {
+                    _ = try await administrator.invite(
+                        user: "alice", topics: [">"], servers: ["tls://a:1"], expires: Self.distant)
+                }
+            ),
+            (
+                "signing all again",
+                {
+                    try directory.identified { identity throws(NetworkError) in
+                        try AccountSigner.bringUpToDate(directory, identity, mappings: .tokens)
+                    }
+                }
+            ),
+        ]
+        for (name, act) in acts {
+            try await act()
+            let revocations = try revocations(of: "alice", in: directory)
+            #expect(revocations[lost] ?? 0 >= Self.distant, "\(name)")
+            #expect(revocations[kept.publicKey] == nil, "\(name)")
+        }
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("B57 all keys are revoked, the machine's own and an invitation too, and none is made in their place")
+    func all() async throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        let own = try directory.credentials(for: "alice")
+        let file = try await administrator.add(user: "alice")
+        let invitation = try await administrator.invite(user: "alice", servers: ["tls://a:1"], expires: Self.distant)
+        let all = [own.keyPair, file.keyPair, invitation.credentials.keyPair].map(\.publicKey.text)
+        let listed = try await administrator.keys(of: "alice")
+        #expect(listed.map(\.key.publicKey) == all && listed.map(\.key.kind) == [.identity, .file, .invitation])
+        #expect(try await administrator.revokeAllKeys(of: "alice").map(\.publicKey) == all)
+        #expect(try Set(revocations(of: "alice", in: directory).keys) == Set(all))
+        #expect(try await administrator.revokeAllKeys(of: "alice").isEmpty)
+        #expect(try await administrator.keys(of: "alice").allSatisfy { $0.key.revoked != nil })
+        for _ in 0..<2 {
+            let refusal = #expect(throws: NetworkError.keyRevoked("alice")) { try directory.credentials(for: "alice") }
+            #expect(refusal?.description.contains("parley network key new alice") == true)
+            PrivateFile.remove(try directory.credentialsPath(for: UserName("alice")))
+        }
+        let (key, credentials) = try await administrator.makeKey(of: "alice", for: .identity)
+        #expect(!all.contains(key.publicKey) && key.kind == .identity)
+        #expect(try directory.credentials(for: "alice") == credentials)
+        await #expect(throws: NetworkError.keyInUse("alice")) {
+            try await administrator.makeKey(of: "alice", for: .identity)
+        }
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("A user with files alone gets a key on this machine, and none after all were revoked")
+    func filesAlone() async throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        for user in ["alice", "bob"] {
+            let file = try await administrator.add(user: user).keyPair.publicKey.text
+            if user == "alice" { _ = try await administrator.makeKey(of: user) }
+            try await administrator.revoke(key: file, of: user)
+        }
+        _ = try directory.credentials(for: "alice")
+        #expect(throws: NetworkError.keyRevoked("bob")) { try directory.credentials(for: "bob") }
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("The network's folder keeps no secret of a user but that of the machine's own key")
+    func secrets() async throws {
+        let (folder, administrator) = try network()
+        let issued = [
+            try await administrator.add(user: "alice"), try await administrator.add(user: "alice"),
+            try await administrator.makeKey(of: "alice", for: .token, isBearer: true).credentials,
+        ]
+        let own = try administrator.directory.credentials(for: "alice")
+        let secrets = (issued + [own]).map { $0.keyPair.withSeedText { $0 } }
+        var found: [String] = []
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+            let text = String(
+                decoding: FileManager.default.contents(atPath: folder.path + "/" + path) ?? Data(), as: UTF8.self)
+            found += secrets.filter { text.contains($0) }
+        }
+        #expect(found == [secrets[3]])
+        #expect(Set(secrets).count == 4)
+        #expect(try issued[2].claims().grant.template.bearerToken == true)
+    }
+
+    @Test("Credentials that an earlier version kept are one of the keys, and can be revoked")
+    func earlier() async throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        let alice = try UserName("alice")
+        let own = try directory.credentials(for: "alice")
+        // As it was kept before there were keys.
+        let path = directory.recordPath(of: alice)
+        let text = try #require(try PrivateFile.read(path))
+        var object = try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
+        #expect(object.removeValue(forKey: "issued") != nil)
+        try PrivateFile.write(Array(try JSONSerialization.data(withJSONObject: object)), to: path)
+        #expect(try directory.knownRecord(of: alice).keys.isEmpty)
+
+        let key = own.keyPair.publicKey.text
+        let listed = try await administrator.keys(of: "alice")
+        #expect(listed.map(\.key.publicKey) == [key] && listed.first?.key.kind == .identity)
+        #expect(try directory.credentials(for: "alice") == own)
+        #expect(try await administrator.revokeAllKeys(of: "alice").map(\.publicKey) == [key])
+        #expect(try revocations(of: "alice", in: directory).keys.contains(key))
+        #expect(throws: NetworkError.keyRevoked("alice")) { try directory.credentials(for: "alice") }
+        withExtendedLifetime(folder) {}
+    }
+}
