@@ -116,12 +116,13 @@ struct ScenarioTests {
         let reasons: [ConnectionReason] = [
             .closedByUser, .networkUnavailable, .connectionLost(""), .unreachable(""), .timeLimit(.zero),
             .windowExpired,
-            .backgrounded, .invalidCredentials(""), .authenticationFailed(""), .tokenExpired, .accessExpired(nil),
+            .backgrounded, .invalidCredentials(""), .authenticationFailed(""), .tokenExpired, .credentialsRevoked(nil),
+            .accessExpired(nil),
             .kicked(by: nil), .kickedByOtherDevice(nil), .banned(nil), .appBlocked(nil), .deactivated(nil),
             .permissionsChanged(nil), .proxyUnavailable(""), .tlsFailure(""), .store(""), .unknown(1),
         ]
         #expect(reasons.map(\.labName) == ConnectionReason.labNames)
-        #expect(Set(ConnectionReason.labNames).count == 21)
+        #expect(Set(ConnectionReason.labNames).count == 22)
     }
 
     @Test("The policy's times pass as much faster as the run does")

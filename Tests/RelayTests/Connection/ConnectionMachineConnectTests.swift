@@ -122,7 +122,8 @@ import Testing
     @Test(
         "B5, B17: a final reason ends the session at once, at every step of it",
         arguments: [
-            .invalidCredentials(""), .authenticationFailed("x"), .tokenExpired, .kicked(by: "root"),
+            .invalidCredentials(""), .authenticationFailed("x"), .tokenExpired, .credentialsRevoked("lost"),
+            .kicked(by: "root"),
             .kickedByOtherDevice("phone"), .banned(nil), .appBlocked(nil), .deactivated(nil), .proxyUnavailable(""),
             .unknown(4_000), .unknown(4_999),
         ] as [ConnectionReason]

@@ -38,6 +38,22 @@ struct SessionKeepingTests {
         #expect(session.release() == nil)
     }
 
+    @Test("B57 what the administrator says of one key concerns the connections by that key alone")
+    func keys() throws {
+        let account = NKeyPair.generate(.account)
+        let message = ControlMessage(kind: .revoked, reason: "lost", key: "UA")
+        let bytes = try message.encoded(for: "alice", signedBy: account, at: 1_000)
+        for (key, reason) in [("UA", ConnectionReason.credentialsRevoked("lost")), ("UB", nil), (nil, nil)] {
+            var session = SessionKeeping(nil)
+            #expect(
+                session.handle(
+                    .heard(bytes, user: "alice", issuers: [account.publicKey.text], at: 1_000, key: key)) == reason)
+        }
+        var session = SessionKeeping(nil)
+        let plain = Array(#"{"kind":"revoked","key":"UA"}"#.utf8)
+        #expect(session.handle(.heard(plain, user: "alice", issuers: [], at: 1_000, key: "UB")) == nil)
+    }
+
     @Test("The administrator is believed once for each proof, and a stranger never")
     func proofs() throws {
         var session = SessionKeeping(nil)
