@@ -254,12 +254,24 @@ package struct Delivery: Sendable {
         // A refused letter that is under way again brings its own news, unless this is certain: a full postbox may have room
         // again, and its stream says itself that it has none.
         let isUnderWay = outbox.state(of: id) == .sending
+        if state == .accepting, !isRefused, isUnderWay, outbox.refusals(of: id) == 0 { return sentEarly(id, at: now) }
         guard case .postbox(let user, let postbox)? = outbox.destination(of: id), state != .accepting,
             state == nil || state == .full ? isRefused && !isUnderWay : isRefused || isUnderWay
         else { return [] }
         if state == nil, outbox.refusals(of: id) < Self.silentRefusals { return [] }
         var actions: [Action] = []
         finish(id, .failed(.postboxNotAccepting("\(user)/\(postbox)", because: state)), into: &actions)
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    /// The postbox takes letters, and nothing has been heard of one that was sent before the question. The question has a new
+    /// user's first postbox made, and an old server does not tell of what came before: the letter is sent once more, and
+    /// stored once all the same.
+    private mutating func sentEarly(_ id: String, at now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        _ = outbox.refused(id: id, .server(code: 503, "no postbox took the letter"), at: now)
+        actions.append(.tell(PublishNews(id: id, state: .queued)))
         flush(at: now, into: &actions)
         return actions
     }

@@ -193,11 +193,23 @@ import Testing
                 delivery.recipientAnswered(id: "1", state, isRefused: false, at: now)
                     == [ended("1", .failed(.postboxNotAccepting("bob/work", because: state)))])
         }
-        for state in [RecipientReply.State.accepting, nil] {
-            var delivery = try opened(letter, tellsOfRecipients: false)
-            #expect(delivery.recipientAnswered(id: "1", state, isRefused: false, at: now).isEmpty)
-            #expect(delivery.answered([acknowledged("1", 2)], at: now).count == 1)
-        }
+        var delivery = try opened(letter, tellsOfRecipients: false)
+        #expect(delivery.recipientAnswered(id: "1", nil, isRefused: false, at: now).isEmpty)
+        #expect(delivery.answered([acknowledged("1", 2)], at: now).count == 1)
+        #expect(delivery.recipientAnswered(id: "1", .accepting, isRefused: false, at: now).isEmpty)
+    }
+
+    @Test("B51: where the server does not tell, a letter that came before its postbox was made is sent once more")
+    func sentEarly() throws {
+        var delivery = try opened(letter, tellsOfRecipients: false)
+        let again = delivery.recipientAnswered(id: "1", .accepting, isRefused: false, at: now)
+        #expect(again == [.tell(PublishNews(id: "1", state: .queued)), .wake(at: now + .milliseconds(250))])
+        let question = Delivery.Action.askRecipient(id: "1", user: "bob", postbox: "work", isRefused: false)
+        #expect(delivery.moment(at: now + .milliseconds(250)) == [.send(message("1", letter)), question])
+        #expect(delivery.recipientAnswered(id: "1", .accepting, isRefused: false, at: now).isEmpty)
+        #expect(delivery.answered([acknowledged("1", 2)], at: now).count == 1)
+        // The first time it was sent, nobody answered.
+        #expect(delivery.answered([("1", .failure(.timeout("")))], at: now).isEmpty)
     }
 
     @Test("B30, B39: a message whose answer was lost long ago is never sent a second time in silence")
