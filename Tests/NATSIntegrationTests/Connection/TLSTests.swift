@@ -215,15 +215,11 @@ struct TLSTests {
                         authorityFile: TestCertificates.path("authority.pem"), handshakesFirst: true))))
     }
 
-    @Test("TLS before INFO, as the newest servers can have it")
+    @Test(
+        "TLS before INFO, as the newest servers can have it",
+        .enabled(if: NATSServerProcess.newestBinary.takesTLSFirst, "no nats-server that is tested against does that"))
     func handshakeFirst() async throws {
         let binary = NATSServerProcess.newestBinary
-        let version = try await ChildProcess.run(binary.path, ["--version"]).output
-        // Servers before 2.10.4 do not know it.
-        guard !version.contains("v2.9.") else {
-            print("parley-note: skipped, for no nats-server that is tested against knows TLS before INFO")
-            return
-        }
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false)
         var options = try trusting()

@@ -77,15 +77,12 @@ struct ProxyTests {
         }
     }
 
-    @Test("TLS before INFO, inside the tunnel", arguments: [ProxyAddress.Kind.http, .socks5])
+    @Test(
+        "TLS before INFO, inside the tunnel",
+        .enabled(if: NATSServerProcess.newestBinary.takesTLSFirst, "no nats-server that is tested against does that"),
+        arguments: [ProxyAddress.Kind.http, .socks5])
     func handshakeFirst(kind: ProxyAddress.Kind) async throws {
         let binary = NATSServerProcess.newestBinary
-        let version = try await ChildProcess.run(binary.path, ["--version"]).output
-        // Servers before 2.10.4 do not know it.
-        guard !version.contains("v2.9.") else {
-            print("parley-note: skipped, for no nats-server that is tested against knows TLS before INFO")
-            return
-        }
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false)
         let proxy = try await TestProxy.start(kind)

@@ -8,6 +8,9 @@ public struct NATSServerBinary: Hashable, Sendable, CustomStringConvertible {
     /// A server at a path.
     public init(path: String) { self.path = path }
 
+    /// Whether it takes TLS before INFO, as servers from 2.10.4 on do.
+    public var takesTLSFirst: Bool { Probe.output(path, "--version")?.contains("v2.9.") == false }
+
     /// Its path.
     public var description: String { path }
 }
