@@ -25,7 +25,7 @@ extension ChatEngine {
     /// Tells what this machine keeps of the postboxes, until the network says how they are.
     func tellKeptPostboxes() {
         Task { [client, queue] in
-            guard let kept = try? await client.keptPostboxes() else { return }
+            let kept = try? await client.keptPostboxes()
             let counts = try? await client.keptLetters()?.counts
             // First what was read: what counts as unread is the rest.
             await tellReadLetters()

@@ -30,21 +30,30 @@ extension ChatEngine {
     ///
     /// - Returns: how far it was received; nil where nothing of it was.
     func restore(_ topic: String) async -> KeptPlace? {
-        guard let store = await client.keptStore() else { return nil }
+        guard let store = await client.keptStore(), let pattern = try? TopicPattern(topic) else { return nil }
         do throws(RelayError) {
-            guard let cursor = try await store.cursor(of: topic) else { return nil }
+            let cursor = try await store.cursor(of: topic)
             let mark = try await store.readMark(of: topic)
-            // A stream that was made anew since then has nothing that was read.
-            let readThrough = mark.map { $0.stream == cursor.stream ? $0.sequence : 0 } ?? 0
             var page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage)
             let first = page.isComplete ? nil : page.messages.first?.place.sequence
+            var isOpen = cursor == nil
             if page.messages.isEmpty {
                 // What was carried over from a damaged store is here, though nobody knows whether it is whole.
                 page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage, acrossHoles: true)
+                isOpen = isOpen || !page.messages.isEmpty
             }
+            let newest = page.messages.last?.place
+            guard let stream = cursor?.stream ?? newest?.stream else { return nil }
+            if let cursor, let newest, !isOpen, newest.sequence < cursor.sequence {
+                let ends = [newest.sequence, cursor.sequence]
+                isOpen = try await !store.holes(of: pattern, in: stream, among: ends).isEmpty
+            }
+            // A stream that was made anew since then has nothing that was read. What was only read as history is not new.
+            let unmarked = cursor == nil ? newest?.sequence ?? 0 : 0
+            let readThrough = mark.map { $0.stream == stream ? $0.sequence : 0 } ?? unmarked
             let kept = KeptTopic(
                 messages: page.messages.map(Self.shown), gaps: page.gaps, isComplete: page.isComplete,
-                readThrough: readThrough)
+                isOpen: isOpen, readThrough: readThrough)
             await queue.send(.topic(topic, .kept(kept)))
             if let first, first > readThrough { readBack(topic, before: first, through: readThrough) }
             return cursor
@@ -137,6 +146,17 @@ extension ChatEngine {
             if token == nil { break }
         }
         await tellReadLetters()
+    }
+
+    /// Has this machine keep the newest letters that it lacks, once: without a connection they can be read and counted then,
+    /// though nobody has opened the inbox. What comes later is kept as it comes.
+    func keepNewestLetters(_ counts: [String: Int]) async {
+        guard !hasAskedForLetters, !lettersRest, let store = await client.keptStore(),
+            let kept = try? await store.readLetters(among: []).kept,
+            counts.contains(where: { $0.value > kept[$0.key] ?? 0 })
+        else { return }
+        hasAskedForLetters = true
+        _ = try? await client.listMessages(limit: RelayClient.maximumPage, postbox: nil, order: .newestFirst)
     }
 
     static func shown(_ kept: KeptMessage) -> TopicMessage {

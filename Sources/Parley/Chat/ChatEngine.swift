@@ -16,7 +16,9 @@ actor ChatEngine {
     private var watchers: [Task<Void, Never>] = []
     private var lettersTask: Task<Void, Never>?
     private var letters: PostboxEvents?
-    private var lettersRest = false
+    private(set) var lettersRest = false
+    /// Whether the network was asked for the newest letters, for this machine to keep.
+    var hasAskedForLetters = false
     /// Asks for the postboxes until the network tells them.
     var boxesTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
@@ -401,6 +403,8 @@ actor ChatEngine {
                         if let counts = try? await client.countMessages() {
                             await queue.send(.postbox(.counts(counts)))
                             await settleReadLetters(counts)
+                            // A slow answer holds up no letter that comes.
+                            Task { await keepNewestLetters(counts) }
                         }
                     case .unreadable(let letter):
                         await queue.send(.postbox(.created(PostboxMessage(letter))))
@@ -517,6 +521,10 @@ actor ChatEngine {
     private func watchKeys(_ pattern: String) {
         keyWatch?.cancel()
         keyWatch = Task { [client, queue] in
+            if client.status.state != .connected {
+                let words = "\(pattern) is watched as soon as there is a connection. /kv unwatch ends it."
+                await queue.send(.notice(words, isFailure: false))
+            }
             do throws(RelayError) {
                 var iterator = try await client.watch(key: pattern).makeAsyncIterator()
                 // What is there already would drown the screen; /kv keys lists it.

@@ -49,6 +49,8 @@ struct Conversation: Equatable, Sendable {
     /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
     /// nothing.
     private(set) var keptThrough: Timestamp? { didSet { changes.note() } }
+    /// Whether nobody has said yet what lies between the newest row and what the subscription brings.
+    private var isOpen = false
     /// What was read last, as it is kept.
     private var readThrough: UInt64 = 0
     /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
@@ -257,6 +259,7 @@ struct Conversation: Equatable, Sendable {
         mentions = []
         newMarker = nil
         readThrough = 0
+        isOpen = false
         history = .more
         if scroll != .bottom { scroll = .bottom }
     }
@@ -270,6 +273,7 @@ struct Conversation: Equatable, Sendable {
         for line in added where line.sequence > kept.readThrough && !line.isOwn && !isHidden(line) { noteUnread(line) }
         readThrough = kept.readThrough
         isCatchingUp = true
+        isOpen = kept.isOpen
         keptThrough = kept.messages.last?.time
         // A store that has little is filled up from the network.
         let isShort = kept.isComplete && kept.messages.count < ChatModel.historyPage
@@ -294,6 +298,10 @@ struct Conversation: Equatable, Sendable {
     ///
     /// - Parameter isComplete: whether it has no others, and only the network may.
     mutating func restore(older messages: [TopicMessage], _ gaps: [KeptGap], isComplete: Bool, user: String?) {
+        if oldest == nil {
+            isOpen = true
+            keptThrough = messages.last?.time
+        }
         receive(messages, countsUnread: false, user: user)
         for gap in gaps { insert(gap) }
         history = isComplete ? .offline : .more
@@ -308,6 +316,9 @@ struct Conversation: Equatable, Sendable {
         _ messages: [TopicMessage], _ gaps: [KeptGap], before place: UInt64?, isComplete: Bool, user: String?
     ) {
         let oldest = messages.first?.sequence
+        // What this machine kept may end before this page.
+        let isApart = place == nil && !isComplete && oldest.map { isBehindAll($0) } == true
+        if place == nil { isOpen = false }
         if let hole, hole == place {
             rows.removeAll { $0.position == RowPosition(sequence: hole - 1, order: 1) }
             // What was read offline may have further holes before this page.
@@ -317,11 +328,24 @@ struct Conversation: Equatable, Sendable {
         }
         receive(messages, countsUnread: false, user: user)
         for gap in gaps { insert(gap) }
+        if isApart, let oldest { insert(KeptGap(end: oldest, lost: 0)) }
         history = isComplete ? .complete : .more
+    }
+
+    /// Whether there are older messages than that of a sequence, and not that one.
+    private func isBehindAll(_ sequence: UInt64) -> Bool {
+        guard let first = oldest?.sequence, first < sequence else { return false }
+        return row(at: insertionIndex(.message(sequence)))?.position != .message(sequence)
     }
 
     /// The network can be asked again.
     mutating func reconnected() { if history == .offline { history = .more } }
+
+    /// Whether something is missing that the network is to be asked for, whoever looks.
+    var lacksHistory: Bool { history == .unknown || history == .more && oldest == nil || isOpen || hole != nil }
+
+    /// Before which sequence the network is asked for messages; nil for the stream's end.
+    var historyPlace: UInt64? { isOpen ? nil : hole ?? oldest?.sequence }
 
     /// All that was missed since the program ended last is here.
     mutating func caughtUp() { isCatchingUp = false }

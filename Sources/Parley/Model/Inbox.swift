@@ -87,7 +87,7 @@ struct Inbox: Equatable, Sendable {
 
     /// What is known of a page that this machine keeps.
     struct Kept: Hashable, Sendable {
-        /// When the network listed letters last; nil where it never did.
+        /// When the network listed letters last, or the newest one came; nil where neither is known.
         let asOf: Timestamp?
     }
 
@@ -123,9 +123,9 @@ struct Inbox: Equatable, Sendable {
 
     /// Takes in what this machine keeps of the postboxes and of how many letters they have, where the network has not
     /// said it.
-    mutating func take(_ kept: KeptPostboxes, counts: [String: Int]) {
+    mutating func take(_ kept: KeptPostboxes?, counts: [String: Int]) {
         if self.counts.isEmpty { self.counts = counts }
-        guard boxesAsOf == nil else { return }
+        guard boxesAsOf == nil, let kept else { return }
         take(kept.items, at: kept.asOf)
         areBoxesOld = true
     }

@@ -134,6 +134,8 @@ struct KeptTopic: Equatable, Sendable {
     var gaps: [KeptGap] = []
     /// Whether the store has no older ones.
     var isComplete = true
+    /// Whether it is not known how far the topic was received, so that its subscription does not go on behind these.
+    var isOpen = false
     /// Up to which sequence the person has read; 0 where nothing of it was.
     var readThrough: UInt64 = 0
 }

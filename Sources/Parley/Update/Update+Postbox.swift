@@ -33,7 +33,8 @@ extension ChatModel {
             guard let fetch = inbox.fetch, fetch.request == request else { return [] }
             inbox.fetch = nil
             inbox.dropHeld()
-            inbox.failure = error.words
+            inbox.failure =
+                error == .notConnected ? "No letter is kept on this machine, and there is no connection." : error.words
             if !inbox.page.isEmpty { sayMeanwhile("The page could not be listed. \(error.words)") }
             if error == .invalidToken, fetch.trail.token != nil {
                 return self.fetch(Inbox.Trail(order: fetch.trail.order))
@@ -42,7 +43,8 @@ extension ChatModel {
             let effects = handlePage(letters.page, request, isFromNetwork: false)
             // The counts that the network has told are newer, or there are none.
             if inbox.counts.isEmpty { inbox.counts = letters.counts }
-            inbox.kept = Inbox.Kept(asOf: letters.asOf)
+            // What was never listed is as old as the newest that came.
+            inbox.kept = Inbox.Kept(asOf: letters.asOf ?? letters.page.items.map(\.createdAt).max())
             return effects
         case .portion(let request, let portion):
             return handlePortion(portion, request)

@@ -106,7 +106,7 @@ extension ChatModel {
             absence?.caughtUp(name)
             tellAbsence()
             guard let conversation = conversations.named(name) else { return [] }
-            return conversation.history == .unknown || conversation.hole != nil ? loadHistory(name) : []
+            return conversation.lacksHistory ? loadHistory(name) : []
         case .messages(let messages):
             return receive(messages, from: name)
         case .gap(let lost):
@@ -126,7 +126,11 @@ extension ChatModel {
             conversations.update(name) { $0.restore(older: messages, gaps, isComplete: isLast, user: user) }
             settleDelivered(messages)
             withdrawNotice(about: .history(name))
-            return settled
+            // It may have become live since then.
+            guard !isOffline, let conversation = conversations.named(name), conversation.subscription == .live,
+                conversation.lacksHistory
+            else { return settled }
+            return settled + loadHistory(name)
         case .history(let messages, let gaps, let place, let isComplete):
             let user = identity.ownName
             let settled = delivered(messages, in: name)
@@ -137,7 +141,7 @@ extension ChatModel {
             withdrawNotice(about: .history(name))
             // What was read offline is made whole, page by page.
             guard let conversation = conversations.named(name), conversation.hole != nil, conversation.canGrow,
-                place != nil, !messages.isEmpty
+                !messages.isEmpty
             else { return settled }
             return settled + loadHistory(name)
         case .historyFailed(let error):
@@ -180,7 +184,7 @@ extension ChatModel {
             return []
         }
         // Where there is a connection, what was read without one is made whole first.
-        let place = (isOffline ? nil : conversation.hole) ?? conversation.oldest?.sequence
+        let place = isOffline ? conversation.oldest?.sequence : conversation.historyPlace
         conversations.update(name) { $0.history = .loading }
         return [.loadHistory(topic: name, before: place, limit: Self.historyPage)]
     }

@@ -81,7 +81,7 @@ extension Frame {
     func headingWords(_ conversation: Conversation) -> String {
         var words = conversation.name
         switch conversation.subscription {
-        case .joining: words += model.isOffline ? asOfWords(conversation) ?? " ─ joining …" : " ─ joining …"
+        case .joining: words += (model.isOffline ? asOfWords(conversation) : nil) ?? " ─ joining …"
         case .live:
             if !model.isOffline, let people = model.people.words(of: conversation.name) { words += " ─ \(people)" }
         case .failed(let reason): words += " ─ ✗ \(reason)"
@@ -92,23 +92,29 @@ extension Frame {
         return words
     }
 
-    /// Up to when what is shown is all there was; nil where nothing is kept.
+    /// Up to when what is shown is all there was; nil where nothing is kept and the first answer is waited for.
     private func asOfWords(_ conversation: Conversation) -> String? {
-        guard let time = conversation.keptThrough else { return nil }
+        guard let time = conversation.keptThrough else { return model.status.isBeginning ? nil : " ─ offline" }
         let stamp = CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " }
         return " ─ offline, as of \(stamp)"
     }
 
     private func drawEmpty(_ conversation: Conversation, in area: Rect) {
         guard !area.isEmpty else { return }
-        let words =
-            switch conversation.history {
-            case .unknown, .loading: "Loading …"
-            case .more, .offline, .complete:
-                conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
-            }
-        let text = SafeText(words).truncated(columns: area.columns - 2)
+        let text = SafeText(emptyWords(conversation)).truncated(columns: area.columns - 2)
         canvas.write(text, row: area.endRow - 1, column: area.column + 2, style: theme.dimmed)
+    }
+
+    /// What is said where no message is shown. That there is none is said only once the network has told it.
+    private func emptyWords(_ conversation: Conversation) -> String {
+        let nothing = conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
+        // What is here is of people who are ignored.
+        if conversation.history == .complete || conversation.count > 0 { return nothing }
+        if conversation.history != .loading, model.isOffline, !model.status.isBeginning {
+            return "Nothing of \(conversation.isPattern ? "these topics" : "this topic") is on this machine."
+        }
+        let isLive = conversation.subscription != .joining
+        return conversation.history == .more && isLive ? "The messages could not be loaded." : "Loading …"
     }
 
     /// A line of a message; below one that is cut, with the key that shows the rest.

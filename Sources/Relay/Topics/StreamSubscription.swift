@@ -508,6 +508,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             state.hasBegun = true
             state.cursor = TopicCursor(last: max(begin, 1) - 1)
         }
+        if start == .new, let keeping, let stream = identity {
+            await keeping.begin(at: KeptPlace(stream: stream, sequence: last))
+        }
         return .sequence(max(begin, 1))
     }
 }

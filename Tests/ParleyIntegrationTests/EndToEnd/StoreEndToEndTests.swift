@@ -14,7 +14,7 @@ extension EndToEndTests {
     @Suite("What the chat keeps on this machine")
     struct Kept {
         @Test(
-            "B9 B38 A chat that starts while its network is down shows what was said once, and what was typed and not sent",
+            "B9 B38 A chat that starts while its network is down shows all that is kept, and each once when it is back",
             arguments: NATSServerProcess.binaries)
         func offlineStart(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
@@ -22,6 +22,11 @@ extension EndToEndTests {
                 let file = network.folder.path("alice.creds")
                 _ = try await network.objects("network", "user", "add", "alice", "--out", file, "--json")
                 let address = ["--server", server, "--creds", file]
+                // Before she is there for the first time.
+                _ = try await network.objects("postbox", "list", "--creds", file, "--server", server, "--json")
+                let asked = try await network.parley("send", "--as", "bob", "chat.qa", "asked long ago")
+                let posted = try await network.parley("inbox", "post", "--as", "bob", "alice/personal", "a letter")
+                #expect(asked.exitCode == 0 && posted.exitCode == 0, "\(asked) \(posted)")
 
                 let alice = try network.terminal(address, columns: 120)
                 try await alice.waitFor("the live topic", deadline: .seconds(60)) {
@@ -37,7 +42,9 @@ extension EndToEndTests {
                 try await alice.waitFor(text: "heard before")
                 try alice.type("/join chat.qa")
                 try alice.press(.enter)
-                try await alice.waitFor("the other topic") { $0.main(row: 1).contains("chat.qa") }
+                try await alice.waitFor("the other topic") {
+                    $0.main(row: 1).contains("chat.qa") && $0.contains("asked long ago") && $0.contains("✉ 1")
+                }
                 try alice.type("half a thought")
                 try await alice.waitFor(text: "half a thought")
                 try alice.press(.ctrl("q"))
@@ -46,13 +53,38 @@ extension EndToEndTests {
                 let stopped = try await network.parley("network", "stop", "--force")
                 #expect(stopped.status.isSuccess, "\(stopped)")
                 let again = try network.terminal(address, columns: 120)
-                try await again.waitFor("what was typed", deadline: .seconds(60)) { $0.contains("half a thought") }
+                // Nothing came over its subscription, and the inbox was never open.
+                let other = try await again.waitFor("what was typed", deadline: .seconds(60)) {
+                    $0.contains("half a thought") && $0.contains("asked long ago") && $0.contains("✉ 1")
+                }
+                #expect(other.main(row: 1).contains("chat.qa ─ offline, as of "))
                 try again.press(.ctrl("p"))
                 let screen = try await again.waitFor("what was said", deadline: .seconds(60)) {
                     $0.contains("said before") && $0.contains("heard before") && $0.contains("offline, as of ")
                 }
                 #expect(screen.count(of: "said before") == 1 && screen.count(of: "heard before") == 1)
                 #expect(!screen.contains("● CONNECTED"))
+                try again.press(.f(3))
+                try await again.waitFor("the letter") {
+                    $0.main(row: 1).contains("offline, as of ") && $0.contains("a letter")
+                }
+                try again.press(.escape)
+                try again.type("/join chat.none")
+                try again.press(.enter)
+                try await again.waitFor(text: "Nothing of this topic is on this machine.", deadline: .seconds(60))
+
+                #expect(try await network.started() == server)
+                let missed = try await network.parley("send", "--as", "bob", "chat.qa", "missed meanwhile")
+                #expect(missed.exitCode == 0, "\(missed)")
+                try await again.waitFor(text: "Nothing here yet. Say hello.", deadline: .seconds(60))
+                try again.press(.ctrl("p"))
+                let filled = try await again.waitFor("what was missed", deadline: .seconds(60)) {
+                    $0.main(row: 1).contains("chat.qa") && $0.contains("missed meanwhile") && $0.contains("● CONNECTED")
+                }
+                for text in ["asked long ago", "missed meanwhile", "half a thought"] {
+                    #expect(filled.count(of: text) == 1)
+                }
+                #expect(filled.contains("── new ─"))
                 try again.press(.ctrl("q"))
                 #expect(try await again.waitForExit(deadline: .seconds(60)) == .exited(0))
             }

@@ -17,8 +17,11 @@ struct RestoreTests {
     private static let stream = StreamIdentity(name: "N_stream", incarnation: 1)
 
     /// Keeps messages of a topic, as a subscription would have.
+    ///
+    /// - Parameter isFollowed: whether they came over a subscription; as history otherwise.
     private static func fill(
-        _ store: LocalStore, _ topic: String, _ range: ClosedRange<UInt64>, padding: String = ""
+        _ store: LocalStore, _ topic: String, _ range: ClosedRange<UInt64>, padding: String = "",
+        isFollowed: Bool = true
     ) async throws {
         let messages = range.map { sequence in
             let time = Timestamp(milliseconds: Int64(sequence) * 1_000)
@@ -29,7 +32,8 @@ struct RestoreTests {
                 time: time, payload: envelope.encoded())
         }
         let place = KeptPlace(stream: stream, sequence: range.upperBound)
-        await store.append(messages, [.received(topic, stream, range), .cursor(topic, place)])
+        await store.append(
+            messages, [.received(topic, stream, range)] + (isFollowed ? [.cursor(topic, place)] : []))
         try await store.flush()
     }
 
@@ -40,7 +44,7 @@ struct RestoreTests {
             while let (event, _) = queue.take() {
                 guard case .topic(let topic, let news) = event else { continue }
                 switch news {
-                case .kept(let kept): words.append("\(topic) kept \(span(kept))")
+                case .kept(let kept): words.append("\(topic) kept \(span(kept))\(kept.isOpen ? " open" : "")")
                 case .keptUnread(let kept): words.append("\(topic) unread \(span(kept))")
                 default: break
                 }
@@ -66,11 +70,8 @@ struct RestoreTests {
         if readThrough > 0 { try await store.commit([.readMark("chat.lobby", mark)]) }
         try await store.close()
 
-        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
-        plan.store = path
-        let connector = try Connector(plan, for: .chat(.ignore))
         let queue = EventQueue {}
-        let engine = ChatEngine(connector, queue: queue)
+        let engine = ChatEngine(try Self.connector(path), queue: queue)
         await engine.perform(.openStore)
         await engine.perform(.subscribe(topic: "chat.lobby"))
         var expected = ["chat.lobby kept 801-1000 read \(readThrough)"]
@@ -81,6 +82,36 @@ struct RestoreTests {
         }
         #expect(try await Self.news(queue, expected.count) == expected)
         await engine.stop()
+    }
+
+    @Test(
+        "B9 what was only read as history is shown as well, and counts as read as far as nothing else is known",
+        arguments: [nil, 950] as [UInt64?])
+    func historyAlone(mark: UInt64?) async throws {
+        let folder = try TemporaryDirectory("restore")
+        let path = folder.path("alice.sqlite")
+        let store = try LocalStore.open(.file(path)).store
+        try await Self.fill(store, "chat.lobby", 801...1_000, isFollowed: false)
+        if let mark {
+            try await store.commit([.readMark("chat.lobby", KeptPlace(stream: Self.stream, sequence: mark))])
+        }
+        try await store.close()
+
+        let queue = EventQueue {}
+        let engine = ChatEngine(try Self.connector(path), queue: queue)
+        await engine.perform(.openStore)
+        await engine.perform(.subscribe(topic: "chat.empty"))
+        await engine.perform(.subscribe(topic: "chat.lobby"))
+        let expected = "chat.lobby kept 801-1000 read \(mark ?? 1_000) open"
+        #expect(try await Self.news(queue, 1) == [expected])
+        await engine.stop()
+    }
+
+    /// What connects to nobody, and keeps its store in a file.
+    private static func connector(_ path: String) throws -> Connector {
+        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
+        plan.store = path
+        return try Connector(plan, for: .chat(.ignore))
     }
 
     @Test("B9 Damage that is found where a topic is read is told once, with what to do, and the topic is followed")
@@ -106,10 +137,8 @@ struct RestoreTests {
         try #require(damaged > 0)
         try bytes.write(to: file)
 
-        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
-        plan.store = path
         let queue = EventQueue {}
-        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        let engine = ChatEngine(try Self.connector(path), queue: queue)
         await engine.perform(.openStore)
         for _ in 1...2 { await engine.perform(.subscribe(topic: "chat.lobby")) }
         var notices: [String] = []
@@ -170,8 +199,10 @@ struct RestoreTests {
         await engine.stop()
     }
 
-    @Test("What is kept of the postboxes comes without a connection, with how many letters of each are kept")
-    func postboxes() async throws {
+    @Test(
+        "B9 What is kept of the postboxes comes without a connection, with how many letters of each are kept, also where the network has told no postbox",
+        arguments: [true, false])
+    func postboxes(areTold: Bool) async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
         let store = try LocalStore.open(.file(path)).store
@@ -187,13 +218,11 @@ struct RestoreTests {
                     direction: .received, id: PostboxMessageID(incarnation: 7, sequence: UInt64(number)).text,
                     person: "bob", postbox: "work", time: Timestamp(milliseconds: 5), text: "letter \(number)"))
         }
-        try await store.commit([.postboxesListed(boxes)] + letters)
+        try await store.commit((areTold ? [.postboxesListed(boxes)] : []) + letters)
         try await store.close()
 
-        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
-        plan.store = path
         let queue = EventQueue {}
-        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        let engine = ChatEngine(try Self.connector(path), queue: queue)
         await engine.perform(.openPostbox)
         var told: ChatEvent?
         try await eventually("the postboxes") {
@@ -202,7 +231,7 @@ struct RestoreTests {
             }
             return told != nil
         }
-        #expect(told == .postbox(.keptBoxes(boxes, counts: ["work": 2])))
+        #expect(told == .postbox(.keptBoxes(areTold ? boxes : nil, counts: ["work": 2])))
         await engine.stop()
     }
 }

@@ -205,7 +205,7 @@ struct InboxTests {
         desk.press(.function(3))
         let request = try #require(desk.model.inbox.fetch?.request)
         desk.send(.postbox(.pageFailed(request: request, .notConnected)))
-        #expect(desk.screen().contains { $0.contains("✗ There is no connection. Connect first. ^R tries again.") })
+        #expect(desk.screen().contains { $0.contains("✗ No letter is kept on this machine, and there is no") })
         #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: nil))
     }
 }

@@ -115,6 +115,96 @@ struct KeptTests {
             desk.send(.topic("chat.lobby", .live)) == [.loadHistory(topic: "chat.lobby", before: 1, limit: 200)])
     }
 
+    @Test(
+        "B9 what was only read as history is shown offline, and the first word of the network closes what lies behind it, each message once"
+    )
+    func historyAlone() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var kept = Self.kept(1...3, readThrough: 3)
+        kept.isOpen = true
+        desk.send(.topic("chat.lobby", .kept(kept)))
+        #expect(desk.screen().contains { $0.contains("chat.lobby ─ offline, as of 21 Nov 10:00") })
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.topic("chat.lobby", .messages([message(9, "m9")])))
+        let first = desk.send(.topic("chat.lobby", .live))
+        #expect(first == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+        let newest = (7...9).map { message($0, "m\($0)") }
+        let next = desk.send(.topic("chat.lobby", .history(newest, isComplete: false)))
+        #expect(desk.texts("chat.lobby") == ["1 m1", "2 m2", "3 m3", "gap 0", "7 m7", "8 m8", "9 m9"])
+        #expect(next == [.loadHistory(topic: "chat.lobby", before: 7, limit: 200)])
+        let rest = (1...6).map { message($0, "m\($0)") }
+        #expect(desk.send(.topic("chat.lobby", .history(rest, before: 7, isComplete: true))).isEmpty)
+        #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
+    }
+
+    @Test("B9 a page that overlaps with what is kept leaves no hole")
+    func overlap() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var kept = Self.kept(1...8, readThrough: 8)
+        kept.isOpen = true
+        desk.send(.topic("chat.lobby", .kept(kept)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.topic("chat.lobby", .live))
+        let newest = (7...9).map { message($0, "m\($0)") }
+        #expect(desk.send(.topic("chat.lobby", .history(newest, isComplete: false))).isEmpty)
+        #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
+    }
+
+    @Test("B9 a topic of which nothing is here says so, whatever keeps the network away, and never that it loads")
+    func nothingKept() {
+        let nothing = "Nothing of this topic is on this machine."
+        func says(_ words: String, _ desk: Desk) -> Bool { desk.screen().contains { $0.contains(words) } }
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "alerts.>"]))
+        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
+        #expect(says("Loading …", desk) && says("joining …", desk))
+        let reasons: [ConnectionStatus] = [
+            ConnectionStatus(state: .connecting, reason: .unreachable("no such host"), attempt: 1),
+            ConnectionStatus(state: .connecting, attempt: 2),
+            ConnectionStatus(state: .connecting, reason: .networkUnavailable),
+            ConnectionStatus(state: .disconnected, reason: .authenticationFailed("")),
+            ConnectionStatus(state: .suspended, reason: .backgrounded),
+            ConnectionStatus(state: .reconnecting, reason: .connectionLost(""), attempt: 1),
+        ]
+        for status in reasons {
+            desk.send(.statusChanged(status))
+            #expect(says(nothing, desk) && says("chat.lobby ─ offline", desk) && !says("Loading", desk), "\(status)")
+        }
+        // Whoever asks for more gets the same answer, with a local store and without one.
+        desk.press(.pageUp)
+        #expect(desk.effects.contains(.loadHistory(topic: "chat.lobby", before: nil, limit: 200)))
+        desk.send(.topic("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
+        #expect(says(nothing, desk))
+        desk.press(.pageUp)
+        desk.send(.topic("chat.lobby", .historyFailed(.notConnected)))
+        #expect(says(nothing, desk))
+        desk.press(.down, .alt)
+        #expect(says("Nothing of these topics is on this machine.", desk))
+        desk.press(.up, .alt)
+
+        // It fills in as soon as it can.
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        #expect(says("Loading …", desk))
+        let asked = desk.send(.topic("chat.lobby", .live))
+        #expect(asked == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+        desk.send(.topic("chat.lobby", .historyFailed(.timeout("The history"))))
+        #expect(says("The messages could not be loaded.", desk))
+        #expect(desk.send(.topic("chat.lobby", .live)) == asked)
+        desk.send(.topic("chat.lobby", .history([], isComplete: true)))
+        #expect(says("Nothing here yet. Say hello.", desk))
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 1)))
+        #expect(says("Nothing here yet. Say hello.", desk))
+    }
+
+    @Test("B9 an answer of the local store that comes when the topic is live again is not the last word")
+    func lateOfflineAnswer() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        desk.press(.pageUp)
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        #expect(desk.send(.topic("chat.lobby", .live)).isEmpty)
+        let asked = desk.send(.topic("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
+        #expect(asked == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+    }
+
     @Test("Unread counts and the new line are as they were left, and a key or a glance reads them")
     func unread() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))

@@ -138,6 +138,18 @@ struct PostboxesTests {
         #expect(desk.model.inbox.boxes == [Self.boxes[0]])
     }
 
+    @Test("B9 letters are counted and listed offline where the network has never told a postbox or listed a letter")
+    func neverListed() {
+        var desk = Desk.joined("chat.lobby", state: .connecting)
+        desk.send(.postbox(.keptBoxes(nil, counts: ["personal": 2])))
+        #expect(desk.model.inbox.unreadCount == 2 && desk.screen()[0].contains("✉ 2"))
+        desk.press(.function(3))
+        let request = desk.model.inbox.fetch?.request ?? 0
+        let letters = KeptLetters(page: ListOutput(items: [letter(2), letter(1)], nextToken: nil), asOf: nil)
+        desk.send(.postbox(.keptPage(request: request, letters)))
+        #expect(desk.screen().contains { $0.contains("offline, as of 21 Nov 10:0") }, "\(desk.screen())")
+    }
+
     @Test("What is kept comes after what the network has told, and then counts for nothing")
     func lateKeptList() {
         var desk = Desk.joined("chat.lobby")

@@ -96,6 +96,25 @@ struct KeepingClientTests {
         #expect(try await kept(client) == Self.numbers(1...16))
     }
 
+    @Test("B9 B38 a topic where nothing came goes on where it was live, so that what is missed is not taken for old")
+    func nothingReceived() async throws {
+        for number in 1...3 { try network.store("\(number)") }
+        let first = try await network.connected(configuration)
+        _ = try await first.gathered("chat.room")
+        await first.close()
+        #expect(try await cursor(first).sequence == 3)
+        let store = try #require(await first.keptStore())
+        #expect(try await store.readMark(of: "chat.room")?.sequence == 3)
+        for number in 4...5 { try network.store("\(number)") }
+
+        let client = network.client(configuration)
+        let received = Gathered(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
+        try await client.connect()
+        try await received.wait(forText: "5")
+        #expect(received.texts == ["4", "5"])
+        await client.close()
+    }
+
     @Test("B38 a stream that was made anew meanwhile is received from its beginning, and its old life is not mixed in")
     func streamMadeAnew() async throws {
         try await receive(1...3)
