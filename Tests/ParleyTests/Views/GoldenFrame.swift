@@ -22,6 +22,7 @@ enum GoldenFrame {
         case .heading: "h"
         case .rule: "r"
         case .unread: "u"
+        case .mention: "y"
         case .time: "i"
         case .own: "o"
         case .dimmed: "d"
