@@ -522,11 +522,13 @@ public actor RelayClient {
         return pool.next
     }
 
-    func dialFailed(_ reason: ConnectionReason, to address: ServerAddress, generation: UInt64) {
+    func dialFailed(_ error: NATSError, to address: ServerAddress, generation: UInt64) {
         pool.failed(address)
+        let reason = ConnectionReason(error)
         handleSignIn(.failed(reason))
         let explained = signIn.explained(reason, at: surroundings.clock.secondsSince1970)
-        handle(.connectionFailed(generation: generation, reason: explained))
+        let limit = ConnectionReason.retryLimit(after: error)
+        handle(.connectionFailed(generation: generation, reason: explained, retryWithin: limit))
     }
 
     func dialSucceeded(_ link: LiveLink, _ connection: NATSConnection, to address: ServerAddress) {

@@ -299,7 +299,11 @@ struct ProvisionedTests {
             }
             try await site.cluster.servers[0].restart()
             _ = try await administrator.add(user: "bob")
-            await #expect(throws: NATSError.self) { try await site.connection(credentials) }
+            let guest = try await site.connection(credentials)
+            await #expect(throws: NATSError.publishNotPermitted(subject: "relay.postbox.alice.list")) {
+                try await guest.ask(to: "relay.postbox.alice.list")
+            }
+            await guest.close()
         }
     }
 
@@ -463,14 +467,16 @@ struct ProvisionedTests {
     func unreadable() async throws {
         try await Site.run(TestServers.all[0]) { site in
             _ = try await site.provision()
-            let names = try NetworkIdentity.open(in: site.directory).names
+            let identity = try NetworkIdentity.open(in: site.directory)
+            let names = identity.names
             _ = try await NetworkAdministrator(directory: site.directory).add(user: "alice")
             let owner = try await site.owner()
             let jetStream = JetStream.patient(owner)
             let register = try BucketUserRegister(jetStream)
             let plan = NetworkPlan(names: names, settings: NetworkSettings(), placement: NetworkPlacement())
             let postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: register)
-            let namespace = NamespaceService(names: names, users: register, jetStream: jetStream)
+            let namespace = NamespaceService(
+                names: names, users: register, issuer: identity.issuer, jetStream: jetStream)
             let (alice, nobody) = try (UserName("alice"), UserName("nobody"))
             func state(of user: String) async throws -> RecipientReply.State? {
                 let bytes = await postboxes.reply(aboutPostbox: "personal", of: user)

@@ -163,7 +163,7 @@ struct UserPermissionsTests {
         #expect(await examined([.failure(.timedOut(.seconds(10))), .success("2.9.10")]) == (nil, 1))
     }
 
-    @Test("A user who is kept out has an account whose every token is void, until nothing keeps the user out")
+    @Test("B60: a user who is kept out has an account with one door, until nothing keeps the user out")
     func standing() throws {
         let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/local")
@@ -174,16 +174,31 @@ struct UserPermissionsTests {
             let token = try #require(try PrivateFile.read(directory.tokenPath(ofAccount: account)))
             return try AccountClaims.verify(String(decoding: token, as: UTF8.self))
         }
-        #expect(try claims().grant.revocations == nil && claims().name == "alice")
-        #expect(try claims().grant.limits.diskStorage == 0 && claims().grant.limits.conn == 100)
-        _ = try directory.changeUser(alice) { $0.standing.banned = .init(since: 0, reason: nil) }
-        #expect(try claims().grant.isRevoked(user: "anybody", issuedAt: 4_102_444_800))
-        _ = try directory.changeUser(alice) { $0.standing.banned = nil }
-        #expect(try claims().grant.revocations == nil)
+        func hasDoorOnly() throws -> Bool {
+            let (claims, grant) = (try claims(), try claims().grant)
+            return grant.imports?.map(\.subject) == ["accounts.user.get_namespace"] && grant.mappings == nil
+                && grant.defaultPermissions?.pub?.allow == ["accounts.user.get_namespace"]
+                && grant.defaultPermissions?.sub?.allow == ["_INBOX.>"]
+                && grant.limits.conn == 2 && grant.limits.diskStorage == 0 && claims.expires == nil
+        }
+        func isOpen() throws -> Bool {
+            try claims().grant.limits.conn == 100 && claims().grant.imports?.count ?? 0 > 20
+        }
+        #expect(try claims().name == "alice" && claims().grant.limits.diskStorage == 0 && isOpen())
+        for mark in [\UserRecord.standing.banned, \.standing.deactivated] {
+            _ = try directory.changeUser(alice) { $0[keyPath: mark] = .init(since: 0, reason: nil) }
+            #expect(try hasDoorOnly())
+            _ = try directory.changeUser(alice) { $0[keyPath: mark] = nil }
+            #expect(try isOpen())
+        }
         _ = try directory.changeUser(alice) { $0.expires = 1 }
-        #expect(try claims().grant.isRevoked(user: "anybody", issuedAt: 4_102_444_800) && claims().expires == nil)
+        #expect(try hasDoorOnly())
         _ = try directory.changeUser(alice) { $0.expires = 4_102_444_800 }
-        #expect(try claims().grant.revocations == nil && claims().expires == 4_102_444_800)
+        #expect(try isOpen() && claims().expires == 4_102_444_800)
+        // An earlier version's mark, which is empty, blocks too.
+        try PrivateFile.write([], to: directory.blockMarker)
+        _ = try directory.changeUser(alice) { _ in }
+        #expect(try hasDoorOnly() && directory.block() == .unexplained)
     }
 }
 

@@ -100,8 +100,12 @@ struct ServerFindings: Sendable {
                 name, .failure(CommandFailure.noConnection),
                 "TLS: \(isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail)",
                 fix: "check tlsAuthority in the profile, the certificate's name, and the clock")
-        case .authenticationFailed, .tokenExpired, .credentialsRevoked, .accessExpired, .banned, .appBlocked,
-            .deactivated, .kicked, .kickedByOtherDevice, .invalidCredentials:
+        case .accessExpired, .banned, .appBlocked, .deactivated:
+            let said = reason.detail.map { " (\($0))" } ?? ""
+            return Finding(
+                name, .failure(code), "login: \(reason.shortWords)\(said)", fix: "ask the network's administrator")
+        case .authenticationFailed, .tokenExpired, .credentialsRevoked, .kicked, .kickedByOtherDevice,
+            .invalidCredentials:
             return Finding(
                 name, .failure(code), "login: \(reason.shortWords)",
                 fix: "name credentials with --creds, or ask for new ones")
@@ -122,7 +126,11 @@ struct ServerFindings: Sendable {
         guard case .connected? = login else {
             await client.close()
             var words = "the network's service does not answer"
-            if case .failed(let reason)? = login { words = reason.words }
+            if case .failed(let reason)? = login {
+                // A login that the server takes may still lead to nothing but the network's refusal.
+                if reason.isFinal { return [Self.finding(Self.name(address), reason)] }
+                words = reason.words
+            }
             return [
                 Finding(
                     "namespace", .failure(CommandFailure.noConnection), words,

@@ -28,7 +28,8 @@ extension ConnectionMachine {
     }
 
     /// What a failed dial or a lost socket leads to: a renewed token, the end, or another attempt.
-    mutating func fail(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
+    mutating func fail(_ reason: ConnectionReason, at now: ContinuousClock.Instant, retryWithin limit: Duration? = nil)
+    {
         // A connection that never lasts must not be retried at the pace of one that does; the same holds for tokens that
         // are refused as soon as they are used.
         if phase == .online, let connectedAt, now - connectedAt >= policy.stableAfter {
@@ -45,7 +46,7 @@ extension ConnectionMachine {
             end(reason)
         } else {
             leaveSocket(reason, at: now)
-            waitForRetry(at: now)
+            waitForRetry(at: now, within: limit)
         }
     }
 
@@ -91,11 +92,12 @@ extension ConnectionMachine {
         status.attempt = 0
     }
 
-    private mutating func waitForRetry(at now: ContinuousClock.Instant) {
+    private mutating func waitForRetry(at now: ContinuousClock.Instant, within limit: Duration?) {
         guard isNetworkAvailable else { return pause() }
         phase = .waiting
         backoffStep += 1
-        let moment = now + policy.delay(attempt: backoffStep, using: &generator)
+        let delay = policy.delay(attempt: backoffStep, using: &generator)
+        let moment = now + min(delay, limit ?? delay)
         start(.retry, at: moment)
         status.nextRetryAt = moment
     }

@@ -34,8 +34,9 @@ extension ConnectionMachine {
         case dialSucceeded(generation: UInt64)
         /// Subscriptions are live and the outbox has been flushed on this dial's socket.
         case restored(generation: UInt64)
-        /// The dial failed, or its socket closed or went silent.
-        case connectionFailed(generation: UInt64, reason: ConnectionReason)
+        /// The dial failed, or its socket closed or went silent. The next attempt, if there is one, comes within the limit
+        /// where one is given.
+        case connectionFailed(generation: UInt64, reason: ConnectionReason, retryWithin: Duration? = nil)
         /// A timer reached its moment.
         case timerFired(TimerID)
         /// Somebody called disconnect or close.

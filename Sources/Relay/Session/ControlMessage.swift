@@ -99,16 +99,24 @@ extension ControlMessage {
     public func encoded(
         for user: String, signedBy account: NKeyPair, at now: Int64, lifetime: Int64 = 120
     ) throws(RelayError) -> [UInt8] {
-        let facts = Facts(self)
+        let proof = try proof(for: user, signedBy: account, at: now, lifetime: lifetime)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do { return Array(try encoder.encode(Wire(facts: Facts(self), proof: proof))) } catch {
+            throw .invalidArgument("The control message cannot be written as JSON")
+        }
+    }
+
+    /// The token that proves the message, and holds all of it. The parameters and errors are those of
+    /// ``encoded(for:signedBy:at:lifetime:)``.
+    package func proof(
+        for user: String, signedBy account: NKeyPair, at now: Int64, lifetime: Int64 = 120
+    ) throws(RelayError) -> String {
         var claims = Claims(
-            subject: account.publicKey, issuedAt: now, expires: now + lifetime, grant: ControlGrant(facts: facts))
+            subject: account.publicKey, issuedAt: now, expires: now + lifetime,
+            grant: ControlGrant(facts: Facts(self)))
         claims.audience = Self.subject(for: user)
-        do {
-            let proof = try claims.encode(signedBy: account)
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return Array(try encoder.encode(Wire(facts: facts, proof: proof)))
-        } catch {
+        do throws(CredentialsError) { return try claims.encode(signedBy: account) } catch {
             throw .invalidArgument("A control message is signed with an account's key, and this key is of another kind")
         }
     }
@@ -129,6 +137,14 @@ extension ControlMessage {
             throw .invalidMessage("it is no control message")
         }
         guard let proof = wire.proof else { throw .invalidMessage("the control message is not signed") }
+        return try verified(proof: proof, for: user, trusting: issuers, at: now)
+    }
+
+    /// Believes a proof alone: as ``verified(_:for:trusting:at:)``, or, without a time, however old it is.
+    static func verified(
+        proof: String, for user: String, trusting issuers: [String], at now: Int64? = nil
+    ) throws(RelayError) -> (message: ControlMessage, proof: String) {
+        guard proof.utf8.count <= maximumLength else { throw .invalidMessage("it is no control message") }
         let claims: Claims<ControlGrant>
         do throws(CredentialsError) { claims = try Claims<ControlGrant>.verify(proof) } catch {
             throw .invalidMessage("the control message's signature is not valid")
@@ -139,9 +155,11 @@ extension ControlMessage {
         guard claims.audience == subject(for: user) else {
             throw .invalidMessage("the control message is for somebody else")
         }
-        guard let issuedAt = claims.issuedAt, let expires = claims.expires, issuedAt <= now + clockTolerance,
-            expires > now - clockTolerance, expires - issuedAt <= 3_600
-        else { throw .invalidMessage("the control message is too old") }
+        if let now {
+            guard let issuedAt = claims.issuedAt, let expires = claims.expires, issuedAt <= now + clockTolerance,
+                expires > now - clockTolerance, expires - issuedAt <= 3_600
+            else { throw .invalidMessage("the control message is too old") }
+        }
         guard let message = claims.grant.facts.message, let identifier = claims.id else {
             throw .invalidMessage("the control message's kind is not known")
         }

@@ -15,6 +15,16 @@ extension RelayClient {
                 key: credentials.key))
     }
 
+    /// The network's service keeps this user out, and has signed why.
+    ///
+    /// - Returns: whether that was believed, and has ended the session.
+    func heardRefusal(_ proof: String) -> Bool {
+        let credentials = configuration.credentials
+        guard let user = credentials.user else { return false }
+        handleSession(.refused(proof, user: user, issuers: credentials.issuers))
+        return !hasSession
+    }
+
     /// Closes the connection of a session that has ended, at once where nothing has to leave over it before.
     ///
     /// - Parameters:

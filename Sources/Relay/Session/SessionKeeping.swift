@@ -13,6 +13,9 @@ struct SessionKeeping: Sendable {
         /// are none the server's permissions have to do. The time is in seconds since 1970. The key is the public one that
         /// this client logged in by.
         case heard([UInt8], user: String, issuers: [String], at: Int64, key: String? = nil)
+        /// The network has answered this client's own question with a signed refusal. It is as fresh as the question, so that
+        /// neither clock counts, and it may be heard at each login.
+        case refused(String, user: String, issuers: [String])
     }
 
     /// Proofs of control messages that are remembered at least, so that none counts twice.
@@ -38,6 +41,8 @@ struct SessionKeeping: Sendable {
                 return nil
             }
             return control.connectionReason
+        case .refused(let proof, let user, let issuers):
+            return (try? ControlMessage.verified(proof: proof, for: user, trusting: issuers))?.message.connectionReason
         }
         return nil
     }

@@ -25,7 +25,7 @@ struct AccountSigner {
     let identity: NetworkIdentity
     let form: Form
     private let root: NKeyPair
-    private let isBlocked: Bool
+    private let block: UserStanding.Decision?
 
     /// Prepares for signing with the settings of this moment.
     /// - Parameters:
@@ -51,7 +51,7 @@ struct AccountSigner {
         self.identity = identity
         self.form = form
         self.root = if let root { root } else { try directory.operatorPair() }
-        isBlocked = directory.isBlocked
+        block = directory.block()
     }
 
     /// Signs a user's account as the record has it, and keeps token and record.
@@ -68,10 +68,11 @@ struct AccountSigner {
         return token
     }
 
-    /// A token that allows no connection and is kept nowhere.
-    func tokenWithoutConnections(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
+    /// The token of a user's account, which is kept nowhere.
+    /// - Parameter connections: how many connections it allows; nil for as many as it should.
+    func token(_ record: UserRecord, of name: UserName, connections: Int64? = nil) throws(NetworkError) -> String {
         var claims = try claims(record, permissions(record, name))
-        claims.grant.limits.conn = 0
+        if let connections { claims.grant.limits.conn = connections }
         return try encoded(claims)
     }
 
@@ -84,7 +85,7 @@ struct AccountSigner {
         _ record: UserRecord, _ permissions: UserPermissions
     ) throws(NetworkError) -> AccountClaims {
         try record.claims(
-            of: permissions, identity, limits: form.limits, mappings: form.mappings, isBlocked: isBlocked,
+            of: permissions, identity, limits: form.limits, mappings: form.mappings, block: block,
             at: NetworkAdministrator.now)
     }
 

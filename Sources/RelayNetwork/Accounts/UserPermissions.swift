@@ -21,7 +21,7 @@ public struct UserPermissions: Hashable, Sendable {
     public static let apiPrefix = "net.API"
 
     /// Counted up when users get other imports than before, so that a network's accounts are signed anew at its next start.
-    static let importsVersion = 3
+    static let importsVersion = 4
 
     /// Grants topics to a user.
     ///

@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 /// What the network keeps of a user: the account's token is made from it, anew with each change.
 struct UserRecord: Codable, Hashable, Sendable {
@@ -23,7 +24,7 @@ struct UserRecord: Codable, Hashable, Sendable {
 }
 
 extension UserRecord {
-    /// The time by which all tokens of a user that is kept out are void: those, too, that a wrong clock dates later.
+    /// A time by which tokens are void that a wrong clock dates later, too.
     private static let endOfTime: Int64 = 253_402_300_799
 
     /// The keys that credentials were issued to, oldest first.
@@ -48,9 +49,12 @@ extension UserRecord {
         return deciding.isEmpty || deciding.contains { $0.revoked == nil }
     }
 
-    /// What voids single keys. Each act signs it again: a server takes a key whose entry is missing.
-    private var revocations: [String: Int64] {
-        Dictionary(keys.filter { $0.revoked != nil }.map { ($0.publicKey, Self.endOfTime) }) { first, _ in first }
+    /// What voids single keys. Each act signs it again: a server takes a key whose entry is missing. An invitation to an
+    /// account that is closed is void meanwhile.
+    private func revocations(isClosed: Bool) -> [String: Int64] {
+        var void = keys.filter { $0.revoked != nil }.map(\.publicKey)
+        if isClosed, let invitation { void.append(invitation.key) }
+        return Dictionary(void.map { ($0, Self.endOfTime) }) { first, _ in first }
     }
 
     /// The public key of the account.
@@ -61,25 +65,38 @@ extension UserRecord {
     /// Whether the account has ended.
     func isOver(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// The claims of the account.
-    ///
-    /// An account that has ended is shut out as one that is banned: the server takes no notice of an end that has passed
-    /// when it hears of it.
+    /// Why the account is closed, as its user is told; nil while it is open.
     /// - Parameters:
-    ///   - isBlocked: whether the whole network is blocked for its users.
+    ///   - block: the decision that closes the whole network to its users, while there is one.
+    ///   - now: seconds since 1970.
+    func closure(block: UserStanding.Decision?, at now: Int64) -> ControlMessage? {
+        if let banned = standing.banned { return ControlMessage(kind: .banned, reason: banned.reason) }
+        if let closed = standing.deactivated { return ControlMessage(kind: .deactivated, reason: closed.reason) }
+        if let block { return ControlMessage(kind: .applicationBlocked, reason: block.reason) }
+        return isOver(at: now) ? ControlMessage(kind: .accessExpired) : nil
+    }
+
+    /// The claims of the account. One that is closed keeps a door and no end of its own: whoever logs in may ask why, and
+    /// nothing else.
+    /// - Parameters:
+    ///   - block: the decision that closes the whole network to its users, while there is one.
     ///   - now: seconds since 1970.
     func claims(
         of permissions: UserPermissions, _ identity: NetworkIdentity, limits: NetworkSettings.UserLimits,
-        mappings: UserPermissions.MappingStyle, isBlocked: Bool, at now: Int64
+        mappings: UserPermissions.MappingStyle, block: UserStanding.Decision?, at now: Int64
     ) throws(NetworkError) -> AccountClaims {
-        let isShutOut = isBlocked || !standing.isAdmitted || isOver(at: now)
+        let isClosed = closure(block: block, at: now) != nil
         return AccountClaims(
             subject: try accountKey(), name: permissions.user.text, issuedAt: max(now, signed),
-            expires: isShutOut ? nil : expires,
+            expires: isClosed ? nil : expires,
             grant: AccountGrant(
-                limits: limits.account, signingKeys: [.key(identity.signingKey.publicKey.text)],
-                revocations: isShutOut ? revocations.merging(["*": Self.endOfTime]) { $1 } : revocations,
-                defaultPermissions: permissions.defaults(network: identity.account),
-                imports: permissions.imports(from: identity.account), mappings: UserPermissions.mappings(mappings)))
+                limits: isClosed ? ClosedAccount.limits : limits.account,
+                signingKeys: [.key(identity.signingKey.publicKey.text)],
+                revocations: revocations(isClosed: isClosed),
+                defaultPermissions: isClosed
+                    ? ClosedAccount.permissions : permissions.defaults(network: identity.account),
+                imports: isClosed
+                    ? ClosedAccount.imports(from: identity.account) : permissions.imports(from: identity.account),
+                mappings: isClosed ? [:] : UserPermissions.mappings(mappings)))
     }
 }

@@ -5,10 +5,12 @@ extension NetworkAdministrator {
     /// - Parameter overdue: those of them about whom an earlier act has decided, of which the servers may not have heard.
     func publishUsers(_ identity: NetworkIdentity, overdue: [UserName]) async throws(NetworkError) {
         if !overdue.isEmpty {
-            try await onServer(identity) { system, _ throws(NetworkError) in try await install(overdue, system) }
+            try await onServer(identity) { system, _ throws(NetworkError) in
+                try await exchange(overdue, identity, system)
+            }
         }
         try await withUserRegister(identity) { register throws(NetworkError) in
-            try await register.publish(isBlocked: directory.isBlocked)
+            try await register.publish(directory.block())
             for user in directory.unpublishedUsers() {
                 if let record = try directory.record(of: user) { try await register.publish(record, of: user) }
                 directory.markPublished(user)

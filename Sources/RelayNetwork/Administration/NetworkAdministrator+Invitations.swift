@@ -41,7 +41,7 @@ extension NetworkAdministrator {
             } else {
                 let token = try directory.establish(user, topics: topics ?? [">"], expires: before?.expires)
                 if let before {
-                    try await enforce(token, of: user, before, reason: nil, identity)
+                    try await enforce(user, before, reason: nil, identity)
                     if let known = before.invitation { _ = try await end(known, identity) }
                 } else {
                     try await introduce(token, identity)

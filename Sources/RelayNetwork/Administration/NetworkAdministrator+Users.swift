@@ -53,7 +53,7 @@ extension NetworkAdministrator {
             let token = try directory.establish(
                 user, topics: topics ?? before?.topics ?? [">"], expires: expires ?? before?.expires)
             if let before {
-                try await enforce(token, of: user, before, reason: nil, identity)
+                try await enforce(user, before, reason: nil, identity)
             } else {
                 try await introduce(token, identity)
             }
@@ -73,8 +73,8 @@ extension NetworkAdministrator {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             let before = try directory.knownRecord(of: user)
-            let token = try directory.changeUser(user) { $0.topics = topics }.token
-            try await enforce(token, of: user, before, reason: reason, identity)
+            _ = try directory.changeUser(user) { $0.topics = topics }
+            try await enforce(user, before, reason: reason, identity)
         }
     }
 
@@ -89,10 +89,10 @@ extension NetworkAdministrator {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             let before = try directory.knownRecord(of: user)
-            let token = try directory.changeUser(user) { $0.expires = end }.token
+            _ = try directory.changeUser(user) { $0.expires = end }
             try directory.renewOwnCredentials(of: user)
             try await enforce(
-                token, of: user, before, reason: reason, newEnd: reason.map { Self.words(end, $0) }, identity)
+                user, before, reason: reason, newEnd: reason.map { Self.words(end, $0) }, identity)
         }
     }
 
@@ -133,8 +133,7 @@ extension NetworkAdministrator {
     ///   - reason: the administrator's words.
     ///   - newEnd: the words for an end that is still to come; nil where the user is told nothing of one.
     func enforce(
-        _ token: String, of user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil,
-        _ identity: NetworkIdentity
+        _ user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         let after = try directory.knownRecord(of: user)
         let lost = before.topics.filter { topic in !after.topics.contains { SubjectPattern.covers($0, topic) } }
@@ -143,10 +142,12 @@ extension NetworkAdministrator {
         let isRunning: Void? = try await enact(identity) { system, address throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
             if isOver { try? await tell([user.text], .accessExpired, reason, address, identity) }
-            // The server takes no notice of an end that has passed when it hears of it, as one may have since the token was
-            // signed.
-            let isLate = isOver && (try? AccountClaims.decode(token))?.expires != nil
-            try await system.install(isLate ? directory.changeUser(user) { _ in }.token : token)
+            let block = directory.block()
+            if [before, after].contains(where: { $0.closure(block: block, at: Self.now) != nil }) {
+                try await exchange([user], identity, system)
+            } else {
+                try await install([user], identity, system)
+            }
             if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, address, identity) }
             guard !isOver, before.topics != after.topics || newEnd != nil else { return }
             try? await tell([user.text], .permissionsChanged, newEnd ?? reason, address, identity)

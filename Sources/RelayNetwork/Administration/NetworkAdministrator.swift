@@ -51,9 +51,10 @@ public struct NetworkAdministrator: Sendable {
                 for connection in connections where try await !system.disconnect(connection) {
                     // Before 2.10 the server closes none by its number, but all that are more than their account may have.
                     // To void their logins would do it too, and would be a ban to a client that has not heard its word.
-                    let unchanged = try directory.changeUser(user) { $0 }
-                    try await system.install(directory.tokenWithoutConnections(unchanged.result, of: user))
-                    try await system.install(unchanged.token)
+                    let signer = try AccountSigner(directory, identity)
+                    let record = try directory.knownRecord(of: user)
+                    try await system.install(signer.token(record, of: user, connections: 0))
+                    try await system.install(signer.token(record, of: user))
                     break
                 }
                 return connections.count
@@ -62,7 +63,8 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Keeps a user out until ``unban(user:)``: connections end, credentials are void, and none are issued anew.
+    /// Keeps a user out until ``unban(user:)``: connections end, each login is told why and nothing else, and no credentials
+    /// are issued anew.
     /// - Returns: false when the user was banned already; the newest reason counts.
     /// - Throws: as ``kick(user:reason:)``, and `.timedOut` while another administrator acts for very long.
     @discardableResult
@@ -119,15 +121,15 @@ public struct NetworkAdministrator: Sendable {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
-            let (wasAdmitted, token) = try directory.changeUser(user) { record in
+            let wasAdmitted = try directory.changeUser(user) { record in
                 let wasAdmitted = record.standing[keyPath: mark] == nil
                 record.standing[keyPath: mark] = .init(since: Self.now, reason: reason)
                 return wasAdmitted
-            }
+            }.result
             try await enact(identity) { system, address throws(NetworkError) in
                 // Clients that the message does not reach are still kept out.
                 try? await tell([user.text], kind, reason, address, identity)
-                try await system.install(token)
+                try await exchange([user], identity, system)
             }
             return wasAdmitted
         }
@@ -138,13 +140,41 @@ public struct NetworkAdministrator: Sendable {
     ) async throws(NetworkError) -> Bool {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
-            let (wasExcluded, token) = try directory.changeUser(user) { record in
+            let wasExcluded = try directory.changeUser(user) { record in
                 let wasExcluded = record.standing[keyPath: mark] != nil
                 record.standing[keyPath: mark] = nil
                 return wasExcluded
+            }.result
+            try await enact(identity) { system, _ throws(NetworkError) in
+                if wasExcluded {
+                    try await exchange([user], identity, system)
+                } else {
+                    try await install([user], identity, system)
+                }
             }
-            try await enact(identity) { system, _ throws(NetworkError) in try await system.install(token) }
             return wasExcluded
+        }
+    }
+
+    /// Hands the servers users' accounts that close or open: first without room for any connection. So what is open under
+    /// the rights of before ends, and no login succeeds before the services know what to answer it.
+    func exchange(
+        _ users: [UserName], _ identity: NetworkIdentity, _ system: SystemInterface
+    ) async throws(NetworkError) {
+        try await install(users, connections: 0, identity, system)
+        if try directory.cluster() != nil { try await publishUsers(identity, overdue: []) }
+        try await install(users, identity, system)
+    }
+
+    /// Hands the servers users' accounts as they are kept.
+    /// - Parameter connections: how many connections they allow for now; nil for as many as they should.
+    func install(
+        _ users: [UserName], connections: Int64? = nil, _ identity: NetworkIdentity, _ system: SystemInterface
+    ) async throws(NetworkError) {
+        let signer = try AccountSigner(directory, identity)
+        for user in users {
+            guard let record = try directory.record(of: user) else { continue }
+            try await system.install(signer.token(record, of: user, connections: connections))
         }
     }
 

@@ -100,13 +100,6 @@ extension NetworkDirectory {
         }
     }
 
-    /// A token of a user's account that allows no connection until another takes its place.
-    func tokenWithoutConnections(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
-        try identified { identity throws(NetworkError) in
-            try AccountSigner(self, identity).tokenWithoutConnections(record, of: name)
-        }
-    }
-
     /// Refuses a user whose key on this machine was revoked.
     func checkOwnKey(of name: UserName) throws(NetworkError) {
         guard let record = try record(of: name) else { return }

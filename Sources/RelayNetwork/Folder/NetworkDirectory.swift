@@ -51,7 +51,7 @@ public struct NetworkDirectory: Hashable, Sendable {
     var identityLock: String { path + "/identity.lock" }
     /// Held while an administrator acts.
     var administrationLock: String { path + "/administration.lock" }
-    /// There while the whole network is blocked for its users.
+    /// The decision that closes the whole network to its users, while there is one. Earlier versions wrote nothing into it.
     var blockMarker: String { path + "/blocked" }
     /// Whether the whole network is blocked for its users.
     var isBlocked: Bool { PrivateFile.exists(blockMarker) }

@@ -311,7 +311,7 @@ public struct NetworkProvision: Sendable {
             try await register.renew(record, of: user)
             directory.markPublished(user)
         }
-        if !options.isRehearsal { try await register.publish(isBlocked: directory.isBlocked) }
+        if !options.isRehearsal { try await register.publish(directory.block()) }
     }
 
     /// Connects as the network's own account, which servers that have just learned of it may take a moment to let in.

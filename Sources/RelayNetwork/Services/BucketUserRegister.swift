@@ -40,6 +40,11 @@ struct BucketUserRegister: UserRegister {
         return record
     }
 
+    func block() async throws(NetworkError) -> UserStanding.Decision? {
+        guard let value = try await value(Self.blocked) else { return nil }
+        return (try? JSONDecoder().decode(UserStanding.Decision.self, from: Data(value))) ?? .unexplained
+    }
+
     func owner(ofAccount account: String) async -> UserName? {
         guard let key = try? NKey(account), key.kind == .account,
             let value = try? await value(Self.key(account: account))
@@ -51,8 +56,7 @@ struct BucketUserRegister: UserRegister {
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord {
         guard let record = try await found(user) else { throw .unknownUser(user.text) }
-        let isBlocked = try await value(Self.blocked) != nil
-        var known = try record.checkEntry(invitation, isBlocked: isBlocked, at: now)
+        var known = try record.checkEntry(invitation, block: try await block(), at: now)
         do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
         do throws(NATSError) {
             try await bucket.create(ByteBuffer(string: key), for: Self.key(used: invitation))
@@ -155,12 +159,12 @@ struct BucketUserRegister: UserRegister {
         if known != record || owner == nil { try await publish(record, of: user) }
     }
 
-    /// Writes whether the whole network is blocked for its users.
-    func publish(isBlocked: Bool) async throws(NetworkError) {
-        guard try await (value(Self.blocked) != nil) != isBlocked else { return }
+    /// Writes whether the whole network is blocked for its users, and why.
+    func publish(_ block: UserStanding.Decision?) async throws(NetworkError) {
+        guard try await self.block() != block else { return }
         do throws(NATSError) {
-            if isBlocked {
-                try await bucket.put(ByteBuffer(string: "true"), for: Self.blocked)
+            if let block {
+                try await bucket.put(ByteBuffer(bytes: Wire.json(block)), for: Self.blocked)
             } else {
                 try await bucket.delete(Self.blocked)
             }

@@ -8,13 +8,17 @@ struct NamespaceService: Sendable {
 
     private let names: NetworkIdentity.Names
     private let users: any UserRegister
+    private let issuer: UserTokenIssuer
     private let jetStream: JetStream
     /// When the stream of topics was made, and until when that is believed.
     private let made = NIOLockedValueBox<(time: Int64, until: ContinuousClock.Instant)?>(nil)
 
-    init(names: NetworkIdentity.Names, users: any UserRegister, jetStream: JetStream) {
+    init(
+        names: NetworkIdentity.Names, users: any UserRegister, issuer: UserTokenIssuer, jetStream: JetStream
+    ) {
         self.names = names
         self.users = users
+        self.issuer = issuer
         self.jetStream = jetStream
     }
 
@@ -33,17 +37,24 @@ struct NamespaceService: Sendable {
             var batches = true
         }
 
-        var status: String
+        var status = "NAMESPACE_RETRIEVE_FAILURE"
         var data: Names?
+        /// Why there are none, as a proof that only the network can have signed.
+        var refusal: String?
     }
 
     /// The answer to a user; none where the register cannot be read, as if it had been lost: the user asks again, or goes
     /// by the names that are known.
     func reply(to user: UserName) async -> [UInt8]? {
-        let record: UserRecord?
-        do throws(NetworkError) { record = try await users.found(user) } catch { return nil }
-        guard let record, record.standing.isAdmitted else {
-            return Wire.json(Reply(status: "NAMESPACE_RETRIEVE_FAILURE"))
+        let (record, block): (UserRecord?, UserStanding.Decision?)
+        do throws(NetworkError) { (record, block) = (try await users.found(user), try await users.block()) } catch {
+            return nil
+        }
+        guard let record else { return Wire.json(Reply()) }
+        let now = NetworkAdministrator.now
+        if let closure = record.closure(block: block, at: now) {
+            let proof = try? closure.proof(for: user.text, signedBy: issuer.signingKey, at: now)
+            return Wire.json(Reply(refusal: proof))
         }
         let answer = Reply.Names(
             namespace: names.namespace, hash: names.hash, api: UserPermissions.apiPrefix, topics: record.topics,

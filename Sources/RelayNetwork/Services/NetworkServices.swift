@@ -42,7 +42,7 @@ struct NetworkServices: Sendable {
         self.postboxes = postboxes
         self.figures = figures
         self.users = UserAccounts(users)
-        namespace = NamespaceService(names: names, users: users, jetStream: jetStream)
+        namespace = NamespaceService(names: names, users: users, issuer: issuer, jetStream: jetStream)
         streams = StreamNamesService(names: names)
         enrolment = EnrolmentService(users: users, issuer: issuer)
         requests = try ServiceEndpoint.allCases.map { endpoint throws(NATSError) in

@@ -3,6 +3,8 @@
 protocol UserRegister: Sendable {
     /// What is kept of a user; nil for a user whom the network does not have.
     func found(_ user: UserName) async throws(NetworkError) -> UserRecord?
+    /// The decision that closes the whole network to its users; nil while it is open.
+    func block() async throws(NetworkError) -> UserStanding.Decision?
     /// The user of an account; nil for an account that is no user's.
     func owner(ofAccount account: String) async -> UserName?
     /// Takes a key of a user into the register, before anything is issued to it.
@@ -20,8 +22,10 @@ protocol UserRegister: Sendable {
 extension UserRecord {
     /// Whether somebody may join as this user now, by an invitation whose public key is given.
     /// - Throws: `NetworkError.invitation`.
-    func checkEntry(_ key: String, isBlocked: Bool, at now: Int64) throws(NetworkError) -> InvitationRecord {
-        guard standing.isAdmitted, !isOver(at: now), !isBlocked else { throw .invitation(.refused) }
+    func checkEntry(
+        _ key: String, block: UserStanding.Decision?, at now: Int64
+    ) throws(NetworkError) -> InvitationRecord {
+        guard closure(block: block, at: now) == nil else { throw .invitation(.refused) }
         guard let invitation, invitation.key == key else { throw .invitation(.revoked) }
         return invitation
     }
@@ -30,13 +34,18 @@ extension UserRecord {
 extension NetworkDirectory: UserRegister {
     func found(_ user: UserName) async throws(NetworkError) -> UserRecord? { try record(of: user) }
 
+    func block() -> UserStanding.Decision? {
+        guard isBlocked else { return nil }
+        return (try? PrivateFile.readJSON(UserStanding.Decision.self, from: blockMarker)) ?? .unexplained
+    }
+
     func owner(ofAccount account: String) async -> UserName? { user(ofAccount: account) }
 
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord {
         try changeRecord(of: user) { record throws(NetworkError) in
-            var known = try record.checkEntry(invitation, isBlocked: isBlocked, at: now)
+            var known = try record.checkEntry(invitation, block: block(), at: now)
             do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
             record.invitation = known
             try record.keys.add(UserKey(joined: key, created: now, expires: record.expires), of: user, at: now)

@@ -12,7 +12,7 @@ extension EndToEndTests {
     @Suite("A cluster on this machine", .realClusters)
     struct LocalClusters {
         @Test(
-            "It is started, used and invited to; what is killed comes back, and after all of it was killed or stopped all is there",
+            "B60 It is started, used and invited to, a ban is told at each login; what is killed comes back, and after all of it was killed or stopped all is there",
             arguments: NATSServerProcess.binaries)
         func life(_ binary: NATSServerBinary) async throws {
             try await LocalClusterFixture.run(binary) { box in
@@ -57,10 +57,18 @@ extension EndToEndTests {
                     "bob", "inbox", "post", "alice/personal", "a letter", "--profile", "theirs")
                 #expect(letter.exitCode == 0, "\(letter)")
                 let banned = try await box.parley(
-                    "owner", "network", "user", "ban", "bob", "--network", "cluster")
+                    "owner", "network", "user", "ban", "bob", "--network", "cluster", "--reason", "too much noise")
                 #expect(banned.exitCode == 0, "\(banned)")
-                let refused = try await box.parley("bob", "send", "chat.lobby", "no", "--profile", "theirs")
-                #expect(refused.exitCode == 77, "\(refused)")
+                for _ in 0..<2 {
+                    let refused = try await box.parley("bob", "send", "chat.lobby", "no", "--profile", "theirs")
+                    #expect(refused.exitCode == 77, "\(refused)")
+                    #expect(refused.diagnostics.contains("This user is banned (too much noise)."), "\(refused)")
+                }
+                let lifted = try await box.parley("owner", "network", "user", "unban", "bob", "--network", "cluster")
+                #expect(lifted.exitCode == 0, "\(lifted)")
+                let answer = try await box.parley(
+                    "bob", "inbox", "post", "alice/personal", "back again", "--profile", "theirs")
+                #expect(answer.exitCode == 0, "\(answer)")
 
                 // One of each kind.
                 let victims = [try #require(box.serverIDs().first), try #require(box.serviceIDs().first)]
@@ -96,7 +104,7 @@ extension EndToEndTests {
                 let letters = try await box.objects("owner", "inbox", "list", "--all", "--json", "--profile", "cluster")
                 // The first is the network's own, which bids welcome.
                 let all = letters.flatMap { $0["items"].array.map { $0["message"].string } }
-                #expect(all.count == 2 && all.last == "a letter", "\(all)")
+                #expect(all.count == 3 && all.suffix(2) == ["a letter", "back again"], "\(all)")
             }
         }
 

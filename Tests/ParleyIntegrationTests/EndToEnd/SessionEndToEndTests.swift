@@ -163,14 +163,14 @@ extension EndToEndTests {
             }
         }
 
-        @Test("A user who is banned or deactivated reads why on the screen, and the status is 77")
+        @Test("B60 A user who is banned or deactivated reads why on the screen, elsewhere too, and the status is 77")
         func refusedAtTheDoor() async throws {
             try await PrivateNetworkFixture.run { network in
                 for user in ["bob", "carol"] {
                     _ = try await network.objects(
                         "network", "user", "add", user, "--out", network.folder.path("\(user).creds"), "--json")
                 }
-                _ = try await network.started()
+                let server = try await network.started()
                 let banned = try await network.parley("network", "user", "ban", "bob", "--reason", "too much noise")
                 #expect(banned.exitCode == 0, "\(banned)")
                 let closed = try await network.parley("network", "user", "deactivate", "carol")
@@ -180,6 +180,20 @@ extension EndToEndTests {
                     #expect(try await terminal.waitForExit(deadline: .seconds(60)) == .exited(77))
                     #expect(terminal.screen.rows[0].contains("parley: \(words)"), "\(terminal.screen.rows[0])")
                 }
+                // With a file that was handed out, on a machine that knows nothing of the network's users.
+                let elsewhere = ["--server", server, "--creds", network.folder.path("bob.creds")]
+                let chat = try network.terminal(elsewhere, columns: 120)
+                try await chat.waitFor("the reason", deadline: .seconds(60)) {
+                    $0.contains("DISCONNECTED") && $0.contains("This user is banned (too much noise).")
+                }
+                let sent = try await network.run(["send", "chat.a", "no"] + elsewhere)
+                #expect(sent.exitCode == 77 && sent.diagnostics.contains("(too much noise)"), "\(sent)")
+                let found = try await network.run(["doctor"] + elsewhere)
+                #expect(found.exitCode == 77 && found.output.contains("banned"), "\(found)")
+                let lifted = try await network.parley("network", "user", "unban", "bob")
+                #expect(lifted.exitCode == 0, "\(lifted)")
+                let again = try await network.run(["send", "chat.a", "yes"] + elsewhere)
+                #expect(again.exitCode == 0, "\(again)")
             }
         }
     }

@@ -40,12 +40,12 @@ struct AdministratorReasonTests {
         #expect(RongCloudCode(status)?.rawValue == 31_010)
     }
 
-    @Test("B17 a banned client knows why, and its next login is refused", arguments: TestServers.all)
+    @Test("B17 B60 a banned client knows why, at its next login too", arguments: TestServers.all)
     func banned(server: String) async throws {
         let status = try await act(on: server) {
             try await $0.ban(user: "alice", reason: "spam")
         } afterwards: { network, client in
-            await #expect(throws: RelayError.connection(.authenticationFailed(""))) { try await client.connect() }
+            await #expect(throws: RelayError.connection(.banned("spam"))) { try await client.connect() }
             try await NetworkAdministrator(directory: network.directory).unban(user: "alice")
             try await client.connect(timeLimit: 60)
         }
@@ -54,15 +54,15 @@ struct AdministratorReasonTests {
         #expect(RongCloudCode(status)?.rawValue == 31_009)
     }
 
-    @Test("B17 a revoked token without a word of the administrator says so", arguments: TestServers.all)
-    func revoked(server: String) async throws {
-        // A bearer token under another key than the one whose control messages the client would believe.
+    @Test("B17 B60 a client that missed the administrator's word hears it at the door", arguments: TestServers.all)
+    func missed(server: String) async throws {
+        // It listens where nobody speaks to it.
         try await TestNetwork.run(server: server) { network in
             let client = try network.client { $0.user = "somebody" }
             let journal = Journal(client)
             try await client.connect()
-            try await NetworkAdministrator(directory: network.directory).ban(user: "alice")
-            #expect(try await journal.end().reason == .credentialsRevoked(nil))
+            try await NetworkAdministrator(directory: network.directory).ban(user: "alice", reason: "spam")
+            #expect(try await journal.end().reason == .banned("spam"))
         }
     }
 

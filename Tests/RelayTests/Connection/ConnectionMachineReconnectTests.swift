@@ -43,6 +43,23 @@ import Testing
         #expect(ReconnectPolicy.named("supabase") == .supabase && ReconnectPolicy.named("other") == nil)
     }
 
+    @Test("B60: a failure that is over soon has a longer wait cut short, and leaves a shorter one")
+    func soonOver() {
+        var driver = MachineDriver.connected(.supabase)
+        driver.fail()
+        for _ in 0..<3 {
+            driver.advance(driver.waiting ?? .zero)
+            driver.handle(
+                .connectionFailed(
+                    generation: driver.generation, reason: .unreachable("full"), retryWithin: .seconds(10)))
+            #expect(driver.waiting == .seconds(10))
+        }
+        var soon = MachineDriver.connected(.rongcloud)
+        soon.handle(
+            .connectionFailed(generation: soon.generation, reason: .unreachable("full"), retryWithin: .seconds(10)))
+        #expect(soon.waiting == .milliseconds(50))
+    }
+
     @Test("B13: one RECONNECTING and one RECONNECTED an outage, whatever the attempts")
     func eventsOfAnOutage() {
         var driver = MachineDriver.connected()

@@ -70,4 +70,22 @@ struct SessionKeepingTests {
         #expect(session.handle(.heard(plain, user: "alice", issuers: issuers, at: 1_000)) == nil)
         #expect(session.handle(.heard(plain, user: "alice", issuers: [], at: 1_000)) == .banned("spam"))
     }
+
+    @Test("B60 a refusal at login is believed each time and however old, from the network and for this user alone")
+    func refusals() throws {
+        var session = SessionKeeping(nil)
+        let account = NKeyPair.generate(.account)
+        let issuers = [account.publicKey.text]
+        let ban = ControlMessage(kind: .banned, reason: "spam")
+        let proof = try ban.proof(for: "alice", signedBy: account, at: 1_000)
+        for _ in 0..<2 {
+            #expect(session.handle(.refused(proof, user: "alice", issuers: issuers)) == .banned("spam"))
+        }
+        #expect(session.handle(.refused(proof, user: "bob", issuers: issuers)) == nil)
+        #expect(session.handle(.refused(proof, user: "alice", issuers: [])) == nil)
+        let foreign = try ban.proof(for: "alice", signedBy: .generate(.account), at: 1_000)
+        for other in [foreign, "", "x.y.z", String(repeating: "x", count: 1 << 20)] {
+            #expect(session.handle(.refused(other, user: "alice", issuers: issuers)) == nil)
+        }
+    }
 }

@@ -54,8 +54,7 @@ extension LiveLink {
         do throws(NATSError) {
             connection = try await surroundings.dial(address, options)
         } catch {
-            let reason = ConnectionReason(error)
-            await inClient { [generation] in $0.dialFailed(reason, to: address, generation: generation) }
+            await inClient { [generation] in $0.dialFailed(error, to: address, generation: generation) }
             return
         }
         // A dial that is no longer waited for closes its socket.

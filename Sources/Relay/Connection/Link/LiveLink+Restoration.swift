@@ -14,7 +14,7 @@ extension LiveLink {
         guard let connection else { return }
         start { link in
             do throws(NATSError) {
-                let namespace = try await link.namespace(configuration, known: known, connection)
+                guard let namespace = try await link.namespace(configuration, known: known, connection) else { return }
                 link.speak(as: namespace)
                 if let claim = await link.inClient({ $0.sessionToTake }) ?? nil {
                     guard try await link.take(claim.claim, of: claim.user) else { return }
@@ -39,7 +39,7 @@ extension LiveLink {
         guard known.streamCreated != nil, let connection,
             let configuration = await inClient({ $0.configuration })
         else { return known }
-        return (try? await namespace(configuration, known: known, connection)) ?? known
+        return ((try? await namespace(configuration, known: known, connection)) ?? nil) ?? known
     }
 
     private struct NamespaceReply: Decodable {
@@ -53,31 +53,36 @@ extension LiveLink {
         }
         var status: String
         var data: Names?
+        /// Why there are none: a control message's proof.
+        var refusal: String?
     }
 
     /// Asks the network for the names of its topics (RelayX's service), or takes the configured ones.
+    ///
+    /// - Returns: nil where the network keeps this user out, and the session has ended for the reason that it gave.
     private func namespace(
         _ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ connection: NATSConnection
-    ) async throws(NATSError) -> RelayConfiguration.Namespace {
-        if let namespace = configuration.namespace { return namespace }
-        guard let token = configuration.credentials.token,
-            let question = try? JSONEncoder().encode(["api_key": token])
-        else { throw .invalidArgument("The namespace is not known: name it in the configuration.") }
+    ) async throws(NATSError) -> RelayConfiguration.Namespace? {
+        let question = configuration.credentials.token.flatMap { try? JSONEncoder().encode(["api_key": $0]) }
+        if let namespace = configuration.namespace {
+            // No answer is waited for, but the account may be closed, and only this service says so.
+            if let question {
+                start { link in
+                    _ = try? await link.ask(question, connection, timeout: .seconds(5))
+                }
+            }
+            return namespace
+        }
+        guard let question else {
+            throw .invalidArgument("The namespace is not known: name it in the configuration.")
+        }
         let clock = surroundings.clock
         let deadline = clock.now + .seconds(5)
         // The names of an earlier connection, or of when somebody joined, hold until the service tells others.
         let known = known ?? configuration.rememberedNamespace
         while true {
             do throws(NATSError) {
-                let reply = try await connection.request(
-                    ByteBuffer(bytes: question), to: NetworkNames.namespace,
-                    timeout: known == nil ? .seconds(5) : .seconds(2))
-                guard let answer = try? JSONDecoder().decode(NamespaceReply.self, from: Data(reply.bytes)),
-                    answer.status == "NAMESPACE_RETRIEVE_SUCCESS", let names = answer.data
-                else { throw .protocolViolation("the namespace service refused this user") }
-                return RelayConfiguration.Namespace(
-                    name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
-                    topics: names.topics, streamCreated: names.created, readsBatches: names.batches ?? false)
+                return try await ask(question, connection, timeout: known == nil ? .seconds(5) : .seconds(2))
             } catch .timeout(let operation) {
                 // Servers before 2.10 do not say that nobody answers behind an import.
                 guard let known else { throw .timeout(operation) }
@@ -89,5 +94,23 @@ extension LiveLink {
                 do { try await clock.sleep(for: .milliseconds(50)) } catch { throw .cancelled }
             }
         }
+    }
+
+    /// Asks the network's service.
+    ///
+    /// - Returns: nil where it keeps this user out, and the session has ended for the reason that it gave.
+    private func ask(
+        _ question: Data, _ connection: NATSConnection, timeout: Duration
+    ) async throws(NATSError) -> RelayConfiguration.Namespace? {
+        let reply = try await connection.request(
+            ByteBuffer(bytes: question), to: NetworkNames.namespace, timeout: timeout)
+        let answer = try? JSONDecoder().decode(NamespaceReply.self, from: Data(reply.bytes))
+        if let names = answer?.data, answer?.status == "NAMESPACE_RETRIEVE_SUCCESS" {
+            return RelayConfiguration.Namespace(
+                name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
+                topics: names.topics, streamCreated: names.created, readsBatches: names.batches ?? false)
+        }
+        if let refusal = answer?.refusal, await inClient({ $0.heardRefusal(refusal) }) != false { return nil }
+        throw .protocolViolation("the namespace service refused this user")
     }
 }

@@ -1,0 +1,162 @@
+import NATS
+import NIOCore
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+/// The one door of an account that is closed: what is said there, and that nothing else is behind it.
+@Suite("Accounts: the door of a closed one", .realProcesses)
+struct ClosedAccountTests {
+    /// A way of closing alice's account, of opening it again, and what she is told meanwhile.
+    private struct Closure: Sendable {
+        let reason: ConnectionReason
+        let nexconn: Int
+        let rongCloud: Int
+        let close: @Sendable (NetworkAdministrator) async throws -> Void
+        let open: @Sendable (NetworkAdministrator) async throws -> Void
+
+        static let all = [
+            Closure(
+                reason: .banned("spam"), nexconn: 16, rongCloud: 31_009,
+                close: { try await $0.ban(user: "alice", reason: "spam") }, open: { try await $0.unban(user: "alice") }),
+            Closure(
+                reason: .deactivated("left us"), nexconn: 19, rongCloud: 31_029,
+                close: { try await $0.deactivate(user: "alice", reason: "left us") },
+                open: { try await $0.activate(user: "alice") }),
+            Closure(
+                reason: .appBlocked("closed for today"), nexconn: 11, rongCloud: 31_008,
+                close: { try await $0.blockApplication(reason: "closed for today") },
+                open: { try await $0.unblockApplication() }),
+            Closure(
+                reason: .accessExpired(nil), nexconn: 15, rongCloud: 31_020,
+                close: { try await $0.expire(user: "alice", at: 1) },
+                open: { try await $0.expire(user: "alice", at: nil) }
+            ),
+        ]
+    }
+
+    @Test(
+        "B60 each login to a closed account is told why, with any credentials, and the account opens at once",
+        arguments: TestServers.all)
+    func told(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            // The file's, a token's, and those of a program that knows the names of the topics beforehand.
+            let credentials = RelayCredentials(try network.directory.credentials(for: "alice"))
+            let clients = [
+                try network.client(credentials: credentials),
+                try network.client(credentials: .accessToken(network.token())),
+            ]
+            let knowing = try network.client(credentials: credentials) {
+                $0.namespace = .init(name: "local", hash: network.description.hash, apiPrefix: "net.API")
+            }
+            for closure in Closure.all {
+                try await closure.close(network.administrator)
+                for client in clients + clients {
+                    await #expect(throws: RelayError.connection(closure.reason)) {
+                        try await client.connect(timeLimit: 60)
+                    }
+                    #expect(NexconnConnectionStatus(client.status).rawValue == closure.nexconn)
+                    #expect(RongCloudCode(client.status)?.rawValue == closure.rongCloud)
+                }
+                let journal = Journal(knowing)
+                await knowing.beginConnecting()
+                try await journal.status("the end for \(closure.reason)") {
+                    $0.state == .disconnected && $0.reason == closure.reason
+                }
+                try await closure.open(network.administrator)
+                for client in clients + [knowing] {
+                    try await client.connect(timeLimit: 60)
+                    _ = try await client.send(topic: "chat.a", message: "back", timeout: .seconds(60))
+                    await client.close()
+                }
+            }
+            try await network.administrator.blockApplication(reason: "for the night")
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try network.client()
+            await #expect(throws: RelayError.connection(.appBlocked("for the night"))) {
+                try await client.connect(timeLimit: 60)
+            }
+            // Of two causes the one that is the user's own is told.
+            try await network.administrator.ban(user: "alice", reason: "spam")
+            await #expect(throws: RelayError.connection(.banned("spam"))) { try await client.connect(timeLimit: 60) }
+        }
+    }
+
+    @Test("B60 who has no place at the door comes again soon, and is told then", arguments: TestServers.all)
+    func occupied(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let client = try network.client()
+            let journal = Journal(client)
+            let credentials = try network.directory.credentials(for: "alice")
+            try await network.administrator.ban(user: "alice", reason: "spam")
+            let guests = [try await network.connect(credentials), try await network.connect(credentials)]
+            await #expect(throws: NATSError.self) { try await network.connect(credentials) }
+            await client.beginConnecting()
+            let waiting = try await journal.status("a wait") { $0.nextRetryAt != nil }
+            #expect(waiting.state == .connecting && waiting.reason?.words.contains("connections exceeded") == true)
+            for guest in guests { await guest.close() }
+            #expect(try await journal.end().reason == .banned("spam"))
+        }
+    }
+
+    @Test("B60 nothing but the reason is behind the door", arguments: TestServers.all)
+    func walls(server: String) async throws {
+        try await IsolationScene.run(server, grant: ">") { scene in
+            let (network, hash) = (scene.network, scene.hash)
+            let place = try await scene.letterInBobsHands()
+            // What she has made before is of no more use to her.
+            try await network.jetStream(scene.alice).createConsumer(
+                ConsumerConfiguration(name: "own", isDurable: true), in: "PB_alice")
+            let credentials = try network.directory.credentials(for: "alice")
+            let before = try await scene.possessions()
+            let keys = try await scene.keeper.ask(to: "$JS.API.STREAM.INFO.KV_local").text
+            try await network.administrator.ban(user: "alice", reason: "spam")
+            #expect(await scene.alice.waitUntilClosed() != nil)
+
+            let guest = try await network.connect(credentials)
+            var subjects = [
+                "\(hash).chat.a", "postbox.bob.personal", "postbox.bob.personal.alice", "$KV.local.key",
+                "$KV.relay_sessions.alice", "$KV.relay_here.alice.d.chat.x", "relay.postbox.alice.list",
+                "relay.recipient.bob.personal", "relay.streams.alice", "relay.enrol.alice", "relay.control.alice",
+                "accounts.user.other", "$SYS.REQ.USER.INFO", "anything", place,
+            ]
+            for prefix in ["net.API", "$JS.API"] {
+                subjects += [
+                    "INFO", "STREAM.NAMES", "STREAM.INFO.PB_alice", "STREAM.PURGE.PB_bob", "DIRECT.GET.PB_alice",
+                    "CONSUMER.MSG.NEXT.PB_alice.own", "CONSUMER.CREATE.local_stream.x.\(hash).>",
+                    "STREAM.CREATE.mine",
+                ].map { "\(prefix).\($0)" }
+            }
+            for subject in subjects {
+                await #expect(throws: NATSError.publishNotPermitted(subject: subject), "\(subject)") {
+                    _ = try await guest.ask("{}", to: subject)
+                }
+            }
+            for subject in ["\(hash).>", "relay.control.alice", "_INBOX_alice.>", "$JS.>", ">"] {
+                let subscription = try guest.subscribe(to: subject)
+                await #expect(throws: NATSError.subscribeNotPermitted(subject: subject), "\(subject)") {
+                    for try await _ in subscription {}
+                }
+            }
+            // The answer comes to whoever asks, whatever reply subject is named.
+            for target in scene.targets + subjects {
+                try guest.publish(ByteBuffer(string: "{}"), to: NamespaceService.subject, reply: target)
+                let answer = try await guest.ask("{}", to: NamespaceService.subject).text
+                #expect(answer.contains("NAMESPACE_RETRIEVE_FAILURE") && !answer.contains(hash), "\(answer)")
+            }
+            try await scene.keeper.flush()
+            try await scene.bob.flush()
+            #expect(try await scene.possessions() == before)
+            #expect(try await scene.bobHoldsLetter())
+            #expect(try await scene.keeper.ask(to: "$JS.API.STREAM.INFO.KV_local").text == keys)
+
+            let large = ByteBuffer(repeating: 65, count: 16_384)
+            await #expect(throws: NATSError.self) { try await guest.request(large, to: NamespaceService.subject) }
+            await guest.close()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import NATS
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import Relay
+
+/// A network whose service keeps its user out.
+@Suite("Client: a closed account, over a network in memory", .realProcesses)
+struct ClosedAccountClientTests {
+    private let account = NKeyPair.generate(.account)
+
+    /// A client without names of topics, and the network's service, which answers as a test says.
+    private func client(
+        on network: MemoryNetwork, knowing namespace: RelayConfiguration.Namespace? = nil,
+        _ answer: @escaping @Sendable () -> String
+    ) async throws -> (client: RelayClient, service: NATSConnection) {
+        let service = try await network.surroundings.dial(ServerAddress(host: "memory"), ConnectOptions())
+        let questions = try service.subscribe(to: NetworkNames.namespace)
+        try await service.flush()
+        Task {
+            for try await question in questions {
+                if let reply = question.reply { _ = try service.publish(Array(answer().utf8), to: reply) }
+            }
+        }
+        var configuration = network.configuration(credentials: try UserToken.credentials(signedBy: account))
+        configuration.namespace = namespace
+        return (network.client(configuration), service)
+    }
+
+    private func refusal(_ kind: ControlMessage.Kind, signedBy key: NKeyPair, for user: String = "alice") throws
+        -> String
+    {
+        // Long ago, by whichever of the two clocks.
+        let proof = try ControlMessage(kind: kind, reason: "spam").proof(for: user, signedBy: key, at: 1_000)
+        return #"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"\#(proof)"}"#
+    }
+
+    @Test(
+        "B60: a client that is refused at login leaves for the reason that the network has signed, at each login",
+        arguments: [
+            (ControlMessage.Kind.banned, ConnectionReason.banned("spam")), (.deactivated, .deactivated("spam")),
+            (.applicationBlocked, .appBlocked("spam")), (.accessExpired, .accessExpired("spam")),
+        ])
+    func refused(kind: ControlMessage.Kind, reason: ConnectionReason) async throws {
+        let network = try MemoryNetwork()
+        let answer = try refusal(kind, signedBy: account)
+        let (client, service) = try await client(on: network) { answer }
+        for login in 1...2 {
+            await #expect(throws: RelayError.connection(reason)) { try await client.connect() }
+            #expect(client.status.reason == reason && network.server.dials == login + 1)
+            try await eventually("the end of the connection") { network.server.connections == 1 }
+        }
+        await service.close()
+    }
+
+    @Test("B60: so does one that knows the names of the topics and waits for no answer")
+    func refusedLater() async throws {
+        let network = try MemoryNetwork()
+        let answer = try refusal(.banned, signedBy: account)
+        let (client, service) = try await client(on: network, knowing: MemoryNetwork.namespace) { answer }
+        await client.beginConnecting()
+        try await client.state(is: .disconnected)
+        #expect(client.status.reason == .banned("spam"))
+        await service.close()
+    }
+
+    @Test("A refusal that the user's own network has not signed ends nothing: the client tries again")
+    func unproved() async throws {
+        let network = try MemoryNetwork()
+        for answer in [
+            try refusal(.banned, signedBy: .generate(.account)),
+            try refusal(.banned, signedBy: account, for: "bob"),
+            #"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"banned"}"#,
+            #"{"status":"NAMESPACE_RETRIEVE_FAILURE"}"#,
+        ] {
+            let (client, service) = try await client(on: network) { answer }
+            await client.beginConnecting()
+            try await eventually("a wait for another attempt") { client.status.nextRetryAt != nil }
+            #expect(client.status.state == .connecting)
+            await client.close()
+            await service.close()
+        }
+    }
+
+    @Test("B60: a login that finds no place is tried again within ten seconds")
+    func noPlace() async throws {
+        let network = try MemoryNetwork()
+        network.server.refuseLogins(with: "maximum account active connections exceeded")
+        let client = network.client(network.configuration(reconnect: ReconnectPolicy(schedule: [.seconds(60)])))
+        await client.beginConnecting()
+        try await eventually("a wait for another attempt") { client.status.nextRetryAt != nil }
+        #expect(client.status.nextRetryAt == network.time.now + .seconds(10))
+        network.server.refuseLogins(with: nil)
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        await client.close()
+    }
+}
