@@ -261,7 +261,7 @@ final class ConnectionCore: Sendable {
     /// Whether an answer is awaited.
     private var isAwaitingAnswers: Bool { !requests.isEmpty || state.withLockedValue { !$0.pongs.isEmpty } }
 
-    /// Whether the caller, who has just asked something, has to start the timer that looks at what waits for an answer.
+    /// Whether the caller, which has just sent a question, has to start the timer that watches the unanswered ones.
     func claimClock() -> Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
 
     /// The timer has fired.

@@ -268,14 +268,14 @@ public final class NATSConnection: Sendable {
         return start.duration(to: .now)
     }
 
-    /// Has the server confirm what was sent until now, for a question whose answer arrives over a subscription of its own:
-    /// so the server's silence is noticed as after any other.
+    /// Asks the server to confirm everything sent so far. A question whose answer arrives over its own subscription needs
+    /// this for the server's silence to be noticed.
     func confirm() {
         guard (try? core.sendPing()) != nil else { return }
         startClockIfNeeded()
     }
 
-    /// Has the event loop look after the answer to what was just asked, unless it looks after others already.
+    /// Starts the timer that watches unanswered questions, unless it is running.
     @inline(__always)
     private func startClockIfNeeded() {
         if core.claimClock() { core.eventLoop.execute { [handler] in handler.value.startClock() } }

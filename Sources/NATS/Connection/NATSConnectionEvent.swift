@@ -11,7 +11,7 @@ public enum NATSConnectionEvent: Sendable, Hashable {
     /// A ping was answered.
     case roundTrip(Duration)
     /// Nothing has arrived for this long, two seconds or little more, although an answer is awaited. The connection is
-    /// still open; what follows is `heardAgain` or `closed`.
+    /// still open; `heardAgain` or `closed` follows.
     case silent(for: Duration)
     /// Something has arrived after `silent`.
     case heardAgain

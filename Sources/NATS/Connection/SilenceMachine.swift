@@ -20,7 +20,7 @@ struct SilenceMachine {
     private(set) var isSilent = false
     private var since: Int64?
     private var hasHeard = false
-    /// What the peer's system had acknowledged when the peer was asked; nil before.
+    /// The progress of the outbound bytes when the peer was asked; nil before.
     private var acknowledged: Int?
 
     /// Bytes arrived.
@@ -37,7 +37,7 @@ struct SilenceMachine {
 
     /// Something waits for an answer.
     ///
-    /// - Parameter outbound: asked for only when it matters. A peer that takes what waits for it is slow, not silent.
+    /// - Parameter outbound: called only if needed. A peer that takes bytes from a long queue is slow, not silent.
     mutating func waits(now: Int64, outbound: () -> LivenessMachine.Outbound) -> Action? {
         guard let since, !hasHeard else {
             (self.since, hasHeard, acknowledged) = (now, false, nil)

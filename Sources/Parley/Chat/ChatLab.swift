@@ -228,8 +228,8 @@ actor ChatLab {
     /// Ends the run and has the client go to the server itself again, as soon as what is on its way has come.
     ///
     /// - Parameters:
-    ///   - topics: what is still followed.
-    ///   - tap: what sees the messages that arrive.
+    ///   - topics: the topics that are still followed.
+    ///   - tap: the observer of arriving messages.
     /// - Returns: what the run came to.
     func end(following topics: Set<String>, _ tap: LabTap) async -> LabGlance {
         let wasShutOut = client.status.state == .disconnected && client.status.reason != .closedByUser
@@ -246,7 +246,7 @@ actor ChatLab {
         return LabGlance(run, at: run.timeline.end)
     }
 
-    /// Waits until all that others have stored is here; what is not, once the time is up, is missing.
+    /// Waits until every message that others stored has arrived. Those that have not when the time is up are missing.
     private func settle(_ topics: Set<String>, _ tap: LabTap) async {
         guard let places = await witnessing?.value.filter({ topics.contains($0.key) }), !places.isEmpty else { return }
         let stored = await witness.messages(since: places).filter { tap.counts($0) }
@@ -255,7 +255,7 @@ actor ChatLab {
         while !missing.isEmpty {
             let ledger = await session.run.ledger
             missing = stored.filter { !ledger.hasArrived(topic: $0.topic, sequence: $0.sequence) }
-            // A session that is over brings nothing more; what it missed comes with the next one.
+            // A session that is over delivers nothing more; the next one recovers the rest.
             guard client.status.state != .disconnected, ContinuousClock.now < limit else { break }
             guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
         }

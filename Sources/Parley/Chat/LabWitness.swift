@@ -1,7 +1,7 @@
 import Relay
 
-/// Reads the followed topics beside the faults of the lab, over a connection of its own, so that a message that did not
-/// arrive is known although nothing here speaks of it.
+/// Reads the followed topics over a connection of its own, without the lab's faults, to find messages that the chat did not
+/// receive.
 struct LabWitness: Sendable {
     private let configuration: RelayConfiguration
 
@@ -19,7 +19,7 @@ struct LabWitness: Sendable {
         self.configuration = own
     }
 
-    /// The place in its stream behind the newest message of each topic; of those that cannot be read, none.
+    /// The stream sequence after the newest message of each topic. Topics that cannot be read are left out.
     func ends(of topics: [String]) async -> [String: UInt64] {
         await reading { client in
             var ends: [String: UInt64] = [:]
@@ -31,7 +31,7 @@ struct LabWitness: Sendable {
         } ?? [:]
     }
 
-    /// The messages of each topic from a place on.
+    /// The messages of each topic from a stream sequence on.
     func messages(since places: [String: UInt64]) async -> [TopicMessage] {
         await reading { client in
             var messages: [TopicMessage] = []

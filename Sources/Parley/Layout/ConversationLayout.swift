@@ -202,7 +202,7 @@ struct ConversationLayout: ScrollableRows {
         return "\(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone"
     }
 
-    /// What stands where the connection was away, as long as there is room for it.
+    /// The words of an outage's rule: the longest form that has room.
     private func words(_ outage: Outage) -> String {
         let clock = CivilTime(outage.began, zone: zone).clockWithSeconds
         let back = "back after \(Wording.length(outage.lasted))"

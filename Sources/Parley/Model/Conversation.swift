@@ -58,7 +58,7 @@ struct Conversation: Equatable, Sendable {
     /// Up to when messages were missed while the program was suspended, which may come from now on: they are new, though
     /// the person sees them come. Nil once a later one is here.
     private var missedThrough: Timestamp?
-    /// Where the connection was lost that is not back.
+    /// The place of the last row before the present outage; nil while connected.
     private var lossPlace: RowPosition?
     /// The names that have written here.
     private(set) var names = NameBook() { didSet { changes.note() } }
@@ -221,21 +221,21 @@ struct Conversation: Equatable, Sendable {
     mutating func noteGap(lost: UInt64) {
         guard lost > 0 else { return }
         let newest = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
-        // An outage that is not over comes first.
+        // The rule of the present outage goes above.
         let last = lossPlace.map { max($0, newest) } ?? newest
         rows.append(.gap(RowPosition(sequence: last.sequence, order: last.order &+ 1), lost: lost))
         trim()
     }
 
-    /// The connection was lost: what it brings when it is back comes below this place.
+    /// Notes the loss of the connection: messages recovered later go below this place.
     mutating func connectionLost() {
-        // What is loaded from the past would come below it as well.
+        // In an empty conversation older messages may still be loading, and would end up below the rule.
         guard !rows.isEmpty || history == .complete else { return }
         let last = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
         lossPlace = RowPosition(sequence: last.sequence, order: max(1, last.order) &+ 1)
     }
 
-    /// The connection is back, which a row says. Outages between which nothing came share one.
+    /// Adds a row for an outage that is over. Outages without a message between them share one.
     mutating func connectionBack(_ outage: Outage) {
         guard let place = lossPlace else { return }
         lossPlace = nil

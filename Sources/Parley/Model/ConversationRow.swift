@@ -62,13 +62,13 @@ struct PendingLine: Hashable, Sendable {
     }
 }
 
-/// The time in which there was no connection, once it is over.
+/// An outage that is over.
 struct Outage: Hashable, Sendable {
     /// When the connection was lost.
     var began: Timestamp
-    /// How long it was away.
+    /// How long it lasted.
     var lasted: Duration
-    /// How many outages this one stands for, of which it is the last.
+    /// The number of outages in a row, of which this is the last.
     var count = 1
 }
 
@@ -92,7 +92,7 @@ enum ConversationRow: Hashable, Sendable {
         }
     }
 
-    /// When the row was written, for date separators; what stands between messages has none.
+    /// When the row was written, for date separators; gaps and outages have none.
     var time: Timestamp? {
         switch self {
         case .message(let line): line.time

@@ -79,7 +79,7 @@ struct Theme: Hashable, Sendable {
 
     // MARK: Styles that depend
 
-    /// A sign or a count that says that somebody calls the person.
+    /// The style of a mention's sign or count.
     var calling: Style {
         var style = mention
         style.attributes.remove(.reverse)

@@ -9,7 +9,7 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     case heading
     case rule
     case unread
-    /// The person's name where they are called.
+    /// The person's name in a mention.
     case mention
     case time
     case own
@@ -78,7 +78,7 @@ enum Tone: CaseIterable, Hashable, Sendable {
     case attention
     /// Something is new.
     case fresh
-    /// Somebody calls the person.
+    /// A mention.
     case calling
     /// Something failed, or is lost.
     case bad

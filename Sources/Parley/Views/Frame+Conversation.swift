@@ -165,7 +165,7 @@ extension Frame {
         if case .link(let link) = run.kind, let target = link.target { canvas.link(place, to: target) }
     }
 
-    /// Highlights what of a line calls the person.
+    /// Highlights the names in a line that mentions the person.
     private func drawNames(_ text: MarkedText, in row: Rect, _ widths: ConversationLayout.Columns) {
         let scalars = Array(text.text.description.unicodeScalars)
         func columns(_ end: Int) -> Int { SafeText(String(String.UnicodeScalarView(scalars[..<end]))).width }

@@ -121,7 +121,7 @@ package struct ConnectionMachine: Sendable {
             status.silentSince = nil
         case .silence(let number, let since):
             guard number == generation, phase == .online else { break }
-            // What was measured before says nothing of now.
+            // An earlier measurement is not current any more.
             if since != nil { status.roundTripTime = nil }
             status.silentSince = since
         case .credentialsRenewed(let number):

@@ -121,7 +121,7 @@ public actor LabSession {
     ///   - patience: how long it waits for messages.
     ///   - waits: whether what is being sent is sent to its end, and what ends by itself does so, before anything is taken
     ///     away. By hand, who ends the session means now.
-    ///   - settle: waits for what others sent, once every fault is taken away.
+    ///   - settle: called after every fault has ended, to wait for messages of others.
     /// - Returns: the whole run.
     public func end(
         patience: Duration = .seconds(15), waits: Bool = true, settle: @Sendable () async -> Void = {}
@@ -203,7 +203,7 @@ public actor LabSession {
             retryIn: new.nextRetryAt.map { LabTime(max(.zero, clock.now.duration(to: $0))) },
             isSilent: new.silentSince != nil)
         if next.isSilent != status.isSilent, next.state == status.state {
-            // The state is the same, for whoever expects one.
+            // Expectations of a state are not met by a silence.
             status = next
             return record(.status(next))
         }
@@ -408,10 +408,10 @@ public actor LabSession {
         record(.received(delivery.number, isRecovered: delivery.isRecovered))
     }
 
-    /// Somebody else's reader has delivered a message that another client sent.
+    /// Counts a message from another client that the caller's own reader delivered.
     public func arrived(_ arrival: LabArrival) { record(.arrived(arrival)) }
 
-    /// Somebody else's reader has found that messages are missing.
+    /// Counts messages of other clients as missing.
     public func missed(_ count: Int, of topic: String) { record(.missed(topic: topic, count: count)) }
 
     /// A message has ended for the client.

@@ -31,7 +31,7 @@ public struct LabLedger: Hashable, Sendable {
         var newest = 0
     }
 
-    /// What others wrote on one topic, by its places in the stream.
+    /// The messages from others on one topic, by stream sequence.
     private struct Arrivals: Hashable, Sendable {
         var places: Set<UInt64> = []
         var newest: UInt64 = 0
@@ -56,7 +56,7 @@ public struct LabLedger: Hashable, Sendable {
     private var late: [LabNumber] = []
     private var strangers: [LabNumber] = []
     private var arrivals: [String: Arrivals] = [:]
-    /// The messages of others that were delivered again, and those behind a later one, up to ``maximumNames``.
+    /// The messages from others that were delivered again or out of order, up to ``maximumNames`` each.
     private(set) var arrivedAgain: [LabArrival] = []
     private(set) var arrivedLate: [LabArrival] = []
     /// How many messages of others are missing, by topic.
