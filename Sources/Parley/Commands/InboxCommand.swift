@@ -15,11 +15,11 @@ struct InboxCommand: AsyncParsableCommand {
 /// `parley inbox list`.
 struct InboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Print one page of letters, oldest first; one letter without --limit.")
+        commandName: "list", abstract: "Print one page of letters, oldest first.")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("Most letters on the page, 1 to 100.", valueName: "count"))
+    @Option(help: ArgumentHelp("Most letters on the page, 1 to 100; 25 unless given.", valueName: "count"))
     var limit: Int?
 
     @Option(help: ArgumentHelp("Where an earlier page ended.", valueName: "token"))
@@ -66,7 +66,10 @@ struct InboxListCommand: AsyncParsableCommand {
         }
     }
 
-    private var pageLimit: Int? { limit ?? (all ? RelayClient.maximumPage : nil) }
+    /// Letters of a page unless the flag says otherwise, as in the chat. The library's own default is one.
+    private static let pageLimit = 25
+
+    private var pageLimit: Int { limit ?? (all ? RelayClient.maximumPage : Self.pageLimit) }
 
     /// Prints the letters that this machine keeps, where it keeps any.
     private func writeKept(_ plan: ConnectionPlan) async {
@@ -97,7 +100,7 @@ struct InboxListCommand: AsyncParsableCommand {
     private func keptPage(
         in store: LocalStore, after token: String?, of owner: String
     ) async throws -> (page: ListOutput<PostboxMessage>, asOf: Timestamp?) {
-        var page = InboxPage(limit: pageLimit ?? 1) { part.means($0) }
+        var page = InboxPage(limit: pageLimit) { part.means($0) }
         var (token, asOf) = (token, Timestamp?.none)
         repeat {
             let kept = try await store.letterPage(

@@ -20,7 +20,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// On the process's first thread, which the chat keeps: the tasks' pool has few.
     @MainActor static func main() async {
-        let words = rearranged(Array(CommandLine.arguments.dropFirst()))
+        let words = answered(rearranged(Array(CommandLine.arguments.dropFirst()))) { isKnownTopic($0, of: [$0]) }
         if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
             Output.complain("parley: " + mistake)
             exit(withError: ExitCode(CommandFailure.usage))
@@ -51,6 +51,17 @@ struct ParleyCommand: AsyncParsableCommand {
         let end = rest.firstIndex(of: "--") ?? rest.endIndex
         return Array(rest[..<end]) + words[..<leading] + rest[end...]
     }
+
+    /// Words in a command's place that ask for what flags and `help` give, as other programs have them. A topic that the user
+    /// has of that name is joined all the same.
+    static func answered(_ words: [String], isKnownTopic: (String) -> Bool) -> [String] {
+        guard let first = words.first, let meant = otherWords[first], !isKnownTopic(first) else { return words }
+        return meant + words.dropFirst()
+    }
+
+    private static let otherWords = [
+        "version": ["--version"], "man": ["help"], "manual": ["help"], "usage": ["help"], "commands": ["help"],
+    ]
 
     /// Why the word in a command's place is none, in a sentence; nil where it is one, or can be a topic.
     ///

@@ -13,6 +13,9 @@ struct TailCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Begin earlier: all, a length such as 15m, or an ISO 8601 time.", valueName: "since"))
     var since: String?
 
+    @Option(help: ArgumentHelp("Begin with this many of the newest messages, 1 to 10000.", valueName: "count"))
+    var last: Int?
+
     @Option(help: ArgumentHelp("End after this many messages.", valueName: "count"))
     var count: Int?
 
@@ -29,6 +32,10 @@ struct TailCommand: AsyncParsableCommand {
         if let since, PastTime(since) == nil {
             throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
         }
+        if let last, !(1...10_000).contains(last) {
+            throw ValidationError("--last takes a number from 1 to 10000.")
+        }
+        if since != nil, last != nil { throw ValidationError("--since and --last both say where to begin: give one.") }
         if let count, count < 1 { throw ValidationError("--count takes a number of 1 or more.") }
     }
 
@@ -41,7 +48,7 @@ struct TailCommand: AsyncParsableCommand {
                 }
             }
             let patterns = TopicPattern.withoutCovered(named)
-            let start: SubscriptionStart
+            var start: SubscriptionStart
             switch since.flatMap({ PastTime($0) }) {
             case nil: start = .new
             case .all: start = .all
@@ -50,6 +57,11 @@ struct TailCommand: AsyncParsableCommand {
             let connector = try Connector(limit.applied(to: connection.plan()), for: .presence)
             defer { connector.tokenCommand?.end() }
             let client = try await connector.connect(by: connector.connectTimeout.map { .now + $0 })
+            if let last {
+                do throws(RelayError) { start = try await client.newest(last, of: patterns.map(\.text)) } catch {
+                    throw client.explained(error)
+                }
+            }
             let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
             var subscriptions: [TopicEvents] = []
             for pattern in patterns {
@@ -70,6 +82,26 @@ struct TailCommand: AsyncParsableCommand {
             await client.close()
             if let failure = printer.failure { throw failure }
         }
+    }
+}
+
+extension RelayClient {
+    /// The place from which on topics and patterns have so many messages together.
+    fileprivate func newest(_ count: Int, of topics: [String]) async throws(RelayError) -> SubscriptionStart {
+        var newest: Set<UInt64> = []
+        for topic in topics {
+            var (left, before) = (count, UInt64?.none)
+            repeat {
+                let part = try await history(topic: topic, before: before, limit: left)
+                // What this machine keeps is not all.
+                if part.isOffline { throw .notConnected }
+                newest.formUnion(part.messages.map(\.sequence))
+                left -= part.messages.count
+                before = part.messages.first?.sequence
+                if part.isComplete { break }
+            } while left > 0 && before != nil
+        }
+        return newest.count < count ? .all : .sequence(newest.sorted(by: >)[count - 1])
     }
 }
 

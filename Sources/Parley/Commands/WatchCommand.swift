@@ -42,6 +42,8 @@ struct WatchCommand: AsyncParsableCommand {
     /// Why the watch ended.
     private enum Ending {
         case time
+        /// The time is up and there never was a connection: why not, as far as that is known.
+        case neverConnected(ConnectionReason?)
         case signal(Int32)
         case connection(ConnectionReason?)
     }
@@ -54,6 +56,9 @@ struct WatchCommand: AsyncParsableCommand {
             let ending = await watch(client, within: connector.connectTimeout)
             switch ending {
             case .time, .connection(nil), .connection(.closedByUser): return
+            case .neverConnected(let reason):
+                let time = length.flatMap(PastTime.seconds).map { Duration.seconds($0) } ?? .zero
+                throw connector.explained(RelayError.connection(.timeLimit(time, after: reason)))
             case .connection(let reason?): throw connector.explained(RelayError.connection(reason))
             case .signal(let number): throw ExitCode(128 + number)
             }
@@ -76,9 +81,12 @@ struct WatchCommand: AsyncParsableCommand {
         var report = WatchReport()
         var ending: Ending?
         var hasBegun = false
+        var (wasConnected, hindrance) = (false, ConnectionReason?.none)
         for await event in events {
             switch event {
             case .status(let status):
+                if status.state == .connected { wasConnected = true }
+                if ending == nil { hindrance = status.reason ?? hindrance }
                 let now = Moment(instant: .now, wall: WallClock.now)
                 if let line = report.note(await settled(status, client), at: now) { write(line) }
                 if !hasBegun, let ending { return ending }
@@ -98,7 +106,7 @@ struct WatchCommand: AsyncParsableCommand {
                     return ending ?? .connection(status.reason)
                 }
             case .timeIsUp:
-                ending = ending ?? .time
+                ending = ending ?? (wasConnected ? .time : .neverConnected(hindrance))
                 await client.close()
             case .signal(let number):
                 ending = ending ?? .signal(number)

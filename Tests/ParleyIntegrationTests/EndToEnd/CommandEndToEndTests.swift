@@ -122,6 +122,16 @@ extension EndToEndTests {
                 #expect(raw.map { $0["message"]["text"].string } == ["one", "three"])
                 #expect(raw.allSatisfy { $0["room"].string == "chat.a" && $0["start"].int != nil })
 
+                // The newest of all that is followed, and then what comes.
+                for (topics, last, texts) in [
+                    (["chat.>"], "2", ["two", "three"]), (["chat.a", "chat.b"], "2", ["two", "three"]),
+                    (["chat.a"], "1", ["three"]), (["chat.b", "chat.*"], "9", ["one", "two", "three"]),
+                ] {
+                    let newest = try await network.objects(
+                        ["tail"] + topics + ["--as", "bob", "--last", last, "--count", "\(texts.count)", "--json"])
+                    #expect(newest.map { $0["text"].string } == texts, "\(topics)")
+                }
+
                 let people = try await network.parley("history", "chat.>", "--as", "bob", "--start", "all")
                 #expect(people.lines.count == 3)
                 #expect(people.lines[1].hasSuffix("chat.b  alice: two"), "\(people)")
@@ -178,7 +188,11 @@ extension EndToEndTests {
                 #expect(try JSONLine(try await watch.nextLine())["status"].string == "disconnected")
                 #expect(try await watch.waitForExit().exitCode == 0)
 
-                // One message without a limit, then by tokens, each exactly once.
+                // A page without a limit, then by tokens, each exactly once.
+                let page = try await network.objects("inbox", "list", "--as", "bob", "--json")
+                #expect(page.count == 1 && page[0]["items"].array.count == 4 && page[0]["nextToken"].isNull)
+                let one = try await network.objects("inbox", "list", "--limit", "1", "--as", "bob", "--json")
+                #expect(one[0]["items"].array.count == 1 && !one[0]["nextToken"].string.isEmpty)
                 var walked: [JSONLine] = []
                 var token = ""
                 repeat {
@@ -564,7 +578,9 @@ extension EndToEndTests {
             let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
             let usage = [
                 ["send"], ["nonsense", "--no-such-flag"], ["tail"], ["tail", "chat.lobby", "--count", "0"],
-                ["tail", "chat.lobby", "--since", "yesterday"], ["send", "chat.lobby", "x", "--timeout", "0"],
+                ["tail", "chat.lobby", "--since", "yesterday"],
+                ["tail", "chat.lobby", "--last", "0"], ["tail", "chat.lobby", "--last", "1", "--since", "all"],
+                ["send", "chat.lobby", "x", "--timeout", "0"],
                 ["send", "chat.lobby", "x", "--lines"], ["chat", "--suspend-after", "-1"],
                 ["history", "chat.lobby"], ["history", "chat.lobby", "--start", "all", "--limit", "0"],
                 ["history", "chat.lobby", "--start", "all", "--limit", "10001"], ["inbox", "list", "--limit", "0"],
@@ -593,6 +609,13 @@ extension EndToEndTests {
                 #expect(result.exitCode == 65, "\(arguments): \(result)")
                 #expect(result.diagnostics.hasPrefix("parley: "), "\(arguments): \(result)")
             }
+            // Words that other programs have for it are answered, and join no topic.
+            for arguments in [["man"], ["manual", "send"], ["usage"], ["commands"], ["version"], ["help"]] {
+                let answer = try await network.run(arguments)
+                #expect(answer.exitCode == 0 && !answer.output.isEmpty && answer.diagnostics.isEmpty, "\(arguments)")
+            }
+            let nothing = try await network.parley("watch", "--server", "nats://127.0.0.1:1", "--for", "1")
+            #expect(nothing.exitCode == 69 && nothing.diagnostics.hasPrefix("parley: "), "\(nothing)")
             let missing = try await network.parley(
                 "send", "chat.lobby", "x", "--as", "alice", environment: ["PARLEY_NATS_SERVER": "/nonexistent"])
             #expect(missing.exitCode == 78, "\(missing)")

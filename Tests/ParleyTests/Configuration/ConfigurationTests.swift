@@ -132,4 +132,13 @@ struct ConfigurationTests {
         #expect(ParleyCommand.rearranged(["--as", "bob", "chat.qa"]) == ["--as", "bob", "chat.qa"])
         #expect(ParleyCommand.rearranged(["tail", "a"]) == ["tail", "a"])
     }
+
+    @Test("A word that other programs have for help or the version is that, unless the user has a topic of that name")
+    func otherWords() {
+        func answered(_ words: String...) -> [String] { ParleyCommand.answered(words) { $0 == "usage" } }
+        #expect(answered("man", "send") == ["help", "send"] && answered("manual") == ["help"])
+        #expect(answered("version") == ["--version"] && answered("usage") == ["usage"])
+        #expect(answered("chat.man") == ["chat.man"] && answered("chat", "man") == ["chat", "man"])
+        #expect(answered() == [])
+    }
 }
