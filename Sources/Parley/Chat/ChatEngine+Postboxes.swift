@@ -63,13 +63,15 @@ extension ChatEngine {
 
     // MARK: Going through letters
 
-    /// Reads a portion of a postbox from its oldest letters on, with what of it was read.
-    func readLetters(_ request: UInt64, _ postbox: String?, _ token: String?, from known: LetterPortion.Source?) {
+    /// Reads a portion of a postbox, with what of it was read.
+    func readLetters(
+        _ request: UInt64, _ postbox: String?, _ token: String?, from known: LetterPortion.Source?, _ order: LetterOrder
+    ) {
         Task { [client, queue] in
             do throws(RelayError) {
                 let source: LetterPortion.Source
                 if let known { source = known } else { source = try await Self.source(of: postbox, client) }
-                let page = try await Self.portion(of: postbox, token, from: source, client)
+                let page = try await Self.portion(of: postbox, token, from: source, order, client)
                 var portion = LetterPortion(letters: page.items, nextToken: page.nextToken)
                 portion.source = source
                 if let store = await client.keptStore() {
@@ -83,13 +85,16 @@ extension ChatEngine {
     }
 
     private static func portion(
-        of postbox: String?, _ token: String?, from source: LetterPortion.Source, _ client: RelayClient
+        of postbox: String?, _ token: String?, from source: LetterPortion.Source, _ order: LetterOrder,
+        _ client: RelayClient
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
         guard source != .network else {
-            return try await client.listMessages(limit: LetterPortion.limit, nextToken: token, postbox: postbox)
-                .withUnreadable(.oldestFirst)
+            return try await client.listMessages(
+                limit: LetterPortion.limit, nextToken: token, postbox: postbox, order: order
+            ).withUnreadable(order)
         }
-        let kept = try await client.keptLetters(limit: LetterPortion.limit, nextToken: token, postbox: postbox)
+        let kept = try await client.keptLetters(
+            limit: LetterPortion.limit, nextToken: token, postbox: postbox, order: order)
         guard let kept else { throw .notConnected }
         return kept.page
     }

@@ -14,11 +14,12 @@ extension ChatEngine {
             let ignored = try await store.ignored()
             let muted = try await store.muted()
             let choices = DeskChoices(try await store.choices())
+            let place = try await store.place().flatMap { Place(kept: $0) }
             await queue.send(
                 .opened(
                     KeptDesk(
                         topics: topics, drafts: drafts, lines: lines, unsent: unsent, ignored: ignored, muted: muted,
-                        choices: choices)))
+                        choices: choices, place: place)))
         } catch {
             await tellStoreTrouble(error)
             await queue.send(.opened(nil))

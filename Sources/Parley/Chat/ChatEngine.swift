@@ -185,6 +185,7 @@ actor ChatEngine {
         case .keepMuted(let name, let isMuted): await commit(.muted(name, isMuted))
         case .keepChoice(let name, let value): await commit(.choice(name.rawValue, value))
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
+        case .keepPlace(let place): await keep(.place(place.kept))
         case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)
         case .publish(let id, let topic, let text): await publish(id, topic, text)
         case .sendAgain(let id, let topic, let text): await sendAgain(id, topic, text)
@@ -200,10 +201,9 @@ actor ChatEngine {
         case .keepLetterRead(let id, let postbox): await keepLetterRead(id, postbox)
         case .listPage(let request, let postbox, let token, let limit, let order):
             listPage(request, postbox, token, limit, order)
-        case .readLetters(let request, let postbox, let token, let source):
-            readLetters(request, postbox, token, from: source)
-        case .deleteMessage(let request, let id): delete(request, [id])
-        case .bulkDelete(let request, let ids): delete(request, ids)
+        case .readLetters(let request, let postbox, let token, let source, let order):
+            readLetters(request, postbox, token, from: source, order)
+        case .delete(let request, let ids): delete(request, ids)
         case .postLetter(let id, let user, let postbox, let subject, let text):
             await postLetter(id, user, postbox, subject, text)
         case .postboxes(let act): perform(act)
@@ -494,11 +494,9 @@ actor ChatEngine {
             // One after the other, so that a person reads what was just set.
             await keyValueTask?.value
             do throws(RelayError) {
-                let words = try await request.answer(from: client)
-                await queue.send(.notice(words, isFailure: false))
-                await queue.send(.log(words))
+                await queue.send(.keys(try await request.answer(from: client), isFailure: false))
             } catch {
-                await queue.send(.notice(error.words, isFailure: true))
+                await queue.send(.keys(error.words, isFailure: true))
             }
         }
     }
@@ -537,20 +535,18 @@ actor ChatEngine {
                             if change.stored != nil { count += 1 }
                             continue
                         }
-                        let words = KeyValueRequest.words(change)
-                        await queue.send(.notice(words, isFailure: false))
-                        await queue.send(.log(words))
+                        await queue.send(.keys(KeyValueRequest.words(change), isFailure: false))
                     case .live:
                         guard !isLive else { continue }
                         isLive = true
                         let words = "Watching \(pattern), \(Wording.count(count, "key")) now. /kv unwatch ends it."
                         await queue.send(.notice(words, isFailure: false))
                     case .restarted: await queue.send(.log("The network's key-value store was made anew."))
-                    case .interrupted(let error, _): await queue.send(.notice(error.words, isFailure: true))
+                    case .interrupted(let error, _): await queue.send(.keys(error.words, isFailure: true))
                     }
                 }
             } catch {
-                await queue.send(.notice(error.words, isFailure: true))
+                await queue.send(.keys(error.words, isFailure: true))
             }
         }
     }

@@ -260,7 +260,7 @@ struct ChatLoop {
         return ShownTime(
             notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
             attempt: StatusText.trying(since: model.attemptBegan, now: now),
-            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) },
+            undo: model.inbox.deletion.deadline.map { Wording.wait(now.duration(to: $0)) },
             absence: model.absenceWords, ages: model.agesInView)
     }
 
@@ -276,11 +276,12 @@ struct ChatLoop {
         case .edit(let text): edit(text)
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
-        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
-            .search, .readAround, .subscribe, .unsubscribe, .follow, .followLetters, .loadHistory, .keepLetterRead,
+        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepPlace,
+            .keepReadMark, .search, .readAround, .subscribe, .unsubscribe, .follow, .followLetters, .loadHistory,
+            .keepLetterRead,
             .publish,
-            .sendAgain, .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete,
-            .postLetter, .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .runNotifier, .watchPeople,
+            .sendAgain, .drop, .openPostbox, .countLetters, .listPage, .readLetters, .delete, .postLetter, .saveLetter,
+            .postboxes, .listSent, .keyValue, .changeKey, .runNotifier, .watchPeople,
             .appear, .setPresence, .typing, .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect,
             .openLab,
             .labActs, .watchLab, .saveLab, .endLab:

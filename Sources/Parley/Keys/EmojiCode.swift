@@ -15,6 +15,55 @@ enum EmojiCode {
         return found
     }
 
+    /// A text with its short names between colons as emoji. Quoted lines and code stay as they are, and so do colons that
+    /// belong to something else: a time, an address.
+    static func replaced(in text: String) -> String {
+        guard text.contains(":") else { return text }
+        var isFenced = false
+        return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line -> String in
+            if line.hasPrefix("```") { isFenced.toggle() }
+            return isFenced || line.hasPrefix("```") || line.first == ">" ? String(line) : replaced(inLine: line)
+        }.joined(separator: "\n")
+    }
+
+    private static func replaced(inLine line: Substring) -> String {
+        var shown = ""
+        var rest = line
+        while let next = rest.firstIndex(where: { $0 == ":" || $0 == "`" }) {
+            shown += rest[..<next]
+            rest = rest[next...]
+            let inside = rest.dropFirst()
+            if rest.first == "`" {
+                // Code ends with the next backquote, where there is one.
+                let end = inside.firstIndex(of: "`").map { inside.index(after: $0) } ?? inside.startIndex
+                shown += rest[..<end]
+                rest = rest[end...]
+            } else if isApart(shown.last), shown.last != ":", let emoji = emoji(at: inside) {
+                shown += emoji.text
+                rest = emoji.rest
+            } else {
+                shown.append(":")
+                rest = inside
+            }
+        }
+        return shown + rest
+    }
+
+    /// The emoji whose name stands at the beginning of a text, with a colon behind it.
+    private static func emoji(at text: Substring) -> (text: String, rest: Substring)? {
+        let name = text.prefix(longestName + 1).prefix { $0 != ":" && !$0.isWhitespace }.lowercased()
+        let rest = text.dropFirst(name.count)
+        guard !name.isEmpty, rest.first == ":", isApart(rest.dropFirst().first) else { return nil }
+        return all.first { $0.name == name }.map { ($0.emoji, rest.dropFirst()) }
+    }
+
+    /// Whether a character beside a short name is no part of a word or an address.
+    private static func isApart(_ character: Character?) -> Bool {
+        character.map { !$0.isLetter && !$0.isNumber && $0 != "/" } ?? true
+    }
+
+    private static let longestName = all.reduce(0) { max($0, $1.name.count) }
+
     /// All of them, in the order of their names.
     static let all: [(name: String, emoji: String)] =
         table.split(whereSeparator: \.isWhitespace).reduce(into: [(name: String, emoji: String)]()) { list, word in

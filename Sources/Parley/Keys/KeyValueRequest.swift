@@ -37,8 +37,11 @@ enum KeyValueRequest: Hashable, Sendable {
         }
     }
 
-    /// The first word, and what comes behind it.
+    /// The first word, or what stands between quotation marks, and what comes behind it.
     private static func split(_ text: Substring) -> (word: Substring, rest: Substring) {
+        if text.first == "\"", let end = text.dropFirst().firstIndex(of: "\"") {
+            return (text[..<end].dropFirst(), text[end...].dropFirst().drop { $0.isWhitespace })
+        }
         let word = text.prefix { !$0.isWhitespace }
         return (word, text.dropFirst(word.count).drop { $0.isWhitespace })
     }

@@ -16,23 +16,39 @@ enum PostboxAct: Hashable, Sendable {
     /// The words behind the command, in the order of the help.
     static let verbs = ["create", "rename", "enable", "disable", "delete"]
 
-    /// Reads what stands behind the command; nil for what cannot be meant.
-    init?(_ text: String) {
-        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+    /// Reads what stands behind the command. A word with blanks stands between quotation marks.
+    init(_ text: String) throws(SlashCommand.Failure) {
+        let words = try SlashCommand.words(in: text)
         guard let verb = words.first?.lowercased() else {
             self = .list
             return
         }
         switch (verb, words.count) {
         case ("list", 1): self = .list
-        case ("create", 2): self = .create(words[1], persona: nil)
-        case ("create", 3): self = .create(words[1], persona: words[2])
+        case ("create", 2): self = .create(try Self.newName(words[1]), persona: nil)
+        // A persona may be called anything, so it is not to be the rest of a name that has a blank.
+        case ("create", 4) where words[2].lowercased() == "for":
+            self = .create(try Self.newName(words[1]), persona: words[3])
+        case ("create", 2...): throw .mistake(Self.createUsage)
         case ("rename", 3...): self = .rename(words[1], title: words[2...].joined(separator: " "))
         case ("enable", 2): self = .enable(words[1])
         case ("disable", 2): self = .disable(words[1])
         case ("delete", 2): self = .delete(words[1])
-        default: return nil
+        default: throw SlashCommand.usage("postbox")
         }
+    }
+
+    private static let createUsage = "Write it as /postbox create NAME [for PERSONA]; NAME has no blanks."
+    private static let nameRule =
+        "A postbox's name has 1 to 64 letters, digits, _ and -; /postbox rename NAME TITLE gives it a title."
+
+    /// A name that the network takes for a new postbox.
+    private static func newName(_ word: String) throws(SlashCommand.Failure) -> String {
+        let isName =
+            (1...64).contains(word.utf8.count)
+            && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "_-".contains($0)) }
+        guard isName else { throw .mistake(nameRule) }
+        return word
     }
 
     /// The postbox that it is about; nil for all.

@@ -51,6 +51,8 @@ enum SlashCommand: Hashable, Sendable {
     case topics(String)
     case next
     case keyValue(KeyValueRequest)
+    /// What requests about keys came to.
+    case keyResults
     case close
     case disconnect
     case reconnect
@@ -125,7 +127,7 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "inbox", arguments: "", words: "open the postbox"),
         Entry(
             name: "postbox", arguments: "[create|rename|enable|disable|delete NAME]",
-            words: "list your postboxes; make one, for the persona behind NAME if any; give it a title: "
+            words: "list your postboxes; make one: create NAME, or create NAME for PERSONA; give it a title: "
                 + "rename NAME TITLE; let it take letters or not; delete it with its letters"),
         Entry(name: "sent", arguments: "[NUMBER]", words: "list the letters you sent from here, or read that one"),
         Entry(
@@ -133,8 +135,8 @@ enum SlashCommand: Hashable, Sendable {
             words: "delete the marked letters, or the selected one; or that one of the list"),
         Entry(name: "save", arguments: "[FILE]", words: "write the letter into a file that only you can read"),
         Entry(
-            name: "kv", arguments: "get|put|delete|keys|watch …",
-            words: "the keys and values that all users of the network share"),
+            name: "kv", arguments: "[get|put|delete|keys|watch …]",
+            words: "the keys and values that all users of the network share; alone: the latest answers"),
         Entry(
             name: "close", arguments: "[TOPIC]",
             words: "close what is in view: leave the topic, or go back; leave that topic"),
@@ -144,8 +146,8 @@ enum SlashCommand: Hashable, Sendable {
         Entry(
             name: "lab", arguments: "[save FILE]",
             words: "rehearse faults on this chat's connection; keep what was done as a scenario's file"),
-        Entry(name: "errors", arguments: "", words: "list what went wrong, the newest first"),
-        Entry(name: "help", arguments: "[SUBJECT]", words: "show the keys and commands, from a subject on"),
+        Entry(name: "errors", arguments: "", words: "list recent errors, newest first"),
+        Entry(name: "help", arguments: "[WORD]", words: "show the keys and commands, or those that have a word"),
         Entry(name: "quit", arguments: "", words: "leave Parley"),
     ]
 
@@ -157,8 +159,8 @@ enum SlashCommand: Hashable, Sendable {
         /// A name that stands for several commands, and which these are.
         case meant(String, String)
         case usage(String)
-        /// A search that cannot be meant, and why.
-        case search(String)
+        /// What it says cannot be meant, and why.
+        case mistake(String)
 
         private static func unknown(_ name: String) -> String {
             if let words = SlashCommand.otherWays[name.lowercased()] {
@@ -176,7 +178,7 @@ enum SlashCommand: Hashable, Sendable {
             case .topic(let name): SlashCommand.topicWords(name)
             case .meant(let name, let commands): "/\(name) alone can be several commands: \(commands)."
             case .usage(let usage): "Write it as \(usage)"
-            case .search(let words): words
+            case .mistake(let words): words
             }
         }
     }
@@ -282,8 +284,13 @@ enum SlashCommand: Hashable, Sendable {
         let argument = String(rest)
         let word = String(rest.prefix { !$0.isWhitespace })
         // All of it: a topic has no spaces, and a text with some is refused rather than half understood.
-        let topic = String(argument.reversed().drop { $0.isWhitespace }.reversed())
-        switch command(named: name) {
+        let trimmed = String(argument.reversed().drop { $0.isWhitespace }.reversed())
+        let command = command(named: name)
+        if !trimmed.isEmpty, entries.contains(where: { $0.name == command && $0.arguments.isEmpty }) {
+            throw usage(command)
+        }
+        let topic = try textCommands.contains(command) ? trimmed : unquoted(trimmed)
+        switch command {
         // In other clients it writes to somebody or leaves the program, so that alone it does neither.
         case "post" where name.lowercased() == "q" && argument.isEmpty: throw .meant("q", "/quit or /query NAME")
         case "join":
@@ -313,8 +320,8 @@ enum SlashCommand: Hashable, Sendable {
         case "edit": return .edit
         case "search":
             guard !argument.isEmpty else { throw usage("search") }
-            if let missing = SearchQuery.missingValue(in: argument) { throw .search(missing) }
-            if let mistake = SearchQuery(argument).mistake { throw .search(mistake) }
+            if let missing = SearchQuery.missingValue(in: argument) { throw .mistake(missing) }
+            if let mistake = SearchQuery(argument).mistake { throw .mistake(mistake) }
             return .search(argument)
         case "find": return .find(argument)
         case "open":
@@ -348,12 +355,12 @@ enum SlashCommand: Hashable, Sendable {
         case "back": return .back
         case "inbox": return .inbox
         case "postbox":
-            guard let act = PostboxAct(argument) else { throw usage("postbox") }
-            return .postbox(act)
+            return .postbox(try PostboxAct(argument))
         case "sent": return .sent(try number(topic, of: "sent"))
         case "delete": return .delete(try number(topic, of: "delete"))
         case "save": return .save(topic)
         case "kv":
+            guard !trimmed.isEmpty else { return .keyResults }
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }
             return .keyValue(request)
         case "close": return topic.isEmpty ? .close : .leave(topic)
@@ -370,9 +377,59 @@ enum SlashCommand: Hashable, Sendable {
         }
     }
 
-    /// The message in a text that is not a command: a doubled slash means one.
+    /// The commands behind which a text stands, with any quotation marks of its own.
+    private static let textCommands: Set = ["say", "post", "search", "find", "quote", "away", "postbox", "kv"]
+
+    /// Whether a text begins as a command does: with a slash and the name of one.
+    static func isCommand(_ text: some StringProtocol) -> Bool {
+        guard text.first == "/" else { return false }
+        let name = command(named: text.dropFirst().prefix { !$0.isWhitespace })
+        return entries.contains { $0.name == name }
+    }
+
+    /// The message in a text that is not a command: a doubled slash means one, below a quotation too.
     static func message(in text: String) -> String {
-        text.hasPrefix("//") ? String(text.dropFirst()) : text
+        var message = text
+        if text.hasPrefix("//") {
+            message.removeFirst()
+        } else if let line = lineBelowQuotation(in: text), line.hasPrefix("//") {
+            message.remove(at: line.startIndex)
+        }
+        return message
+    }
+
+    /// The first line below the quotation with which a text begins; nil where it begins with none.
+    static func lineBelowQuotation(in text: String) -> Substring? {
+        guard text.first == ">" else { return nil }
+        return text.split(whereSeparator: \.isNewline).first { $0.first != ">" }
+    }
+
+    /// A word or words without the quotation marks around them.
+    static func unquoted(_ text: String) throws(Failure) -> String {
+        guard text.first == "\"" else { return text }
+        let words = try words(in: text)
+        return words.count == 1 ? words[0] : text
+    }
+
+    /// The words of a text. Those between quotation marks are one.
+    static func words(in text: String) throws(Failure) -> [String] {
+        var words: [String] = []
+        var rest = text.drop { $0.isWhitespace }
+        while let first = rest.first {
+            let word: Substring
+            if first == "\"" {
+                let inside = rest.dropFirst()
+                guard let end = inside.firstIndex(of: "\"") else { throw .mistake("A quotation mark is not closed.") }
+                word = inside[..<end]
+                rest = inside[end...].dropFirst()
+            } else {
+                word = rest.prefix { !$0.isWhitespace }
+                rest = rest[word.endIndex...]
+            }
+            words.append(String(word))
+            rest = rest.drop { $0.isWhitespace }
+        }
+        return words
     }
 
     /// A number that may be left out.
@@ -382,7 +439,7 @@ enum SlashCommand: Hashable, Sendable {
         return number
     }
 
-    private static func usage(_ name: String) -> Failure {
+    static func usage(_ name: String) -> Failure {
         .usage(entries.first { $0.name == name }?.usage ?? "/\(name)")
     }
 }

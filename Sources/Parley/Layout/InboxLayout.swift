@@ -64,7 +64,7 @@ struct InboxLayout: Hashable {
     /// The line of the filter, what is between, and the progress of a deletion.
     private static func parts(of area: Rect, _ model: ChatModel) -> (filter: Rect?, rest: Rect, progress: Rect?) {
         var (rest, filter, progress): (Rect, Rect?, Rect?) = (area, nil, nil)
-        if model.inbox.deletion != nil || model.inbox.pending != nil, area.rows >= 3 {
+        if !model.inbox.deletion.isEmpty, area.rows >= 3 {
             (rest, progress) = rest.split(bottom: 1)
         }
         if model.inbox.filter != nil, rest.rows >= 2 { (filter, rest) = rest.split(top: 1) }
@@ -123,7 +123,8 @@ struct InboxColumns: Hashable {
         let inbox = model.inbox
         let rest = columns - InboxLayout.markColumns
         func widest(_ limit: Int, _ width: (PostboxMessage) -> Int) -> Int {
-            min(limit, inbox.letters.reduce(0) { max($0, width($1)) })
+            // What a filter has found may be a long list.
+            min(limit, inbox.letters.prefix(Inbox.screenLimit).reduce(0) { max($0, width($1)) })
         }
         age = Self.showAge(on: columns) ? widest(12) { Self.age($0, model).utf8.count } : 0
         let hasBoxes = showsBox && inbox.boxes.count > 1

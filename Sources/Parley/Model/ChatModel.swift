@@ -122,7 +122,9 @@ struct ChatModel: Equatable, Sendable {
     /// Whether more comes than the screen can take.
     var isBehind = false
     /// What the person did that could not be done, newest last: it has nothing to do with the connection.
-    var mistakes = MistakeList()
+    var mistakes = NoteList()
+    /// What requests about keys came to, newest last.
+    var keyResults = NoteList()
     /// Whether what happens now answers to what the person did.
     var answersPerson = false
     /// Whether the text began behind Alt-/, which is how a terminal sends Escape and a slash that come together.
@@ -215,6 +217,8 @@ struct ChatModel: Equatable, Sendable {
             case history(String)
             /// The configuration file.
             case configuration
+            /// Keys and values.
+            case keys
             /// A second ^C quits.
             case quitting
             /// What was typed cannot be done; it stands there to be mended.
@@ -285,7 +289,7 @@ struct ChatModel: Equatable, Sendable {
             kind: kind, text: text, since: now.instant, until: now.instant.advanced(by: wait), subject: subject,
             isAnswer: answersPerson)
         guard kind == .failure else { return }
-        if answersPerson {
+        if answersPerson || subject == .keys {
             mistakes.record(text, at: now.wall)
         } else if subject != .connection {
             // The log has the connection's own failures with its states.
@@ -352,8 +356,7 @@ struct ChatModel: Equatable, Sendable {
         if let due = absence?.due, due > instant { next = next.map { min($0, due) } ?? due }
         if let due = idleDue, due > instant { next = next.map { min($0, due) } ?? due }
         if let due = calls.due, due > instant { next = next.map { min($0, due) } ?? due }
-        if let pending = inbox.pending {
-            let tick = pending.nextChange(after: instant)
+        if let tick = inbox.deletion.nextChange(after: instant) {
             next = next.map { min($0, tick) } ?? tick
         }
         if let tick = nextAge(after: instant) { next = next.map { min($0, tick) } ?? tick }

@@ -51,7 +51,8 @@ extension ChatModel {
     /// The text being written, where nothing but that has the next character; nil otherwise.
     var writtenText: WrittenText? {
         // Only the undoing of a deletion has a letter for a key here.
-        guard focus == .compose, overlay == nil, chord.isEmpty, inbox.pending == nil, compose.editor.takesAtEnd else {
+        guard focus == .compose, overlay == nil, chord.isEmpty, inbox.deletion.steps.isEmpty, compose.editor.takesAtEnd
+        else {
             return nil
         }
         return WrittenText(view: view, bytes: compose.editor.utf8Count)

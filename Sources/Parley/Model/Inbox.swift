@@ -55,22 +55,22 @@ struct Inbox: Equatable, Sendable {
     private(set) var filter: Filter?
     /// How the page is sorted.
     private(set) var sort = Sort.list
-    /// The marked letters, on whichever page they are.
-    private(set) var marked: Set<String> = []
+    /// The postboxes of the marked letters, on whichever page they are, by the letters' ids.
+    private var marks: [String: String] = [:]
     /// The letter that was marked last.
     private(set) var lastMark: String?
     /// The letter that is open in the reader.
     var open: String?
     /// Lines of the open letter above the reader's upper edge.
     var readerScroll = 0
-    /// Letters that were deleted a moment ago, which can be undone.
-    var pending: PendingDeletion?
-    /// Letters being deleted.
-    var deletion: Deletion?
+    /// Letters on their way out.
+    var deletion = Deletion()
     /// The postbox that was listed last; nil for all.
     private var listed: String?
     /// What marks letters on whichever page; nil where nothing does.
-    var marking: Marking?
+    var marking: Sweep?
+    /// What the filter finds on whichever page; nil where it looks through this page alone.
+    private(set) var finding: Finding?
 
     /// The most letters that stay on the screen when new ones are added to a page.
     static let screenLimit = 100
@@ -143,7 +143,7 @@ struct Inbox: Equatable, Sendable {
     /// The open letter.
     var openLetter: PostboxMessage? {
         guard let open else { return nil }
-        return page.first { $0.id == open }
+        return letters.first { $0.id == open } ?? page.first { $0.id == open }
     }
 
     /// Whether a letter was not opened here yet.
@@ -156,9 +156,7 @@ struct Inbox: Equatable, Sendable {
     var unreadCount: Int { counts.keys.reduce(0) { $0 &+ unreadCount(ofBox: $1) } }
 
     /// Whether a letter is on its way out.
-    func isBeingDeleted(_ id: String) -> Bool {
-        deletion?.isLeaving(id) == true || pending?.members.contains(id) == true
-    }
+    func isBeingDeleted(_ id: String) -> Bool { deletion.contains(id) }
 
     /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.
     var awaitsPage: Bool {
@@ -237,6 +235,7 @@ struct Inbox: Equatable, Sendable {
         failure = nil
         kept = nil
         isLoaded = true
+        finding = nil
         newer = 0
         numbered = page.map(\.id)
         let present = Set(numbered)
@@ -253,7 +252,7 @@ struct Inbox: Equatable, Sendable {
     /// Takes the marks of letters away that were on this page and that its new list would have if they were there. What has
     /// only moved to the next page keeps its mark.
     private mutating func unmarkGone(_ before: [PostboxMessage], since output: ListOutput<PostboxMessage>) {
-        guard !marked.isEmpty, !before.isEmpty else { return }
+        guard hasMarks, !before.isEmpty else { return }
         let present = Set(page.map(\.id))
         let end = output.nextToken == nil ? nil : output.items.last?.createdAt
         if output.nextToken != nil, end == nil { return }
@@ -263,7 +262,7 @@ struct Inbox: Equatable, Sendable {
             guard let end else { return true }
             return isNewestFirst ? letter.createdAt > end : letter.createdAt < end
         }
-        marked.subtract(gone.map(\.id))
+        unmark(gone.map(\.id))
     }
 
     /// Takes in a letter that was just created; false when it was known.
@@ -277,6 +276,7 @@ struct Inbox: Equatable, Sendable {
         }
         guard isLoaded else { return true }
         place(letter)
+        if let filter, filter.lets(through: letter, of: self) { finding?.add(letter, trail.order) }
         arrange()
         return true
     }
@@ -286,6 +286,24 @@ struct Inbox: Equatable, Sendable {
         guard isAtNewest, page.count < Self.screenLimit else { return newer += 1 }
         if trail.order == .newestFirst { page.insert(letter, at: 0) } else { page.append(letter) }
         numbered.append(letter.id)
+    }
+
+    /// Has the page end where it ended when it was listed, however many letters have come: what is behind that is on the next
+    /// page. The selected letter and the open one stay.
+    mutating func keepLength() {
+        // A list that was begun at its end has its next pages already.
+        guard !trail.isFromEnd else { return }
+        let selectedID = selectedLetter?.id
+        let before = page.count
+        while page.count > pageSize, let last = page.last, last.id != open, last.id != selectedID,
+            let place = PostboxMessageID(last.id)
+        {
+            page.removeLast()
+            nextToken =
+                PageToken(incarnation: place.incarnation, sequence: place.sequence, order: trail.listOrder).text
+            if trail.order == .oldestFirst { newer += 1 }
+        }
+        if page.count < before { arrange() }
     }
 
     /// Takes letters away that are deleted.
@@ -300,8 +318,9 @@ struct Inbox: Equatable, Sendable {
             readCounts[letter.postboxId] = max(0, count - 1)
         }
         page.removeAll { gone.contains($0.id) }
+        finding?.remove(gone)
         arrivals.removeAll { gone.contains($0.id) }
-        marked.subtract(gone)
+        unmark(ids)
         if let open, gone.contains(open) { self.open = nil }
         arrange()
     }
@@ -342,9 +361,8 @@ struct Inbox: Equatable, Sendable {
         selected = 0
         firstVisible = 0
         filter = filter?.terms == [.unread] ? .unread : nil
-        marked = []
-        lastMark = nil
-        marking = nil
+        finding = nil
+        unmarkAll()
         open = nil
     }
 
@@ -364,6 +382,10 @@ struct Inbox: Equatable, Sendable {
         let isSame = filter?.terms == new?.terms
         filter = new
         guard !isSame else { return }
+        if let new, !new.terms.isEmpty {
+            let inbox = self
+            finding?.narrow { new.lets(through: $0, of: inbox) }
+        }
         arrange(keepsSelected: false)
         if let open, !letters.contains(where: { $0.id == open }) { self.open = nil }
     }
@@ -380,11 +402,7 @@ struct Inbox: Equatable, Sendable {
     ///   unread one that is being read.
     private mutating func arrange(keepsSelected: Bool = true) {
         let (before, place) = (letters, selected)
-        let selectedID = selectedLetter?.id
-        var shown = page
-        if let filter {
-            shown = page.filter { keepsSelected && $0.id == selectedID || filter.lets(through: $0, of: self) }
-        }
+        let shown = shown(keeping: keepsSelected ? selectedLetter?.id : nil)
         letters = sort.sorted(shown, in: self)
         let rows = Dictionary(letters.enumerated().map { ($1.id, $0) }) { first, _ in first }
         let following = before.dropFirst(place).lazy.compactMap { rows[$0.id] }.first
@@ -394,57 +412,113 @@ struct Inbox: Equatable, Sendable {
         clampSelection()
     }
 
+    /// The letters that the filter lets through, in the order of the list: of this page, and of what it has found elsewhere.
+    ///
+    /// - Parameter id: a letter that stays even where the filter would hide it by now.
+    private func shown(keeping id: String?) -> [PostboxMessage] {
+        guard let filter else { return page }
+        var found: [PostboxMessage] = []
+        if !filter.terms.isEmpty, let finding {
+            found = filter.isUnread ? finding.letters.filter { isUnread($0) || $0.id == id } : finding.letters
+            // A page far behind what was looked through has more of them, until there is a list.
+            if finding.isList(for: filter) { return found }
+        }
+        let ids = Set(found.map(\.id))
+        return found
+            + page.filter { !ids.contains($0.id) && ($0.id == id || filter.lets(through: $0, of: self)) }
+    }
+
+    /// Begins to look through the whole list for what the filter lets through.
+    mutating func find(by sweep: Sweep) { finding = Finding(sweep) }
+
+    /// Takes in what was found in a portion, and how that goes on.
+    mutating func found(_ letters: [PostboxMessage], in portion: LetterPortion) {
+        finding?.take(letters, portion)
+        arrange()
+    }
+
+    /// Asks for the next portion.
+    mutating func goOnFinding(_ request: UInt64) { finding?.goOn(request) }
+
+    /// Ends it.
+    mutating func endFinding(_ end: Sweep.End) {
+        finding?.finish(end)
+        arrange()
+    }
+
+    /// Forgets what was found.
+    mutating func dropFinding() {
+        guard finding != nil else { return }
+        finding = nil
+        arrange()
+    }
+
     // MARK: Marks
 
-    /// Marks letters, or takes their marks away; false where there are too many.
-    mutating func mark(_ ids: [String], isMarked: Bool) -> Bool {
-        guard isMarked else {
-            marked.subtract(ids)
-            return true
-        }
-        let new = ids.filter { !isBeingDeleted($0) && !marked.contains($0) }
-        guard marked.count + new.count <= Self.markLimit else { return false }
-        marked.formUnion(ids.filter { !isBeingDeleted($0) })
-        lastMark = ids.last ?? lastMark
+    /// The ids of the marked letters, on whichever page they are.
+    var marked: Set<String> { Set(marks.keys) }
+
+    /// How many letters are marked.
+    var markedCount: Int { marks.count }
+
+    /// Whether any letter is marked.
+    var hasMarks: Bool { !marks.isEmpty }
+
+    func isMarked(_ id: String) -> Bool { marks[id] != nil }
+
+    /// The postboxes of those of some letters that are marked, by the letters' ids.
+    func marks(of ids: [String]) -> [String: String] {
+        ids.reduce(into: [:]) { $0[$1] = marks[$1] }
+    }
+
+    /// Marks letters; false where there are too many.
+    mutating func mark(_ letters: [PostboxMessage]) -> Bool {
+        let new = letters.filter { !isBeingDeleted($0.id) && !isMarked($0.id) }
+        guard marks.count + new.count <= Self.markLimit else { return false }
+        for letter in new { marks[letter.id] = letter.postboxId }
+        lastMark = letters.last?.id ?? lastMark
         return true
     }
 
+    /// Takes the marks of letters away.
+    mutating func unmark(_ ids: some Sequence<String>) { for id in ids { marks[id] = nil } }
+
     /// Marks again what was to be deleted and stays; of more than can be marked the first ones.
-    mutating func markAgain(_ ids: [String]) {
-        let new = ids.filter { !marked.contains($0) }.prefix(max(0, Self.markLimit - marked.count))
-        _ = mark(Array(new), isMarked: true)
+    mutating func markAgain(_ stays: [String: String]) {
+        let room = max(0, Self.markLimit - marks.count)
+        let new = stays.filter { !isMarked($0.key) && !isBeingDeleted($0.key) }
+        // Which of them would be left out is not to depend on a dictionary's order.
+        let kept = new.count <= room ? Array(new) : Array(new.sorted { $0.key < $1.key }.prefix(room))
+        for (id, box) in kept { marks[id] = box }
     }
 
     /// Takes in which postbox is listed now; nil for all. Letters of another list are not marked in this one.
     mutating func list(_ box: String?) {
-        if listed != box { deletion?.forgetMarks() }
+        if listed != box { deletion.forgetMarks() }
         listed = box
     }
 
     /// Takes all marks away, on whichever page.
     mutating func unmarkAll() {
-        marked = []
+        marks = [:]
         lastMark = nil
         marking = nil
     }
 
-    /// The ids of the rows from the letter that was marked last to the selected one; nil where that letter is not shown.
-    var rangeFromLastMark: [String]? {
+    /// The rows from the letter that was marked last to the selected one; nil where that letter is not shown.
+    var rangeFromLastMark: [PostboxMessage]? {
         guard let lastMark, let start = letters.firstIndex(where: { $0.id == lastMark }),
             letters.indices.contains(selected)
         else { return nil }
-        return letters[min(start, selected)...max(start, selected)].map(\.id)
+        return Array(letters[min(start, selected)...max(start, selected)])
     }
 
-    /// The marked letters, those of the page first.
+    /// The marked letters, those that are shown first.
     var markedInOrder: [String] {
-        let here = page.map(\.id).filter { marked.contains($0) }
-        return here + marked.subtracting(here).sorted()
+        let shown = letters.map(\.id).filter { isMarked($0) }
+        return shown + marked.subtracting(shown).sorted()
     }
-
-    /// How many of the marked letters are on this page, whether they are shown or not.
-    var markedHere: Int { page.count { marked.contains($0.id) } }
 
     /// How many of the marked letters are shown: on this page, and let through by the filter.
-    var markedShown: Int { letters.count { marked.contains($0.id) } }
+    var markedShown: Int { letters.count { isMarked($0.id) } }
 }

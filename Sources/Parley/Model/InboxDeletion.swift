@@ -1,86 +1,150 @@
 import Relay
 
 extension Inbox {
-    /// Letters that were deleted a moment ago. Nothing has left yet: until the deadline it can be undone.
-    struct PendingDeletion: Equatable, Sendable {
-        /// What one key has deleted.
+    /// Letters on their way out: those deleted within the last seconds, which can be brought back, and those that are
+    /// leaving, a chunk at a time. One letter and thousands go the same way.
+    struct Deletion: Equatable, Sendable {
+        /// What one key or one answer deleted.
         struct Step: Equatable, Sendable {
             let ids: [String]
-            /// Those that were marked.
-            let marked: Set<String>
+            /// The postboxes of those that were marked, by the letters' ids.
+            fileprivate(set) var marks: [String: String]
         }
 
+        /// What can still be undone, oldest first.
         private(set) var steps: [Step] = []
-        /// All their letters.
-        private(set) var members: Set<String> = []
-        /// When it goes out.
-        private(set) var deadline: ContinuousClock.Instant
-        /// Whether it waits for the person, who has stopped the program and cannot undo anything meanwhile.
+        private var undoable: Set<String> = []
+        /// When the undoable letters leave; nil where there are none.
+        private(set) var deadline: ContinuousClock.Instant?
+        /// Whether the undoable letters wait for the person, who has stopped the program or is asked about them.
         private(set) var isHeld = false
+        /// The letters that are leaving; nil where none are.
+        private(set) var run: Run?
 
-        /// So long it can be undone.
+        /// How long a deletion can be undone.
         static let time = Duration.seconds(5)
-        /// Letters that wait at most.
-        static let limit = 500
+        /// Most letters that can be undone.
+        static let limit = Inbox.markLimit
 
-        /// Begins with one step.
-        init(_ step: Step, now: ContinuousClock.Instant) {
-            deadline = now.advanced(by: Self.time)
-            add(step, now: now)
-        }
+        /// Whether nothing is on its way out.
+        var isEmpty: Bool { steps.isEmpty && run == nil }
+        /// How many letters can still be undone.
+        var undoableCount: Int { undoable.count }
+        /// How many letters are still to leave.
+        var count: Int { undoable.count + (run?.leaving ?? 0) }
 
-        /// Its letters, in the order in which they were deleted.
-        var ids: [String] { steps.flatMap(\.ids) }
-        /// Those that were marked.
-        var marked: Set<String> { steps.reduce(into: []) { $0.formUnion($1.marked) } }
+        /// Whether a letter is on its way out.
+        func contains(_ id: String) -> Bool { undoable.contains(id) || run?.members.contains(id) == true }
+
+        // MARK: Undoing
 
         /// Adds a step; the time begins anew.
         mutating func add(_ step: Step, now: ContinuousClock.Instant) {
             steps.append(step)
-            members.formUnion(step.ids)
-            deadline = now.advanced(by: Self.time)
-        }
-
-        /// Has it wait until the program goes on.
-        mutating func hold() { isHeld = true }
-
-        /// The program goes on, and the time begins anew: the person can undo it again.
-        mutating func release(now: ContinuousClock.Instant) {
-            guard isHeld else { return }
-            isHeld = false
-            deadline = now.advanced(by: Self.time)
+            undoable.formUnion(step.ids)
+            deadline = now + Self.time
         }
 
         /// Takes the last step back.
         mutating func undo() -> Step? {
             guard let step = steps.popLast() else { return nil }
-            members.subtract(step.ids)
+            undoable.subtract(step.ids)
+            if steps.isEmpty { (deadline, isHeld) = (nil, false) }
             return step
         }
 
-        /// When the seconds that are left change next.
-        func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant {
-            guard deadline > instant else { return instant }
+        /// Has the undoable letters wait until ``release(now:)``.
+        mutating func hold() { isHeld = !steps.isEmpty }
+
+        /// Ends the wait; the time begins anew.
+        mutating func release(now: ContinuousClock.Instant) {
+            guard isHeld else { return }
+            isHeld = false
+            deadline = now + Self.time
+        }
+
+        /// Has the undoable letters leave as soon as they can.
+        mutating func settle(now: ContinuousClock.Instant) {
+            guard !steps.isEmpty else { return }
+            (deadline, isHeld) = (now, false)
+        }
+
+        /// Whether undoable letters have to leave now. A run that was stopped ends before they do.
+        func isDue(at now: ContinuousClock.Instant) -> Bool {
+            guard let deadline, !isHeld, run?.isStopped != true else { return false }
+            return deadline <= now
+        }
+
+        /// When the seconds that are left change next; nil where they do not.
+        func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+            guard let deadline, !isHeld else { return nil }
+            guard deadline > instant else { return isDue(at: instant) ? instant : nil }
             let left = instant.duration(to: deadline)
             let whole = left.components.attoseconds == 0 ? left - .seconds(1) : .seconds(left.components.seconds)
             return deadline.advanced(by: .zero - whole)
         }
-    }
 
-    /// A deletion under way, one chunk at a time.
-    struct Deletion: Equatable, Sendable {
+        /// Marks nothing again that stays.
+        mutating func forgetMarks() {
+            for index in steps.indices { steps[index].marks = [:] }
+            run?.marks = [:]
+        }
+
+        // MARK: Leaving
+
+        /// Has the undoable letters leave: they join the run, or begin one.
+        ///
+        /// - Returns: the first letters of a run that has begun; nil where one was under way.
+        mutating func begin(_ request: UInt64, now: ContinuousClock.Instant) -> [String]? {
+            let ids = steps.flatMap(\.ids)
+            let marks = steps.reduce(into: [:]) { $0.merge($1.marks) { first, _ in first } }
+            (steps, undoable, deadline, isHeld) = ([], [], nil, false)
+            guard run == nil else {
+                run?.add(ids, marks: marks)
+                return nil
+            }
+            var begun = Run(ids, marks: marks, began: now)
+            let chunk = begun.next(request)
+            if chunk != nil { run = begun }
+            return chunk
+        }
+
+        /// Takes in what became of the letters that are with the network.
+        ///
+        /// - Returns: those that are gone.
+        mutating func take(_ result: BulkDeletion) -> [String] { run?.take(result) ?? [] }
+
+        /// Takes in that the network did nothing, as far as is known.
+        mutating func fail(_ error: RelayError) { run?.fail(error) }
+
+        /// Goes on with the next letters; nil where there are none, or nobody knows what became of the last ones.
+        mutating func next(_ request: UInt64) -> [String]? { run?.next(request) }
+
+        /// Stops the run after the letters that are with the network; false where these are the last.
+        mutating func stop() -> Bool { run?.stop() ?? false }
+
+        /// Ends the run.
+        mutating func end() -> Run? {
+            defer { run = nil }
+            return run
+        }
+    }
+}
+
+extension Inbox.Deletion {
+    /// Letters that are leaving, one chunk at a time.
+    struct Run: Equatable, Sendable {
         /// The request that is with the network.
-        private(set) var request: UInt64
+        private(set) var request: UInt64 = 0
         /// Its letters.
-        private(set) var current: [String]
-        /// Those after it, and how many of them have been taken.
+        private(set) var current: [String] = []
+        /// All letters, and how many of them the network was asked to delete.
         private var queue: [String]
-        private var taken: Int
-        /// All letters that are on their way out still.
+        private var taken = 0
+        /// Those that are on their way out still.
         private(set) var members: Set<String>
-        /// Those that were marked: what stays is marked again.
-        private(set) var marks: Set<String>
-        private(set) var total: Int
+        /// The postboxes of those that were marked, by the letters' ids: what stays is marked again.
+        fileprivate(set) var marks: [String: String]
         /// Letters that are gone: deleted now, and before by others.
         private(set) var deleted = 0
         private(set) var goneBefore = 0
@@ -92,63 +156,34 @@ extension Inbox {
         private(set) var lastFailure: String?
         /// Whether the person has stopped it.
         private(set) var isStopped = false
-        /// What is deleted after it, since the person had stopped it before: all of that, and what of it was marked.
-        private(set) var following: [String] = []
-        private(set) var followingMarks: Set<String> = []
-        private var followingMembers: Set<String> = []
-        /// When it began.
         let began: ContinuousClock.Instant
 
         /// Letters of one request at most, as the network's call takes them.
         static let chunk = 25
 
-        init(_ ids: [String], marks: Set<String>, request: UInt64, now: ContinuousClock.Instant) {
-            self.request = request
-            self.marks = marks
-            current = Array(ids.prefix(Self.chunk))
+        fileprivate init(_ ids: [String], marks: [String: String], began: ContinuousClock.Instant) {
             queue = ids
-            taken = current.count
             members = Set(ids)
-            total = ids.count
-            began = now
+            self.marks = marks
+            self.began = began
         }
 
+        var total: Int { queue.count }
         /// Letters that are dealt with, one way or the other.
         var done: Int { deleted + goneBefore + refused + unknown }
         /// Letters that are not with the network yet.
         var waitingCount: Int { queue.count - taken }
         /// Letters that are still there.
         var staying: Int { total - deleted - goneBefore - unknown }
+        /// Letters that are still to leave: those alone that are with the network once it is stopped.
+        var leaving: Int { isStopped ? current.count : total - done }
 
-        /// Letters that are still to leave: those alone that are with the network once it is stopped, and what follows.
-        var leaving: Int { (isStopped ? current.count : total - done) + following.count }
-
-        /// Whether a letter is on its way out.
-        func isLeaving(_ id: String) -> Bool { members.contains(id) || followingMembers.contains(id) }
-
-        /// Takes further letters in. What the person has stopped does not go on for them: they are deleted after it.
-        mutating func add(_ ids: [String], marks more: Set<String>) {
-            guard !isStopped else {
-                following += ids.filter { followingMembers.insert($0).inserted }
-                followingMarks.formUnion(more)
-                return
-            }
-            let new = ids.filter { members.insert($0).inserted }
-            queue += new
-            total += new.count
-            marks.formUnion(more)
+        fileprivate mutating func add(_ ids: [String], marks more: [String: String]) {
+            queue += ids.filter { members.insert($0).inserted }
+            marks.merge(more) { first, _ in first }
         }
 
-        /// Has nothing that stays marked again.
-        mutating func forgetMarks() {
-            marks = []
-            followingMarks = []
-        }
-
-        /// Takes in what became of the letters that are with the network.
-        ///
-        /// - Returns: those that are gone.
-        mutating func take(_ result: BulkDeletion) -> [String] {
+        fileprivate mutating func take(_ result: BulkDeletion) -> [String] {
             var gone = result.deleted
             deleted += result.deleted.count
             for failure in result.failed {
@@ -164,21 +199,17 @@ extension Inbox {
             lastFailure = result.unknown.last?.error.words ?? lastFailure
             current = []
             members.subtract(gone)
-            marks.subtract(gone)
+            for id in gone { marks[id] = nil }
             return gone
         }
 
-        /// Takes in that the network did nothing, as far as is known.
-        mutating func fail(_ error: RelayError) {
+        fileprivate mutating func fail(_ error: RelayError) {
             if error.leavesDeletionUnknown { unknown += current.count }
             lastFailure = error.words
             current = []
         }
 
-        /// Goes on with the next letters.
-        ///
-        /// - Returns: these; nil where there are none, or nobody knows what became of the last ones.
-        mutating func next(_ request: UInt64) -> [String]? {
+        fileprivate mutating func next(_ request: UInt64) -> [String]? {
             guard waitingCount > 0, !isStopped, unknown == 0 else { return nil }
             self.request = request
             current = Array(queue[taken..<min(queue.count, taken + Self.chunk)])
@@ -186,8 +217,7 @@ extension Inbox {
             return current
         }
 
-        /// Ends it after the letters that are with the network; false where these are the last.
-        mutating func stop() -> Bool {
+        fileprivate mutating func stop() -> Bool {
             guard waitingCount > 0, !isStopped else { return false }
             isStopped = true
             return true

@@ -42,8 +42,8 @@ struct LetterPortion: Equatable, Sendable {
 }
 
 extension Inbox {
-    /// What marks letters on whichever page they are: the whole postbox is gone through, a portion after the other.
-    struct Marking: Equatable, Sendable {
+    /// A way through the whole postbox, a portion after the other, to mark or to find letters on whichever page they are.
+    struct Sweep: Equatable, Sendable {
         /// The portion that is on its way.
         private(set) var request: UInt64
         /// The postbox's id; nil for all.
@@ -56,7 +56,7 @@ extension Inbox {
         private(set) var source: LetterPortion.Source?
         /// Letters that were looked at.
         private(set) var seen = 0
-        /// Those of them that are marked now.
+        /// Those of them that match: they are marked now, or found.
         private(set) var matched = 0
 
         /// Letters that are looked at, at most.
@@ -70,7 +70,7 @@ extension Inbox {
             self.request = request
         }
 
-        /// Takes in a portion of which some letters are marked.
+        /// Takes in a portion of which some letters match.
         mutating func take(_ portion: LetterPortion, matched count: Int) {
             source = portion.source
             seen += portion.letters.count
@@ -96,7 +96,7 @@ extension Inbox {
             case failed(String)
         }
 
-        /// What became of it.
+        /// What became of the marks.
         func words(_ end: End) -> String {
             let letters = Wording.count(matched, "letter")
             let isOne = matched == 1
@@ -122,5 +122,58 @@ extension Inbox {
             case .failed(let words): return "\(part). The others could not be listed. \(words)"
             }
         }
+    }
+
+    /// The letters that a filter finds, on whichever page they are.
+    struct Finding: Equatable, Sendable {
+        private(set) var sweep: Sweep
+        /// What was found so far, in the order of the list.
+        private(set) var letters: [PostboxMessage] = []
+        private var bytes = 0
+        /// How it has ended; nil while it goes on.
+        private(set) var end: Sweep.End?
+
+        /// Most letters that are found, and their bytes.
+        static let limit = 1_000
+        private static let byteLimit = 16 << 20
+
+        init(_ sweep: Sweep) { self.sweep = sweep }
+
+        /// Whether it has looked through as much as it will for what a filter lets through.
+        func isList(for filter: Filter) -> Bool {
+            guard sweep.filter?.terms == filter.terms else { return false }
+            return switch end {
+            case .complete, .full, .tooMany: true
+            case .stopped, .left, .failed, nil: false
+            }
+        }
+
+        /// Whether no more are found.
+        var isFull: Bool { letters.count >= Self.limit || bytes >= Self.byteLimit }
+
+        mutating func take(_ found: [PostboxMessage], _ portion: LetterPortion) {
+            sweep.take(portion, matched: found.count)
+            let known = Set(letters.map(\.id))
+            let new = found.filter { !known.contains($0.id) }.prefix(max(0, Self.limit - letters.count))
+            letters += new
+            bytes += new.reduce(0) { $0 + $1.message.utf8.count }
+        }
+
+        /// Adds a letter that has just come.
+        mutating func add(_ letter: PostboxMessage, _ order: LetterOrder) {
+            // A list that ends with the newest letter comes to it in time.
+            guard order == .newestFirst || end == .complete else { return }
+            guard !letters.contains(where: { $0.id == letter.id }), order == .newestFirst || !isFull else { return }
+            letters.insert(letter, at: order == .newestFirst ? 0 : letters.count)
+            if letters.count > Self.limit { letters.removeLast() }
+        }
+
+        mutating func remove(_ ids: Set<String>) { letters.removeAll { ids.contains($0.id) } }
+
+        /// Keeps what another filter lets through, until that has looked for itself.
+        mutating func narrow(to isWanted: (PostboxMessage) -> Bool) { letters = letters.filter(isWanted) }
+
+        mutating func goOn(_ request: UInt64) { sweep.goOn(request) }
+        mutating func finish(_ end: Sweep.End) { self.end = end }
     }
 }

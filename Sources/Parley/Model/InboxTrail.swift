@@ -44,6 +44,9 @@ extension Inbox {
     /// Whether there is no page before this one.
     var isFirstPage: Bool { trail.isFromEnd ? nextToken == nil : trail.count == 1 }
 
+    /// Whether the page has all letters of the list.
+    var isWholeList: Bool { isFirstPage && isLastPage && newer == 0 }
+
     /// Whether there is no page behind this one.
     var isLastPage: Bool { trail.isFromEnd ? trail.count == 1 : nextToken == nil }
 

@@ -16,6 +16,29 @@ struct KeptDesk: Equatable, Sendable {
     var muted: [String] = []
     /// What was chosen about the screen.
     var choices = DeskChoices()
+    /// What was in view; nil where that is not known.
+    var place: Place?
+}
+
+extension Place {
+    /// As the local store has it.
+    var kept: String {
+        switch self {
+        case .topic(let name): "topic \(name)"
+        case .letters(let box): box.map { "letters \($0)" } ?? "letters"
+        }
+    }
+
+    /// - Parameter kept: what an earlier run has kept; nil for what is no place.
+    init?(kept: String) {
+        let parts = kept.split(separator: " ", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.count) {
+        case ("topic", 2): self = .topic(parts[1])
+        case ("letters", 2): self = .letters(parts[1])
+        case ("letters", 1): self = .letters(nil)
+        default: return nil
+        }
+    }
 }
 
 /// What the person has chosen with keys and commands; it counts at later starts, and before the configuration.

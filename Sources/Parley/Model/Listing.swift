@@ -44,8 +44,8 @@ struct Listing: Equatable, Sendable {
 }
 
 extension ChatModel {
-    /// Errors that are listed at most, the newest.
-    private static let errorLimit = 200
+    /// Sentences that are listed at most, the newest.
+    private static let listLimit = 200
 
     /// Lists the joined topics in their order, with what of each is unread.
     mutating func listTopics() {
@@ -69,14 +69,26 @@ extension ChatModel {
 
     /// Lists what went wrong since the program began, the newest first.
     mutating func showErrors() {
+        let failures = log.entries.compactMap { entry in
+            entry.event.mishap.map { NoteList.Entry(at: entry.at, words: $0) }
+        }
+        let lines = dated(mistakes.merged(with: failures))
+        guard !lines.isEmpty else { return say("Nothing has gone wrong since Parley was opened.") }
+        overlay = .listing(Listing(title: "Recent errors (newest first)", lines: lines))
+    }
+
+    /// Lists what requests about keys came to since the program began, the newest first.
+    mutating func showKeyResults() {
+        guard !keyResults.entries.isEmpty else { return say("No key was asked for yet. \(KeyValueRequest.usage)") }
+        overlay = .listing(Listing(title: "Keys and values (newest first)", lines: dated(keyResults.entries)))
+    }
+
+    /// Sentences with their times below their days, the newest first.
+    private func dated(_ entries: [NoteList.Entry]) -> [HelpText.Line] {
         let year = CivilTime(now.wall, zone: zone).year
         var lines: [HelpText.Line] = []
         var day: Int?
-        let failures = log.entries.compactMap { entry in
-            entry.event.mishap.map { MistakeList.Entry(at: entry.at, words: $0) }
-        }
-        for entry in mistakes.merged(with: failures).reversed() {
-            guard lines.count < Self.errorLimit else { break }
+        for entry in entries.suffix(Self.listLimit).reversed() {
             let civil = CivilTime(entry.at, zone: zone)
             if day != civil.dayNumber {
                 day = civil.dayNumber
@@ -84,8 +96,7 @@ extension ChatModel {
             }
             lines.append(.entry(civil.clock, entry.words))
         }
-        guard !lines.isEmpty else { return say("Nothing has gone wrong since Parley was opened.") }
-        overlay = .listing(Listing(title: "What went wrong, the newest first", lines: lines))
+        return lines
     }
 }
 

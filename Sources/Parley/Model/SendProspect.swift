@@ -48,7 +48,7 @@ extension SlashCommand {
             .read, .details,
             .links, .link, .who, .ignore, .unignore, .mute, .unmute, .notify, .suspendAfter, .away, .back, .inbox,
             .postbox, .sent, .delete, .save, .topics, .next, .close, .disconnect, .reconnect, .log, .lab, .errors,
-            .help, .quit:
+            .help, .keyResults, .quit:
             false
         }
     }

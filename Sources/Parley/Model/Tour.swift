@@ -1,4 +1,4 @@
-/// The first steps of somebody who opens Parley for the first time: three sentences over the conversation, each of which
+/// The first steps of somebody who opens Parley for the first time: four sentences over the conversation, each of which
 /// goes when it was done. Nothing waits for them, and Escape ends them.
 struct Tour: Hashable, Sendable {
     /// What is tried, in its order.
@@ -6,6 +6,8 @@ struct Tour: Hashable, Sendable {
         case write
         case go
         case help
+        /// Last, as Escape leads back from it.
+        case lab
     }
 
     private(set) var step = Step.write
@@ -38,8 +40,13 @@ struct Tour: Hashable, Sendable {
             }
         case .help:
             keys.label(of: .help).map {
-                "\($0) shows all keys and commands, and /help SUBJECT what you ask for. The bottom line has the keys of "
-                    + "the moment."
+                "\($0) shows all keys and commands, and /help WORD those that have a word. The bottom line shows the keys "
+                    + "available right now."
+            }
+        case .lab:
+            keys.label(of: .openLab).map {
+                "\($0): break the connection and see what happens. Write a line while it is broken: it waits, and is sent "
+                    + "when the connection is back."
             }
         }
     }
@@ -54,6 +61,7 @@ extension ChatModel {
             case .write: effects.contains { if case .publish = $0 { true } else { false } }
             case .go: if case .palette? = overlay { true } else { false }
             case .help: if case .help? = overlay { true } else { false }
+            case .lab: if case .question(let question)? = overlay { question.act == .openLab } else { lab != nil }
             }
         guard isDone, tour?.advance(settings.keys) != true else { return }
         tour = nil

@@ -1,3 +1,4 @@
+import Relay
 import Terminal
 
 /// The letters of one postbox, by its id, or of all. None of its keys is a letter: a sentence that is typed here goes to
@@ -36,6 +37,10 @@ struct InboxPane: Pane {
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
         if model.inbox.hold(.action(action)) { return [] }
+        if model.inbox.finding != nil, [.nextPage, .previousPage, .firstPage, .lastPage].contains(action) {
+            model.say("A filtered list has no pages: it has the letters of all of them.")
+            return []
+        }
         switch action {
         case .up: select(model.inbox.selected - 1, on: &model)
         case .down: select(model.inbox.selected + 1, on: &model)
@@ -44,7 +49,7 @@ struct InboxPane: Pane {
         case .open: open(on: &model)
         case .mark:
             guard let letter = model.inbox.selectedLetter else { break }
-            toggleMark(letter.id, on: &model)
+            toggleMark(letter, on: &model)
             model.inbox.selected = min(model.inbox.selected + 1, model.inbox.letters.count - 1)
         case .markRange: model.markRange()
         case .markAll: model.markAllShown()
@@ -123,8 +128,8 @@ struct InboxPane: Pane {
         if model.inbox.open != nil, model.inbox.selected != before { model.inbox.openSelected() }
     }
 
-    private func toggleMark(_ id: String, on model: inout ChatModel) {
-        model.mark([id], isMarked: !model.inbox.marked.contains(id))
+    private func toggleMark(_ letter: PostboxMessage, on model: inout ChatModel) {
+        if model.inbox.isMarked(letter.id) { model.inbox.unmark([letter.id]) } else { model.mark([letter]) }
     }
 
     /// Scrolls the open letter, or moves in the table.
@@ -146,7 +151,7 @@ struct InboxPane: Pane {
         let index = model.inbox.firstVisible + place.row - table.row
         guard table.contains(place), model.inbox.letters.indices.contains(index) else { return [] }
         if place.column - table.column < InboxLayout.markColumns {
-            toggleMark(model.inbox.letters[index].id, on: &model)
+            toggleMark(model.inbox.letters[index], on: &model)
             model.inbox.selected = index
         } else if model.inbox.selected == index {
             model.inbox.openSelected()
@@ -206,8 +211,8 @@ struct InboxPane: Pane {
     func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
         switch action {
         case .open, .mark, .delete, .reply: model.inbox.selectedLetter != nil
-        case .undo: model.inbox.pending != nil
-        case .nextPage: model.inbox.hasMore
+        case .undo: model.inbox.deletion.undoableCount > 0
+        case .nextPage: model.inbox.hasMore && model.inbox.finding == nil
         default: true
         }
     }

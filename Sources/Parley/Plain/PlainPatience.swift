@@ -34,7 +34,7 @@ extension ChatModel {
     /// Whether nothing that was asked for is still to be done.
     var isSettled: Bool {
         guard opening == nil, outgoing.isEmpty, awaitedAnswers == 0 else { return false }
-        guard inbox.fetch == nil, inbox.pending == nil, inbox.deletion == nil else { return false }
+        guard inbox.fetch == nil, inbox.deletion.isEmpty else { return false }
         if case .conversation(let name) = view { return conversations.named(name)?.history != .loading }
         return !awaitsList
     }
@@ -55,7 +55,7 @@ extension ChatModel {
             let count = Wording.count(outgoing.count, "message")
             return keeps ? "\(count) not sent yet: Parley sends them when it runs again." : "\(count) not sent."
         }
-        let letters = (inbox.deletion?.leaving ?? 0) + (inbox.pending?.members.count ?? 0)
+        let letters = inbox.deletion.count
         if letters > 0 { return "It is not known whether \(Wording.count(letters, "letter")) left the postbox." }
         return awaitedAnswers > 0 ? "What was asked for last was not answered." : nil
     }

@@ -89,8 +89,8 @@ struct PlainSession {
             if waiting.isEmpty, model.isSettled { return }
             if waiting.isEmpty, model.connectionGivenUp != nil { break }
             // Many letters take their time; each part of them shows that it goes on.
-            if model.inbox.deletion?.done != deleted {
-                deleted = model.inbox.deletion?.done
+            if model.inbox.deletion.run?.done != deleted {
+                deleted = model.inbox.deletion.run?.done
                 deadline = nil
             }
             let end = deadline ?? .now + Self.patience

@@ -46,6 +46,8 @@ enum ChatEffect: Equatable, Sendable {
     case keepMuted(String, Bool)
     /// Keep what was chosen about the screen; nil where that is what counts anyhow.
     case keepChoice(DeskChoices.Name, Bool?)
+    /// Keep what is in view, to begin there at the next start. It may take a moment.
+    case keepPlace(Place)
     /// Keep up to where a conversation was read. It may take a moment.
     case keepReadMark(topic: String, sequence: UInt64)
     /// Look for a portion of what a query means in the local store.
@@ -62,13 +64,12 @@ enum ChatEffect: Equatable, Sendable {
     case keepLetterRead(id: String, postbox: String)
     /// Fetch a page of letters, of one postbox or of all.
     case listPage(request: UInt64, postbox: String?, token: String?, limit: Int, order: LetterOrder)
-    /// Go through a postbox, or all: fetch a portion of its letters, from the oldest on. What it was read from goes on to
-    /// be read; nil lets the session choose.
-    case readLetters(request: UInt64, postbox: String?, token: String?, from: LetterPortion.Source?)
-    /// Delete one letter.
-    case deleteMessage(request: UInt64, id: String)
-    /// Delete letters, at most `Inbox.Deletion.chunk` at once.
-    case bulkDelete(request: UInt64, ids: [String])
+    /// Go through a postbox, or all: fetch a portion of its letters. What it was read from goes on to be read; nil lets the
+    /// session choose.
+    case readLetters(
+        request: UInt64, postbox: String?, token: String?, from: LetterPortion.Source?, order: LetterOrder)
+    /// Delete letters, at most `Inbox.Deletion.Run.chunk` at once.
+    case delete(request: UInt64, ids: [String])
     case postLetter(id: String, user: String, postbox: String, subject: String?, text: String)
     /// Do something with the person's postboxes; `postboxes` tells what became of it.
     case postboxes(PostboxAct)
@@ -78,7 +79,7 @@ enum ChatEffect: Equatable, Sendable {
     case saveLetter(text: String, path: String, overwrites: Bool)
 
     // Keys and values
-    /// Carry out a request about keys; the answer is a notice, and an entry of the log, which has room for all of it.
+    /// Carry out a request about keys; `keys` tells what it came to.
     case keyValue(KeyValueRequest)
     /// Hand a change of a key to the core, under the id that every attempt to send it has.
     case changeKey(id: String, KeyValueRequest.Change)

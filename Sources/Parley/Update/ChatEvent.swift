@@ -53,6 +53,8 @@ enum ChatEvent: Equatable, Sendable {
     case configuration(ConfigurationNews)
     /// Whether more comes than the screen can take; it lags behind then, and loses nothing.
     case behind(Bool)
+    /// What a request about keys came to, or what happened to keys that are watched.
+    case keys(String, isFailure: Bool)
     /// A sentence for the connection log.
     case log(String)
     /// A sentence for the person, such as a failure that belongs to nothing on the screen.
@@ -153,7 +155,7 @@ enum ChatEvent: Equatable, Sendable {
         case portionFailed(request: UInt64, RelayError)
         /// A letter was just created.
         case created(PostboxMessage)
-        /// What `deleteMessage` or `bulkDelete` did.
+        /// What `delete` did.
         case deletion(request: UInt64, BulkDeletion)
         case deletionFailed(request: UInt64, RelayError)
         /// What became of a letter that was to be saved in a file.

@@ -21,7 +21,20 @@ extension ChatModel {
             say(error.words, .failure, about: .mistake)
             return []
         }
-        return send(SlashCommand.message(in: text))
+        guard !hidesCommand(text) else { return [] }
+        // What is said as it is keeps its colons, too.
+        let message = SlashCommand.message(in: text)
+        return send(text.hasPrefix("//") ? message : EmojiCode.replaced(in: message))
+    }
+
+    /// Whether a command stands below a quotation, where everybody would read it and nothing would run; says so.
+    private mutating func hidesCommand(_ text: String) -> Bool {
+        guard let line = SlashCommand.lineBelowQuotation(in: text), SlashCommand.isCommand(line) else { return false }
+        let name = line.prefix { !$0.isWhitespace }
+        say(
+            "Not sent: below a quotation \(name.prefix(32)) is text for all. Take the quotation away to run it, or write "
+                + "it as /\(name.prefix(32)).", .failure, about: .mistake)
+        return true
     }
 
     /// Sends what is written to the topic in view; a long text after a question.
@@ -38,6 +51,7 @@ extension ChatModel {
         case .say(let text):
             guard let topic = writableTopic(), fits(text) else { return false }
             return !isLong(text, for: topic, .run(command))
+        case .quote(nil, "") where answersLetter: return true
         case .quote(let number, let text): return mayQuote(number, text)
         case .write: return isForPerson(written)
         case .post(let user, let postbox, let subject, let text):
@@ -46,6 +60,11 @@ extension ChatModel {
         case .postbox(let act): return mayDo(act)
         default: return true
         }
+    }
+
+    /// Whether an answer is one to a letter.
+    private var answersLetter: Bool {
+        if case .inbox = view { hasScreen && inbox.selectedLetter != nil } else { false }
     }
 
     /// Whether a letter is not for a topic by mistake; says so where it is. Whoever names a postbox means a person.
@@ -102,7 +121,8 @@ extension ChatModel {
             guard let topic = writableTopic() else { return [] }
             return publish(text, to: topic)
         case .post(let user, let postbox, let subject, let text):
-            return post(user: user, postbox: postbox, subject: subject, text: text)
+            returnToList()
+            return post(user: user, postbox: postbox, subject: subject, text: EmojiCode.replaced(in: text))
         case .write(let address): write(to: address)
         case .resend(let number): return resend(number)
         case .discard(let number): return discard(number)
@@ -125,7 +145,9 @@ extension ChatModel {
             } else {
                 askToDelete()
             }
-        case .save(let file): return awaited(save(to: file))
+        case .save(let file):
+            returnToList()
+            return awaited(save(to: file))
         case .topics(""): listTopics()
         case .topics(let topic): return goToTopic(named: topic)
         case .next: return showNextUnread()
@@ -139,6 +161,7 @@ extension ChatModel {
         case .find(""): findOn()
         case .find(let words): find(words)
         case .open(let number): return openFound(number)
+        case .quote(nil, "") where answersLetter: reply(quotes: true)
         case .quote(let number, let text): return quote(number, text)
         case .details(let number): if let row = message(number) { lookAt(row) }
         case .links: showLinks()
@@ -155,6 +178,7 @@ extension ChatModel {
         case .away(let text): return setPresence(.away(text))
         case .back: return setPresence(.here)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
+        case .keyResults: showKeyResults()
         case .close: return closeView()
         case .disconnect: return disconnectUnlessUnsent()
         case .reconnect:
@@ -168,6 +192,14 @@ extension ChatModel {
         case .quit: return quit()
         }
         return []
+    }
+
+    /// What was begun from a list ends there: its keys go on from where they were.
+    private mutating func returnToList() {
+        switch view {
+        case .inbox, .search, .reader: focus = .main
+        case .welcome, .conversation, .excerpt, .lab: break
+        }
     }
 
     /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.
@@ -212,15 +244,15 @@ extension ChatModel {
     /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can still be
     /// undone, the question is whether they are to leave at all.
     mutating func quit() -> [ChatEffect] {
-        if let pending = inbox.pending {
-            let count = pending.members.count
+        let count = inbox.deletion.undoableCount
+        if count > 0 {
             let undo = settings.keys.label(of: .undo, in: InboxPane.self).map { " (\($0) undoes it)" } ?? ""
             ask(
                 .quitDeleting,
                 "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") about to be deleted\(undo). Delete and quit?"
             )
             // While that is asked nothing leaves.
-            inbox.pending?.hold()
+            inbox.deletion.hold()
             return []
         }
         return quitAfterDeletion()
@@ -229,8 +261,8 @@ extension ChatModel {
     /// Quits, as soon as what is being deleted is; asks where that takes its time.
     private mutating func quitAfterDeletion() -> [ChatEffect] {
         let effects = settleDeletions()
-        if let deletion = inbox.deletion {
-            let count = deletion.leaving
+        if !inbox.deletion.isEmpty {
+            let count = inbox.deletion.count
             let left = "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") still being deleted"
             ask(.leaveDeletion, "\(left); Parley quits afterwards. Quit now?")
             return effects
@@ -256,7 +288,7 @@ extension ChatModel {
 
     mutating func ask(_ act: Question.Act, _ text: String) {
         // Another question takes the place of one that nobody has answered.
-        if asksToDeleteAndQuit { inbox.pending?.release(now: now.instant) }
+        if asksToDeleteAndQuit { inbox.deletion.release(now: now.instant) }
         overlay = .question(Question(act: act, text: text))
     }
 
@@ -275,7 +307,7 @@ extension ChatModel {
         case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])
         case .disconnect: return disconnect()
         case .openLab: return beginLab()
-        case .delete(let ids): return deleteAsked(ids)
+        case .delete(let ids): return delete(ids)
         case .deletePostbox(let name): return deletePostbox(name)
         case .send(let text, let topic):
             guard conversations.index(of: topic) != nil else {

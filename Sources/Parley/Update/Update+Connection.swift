@@ -17,6 +17,8 @@ extension ChatModel {
         switch newStatus.state {
         case .connected:
             inbox.forgetDeleted()
+            // What the filter could not look through it can look through now.
+            if case .failed? = inbox.finding?.end { inbox.dropFinding() }
             return [.countLetters] + retryInbox()
         case .disconnected:
             if let reason = newStatus.reason, reason != .closedByUser {

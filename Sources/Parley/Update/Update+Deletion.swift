@@ -1,39 +1,35 @@
 import Relay
 import Terminal
 
-// Letters are deleted: a few can be undone for some seconds, many are asked about.
+// Letters are deleted: for some seconds it can be undone, then they leave in parts.
 extension ChatModel {
     // MARK: Undoing
 
-    /// Deletes the marked letters, or the selected one where none is marked. Where all are shown, nothing leaves until it
-    /// can be undone no more; otherwise the person is asked.
+    /// Deletes the marked letters, or the selected one where none is marked. Where some of them are out of view, the person
+    /// is asked first.
     mutating func deleteMarked() -> [ChatEffect] {
         guard !isStillMarking() else { return [] }
         let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
         guard !marked.isEmpty else {
             guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return [] }
-            return deleteSoon([letter.id], marked: [])
+            return delete([letter.id])
         }
-        guard marked.count <= max(inbox.pageSize, inbox.page.count), marked.count == inbox.markedShown else {
+        guard marked.count == markedInView else {
             askToDelete(marked)
             return []
         }
-        return deleteSoon(marked, marked: Set(marked))
+        return delete(marked)
     }
 
-    private mutating func deleteSoon(_ ids: [String], marked: Set<String>) -> [ChatEffect] {
+    /// Deletes letters. Nothing of them leaves until that can be undone no more.
+    mutating func delete(_ ids: [String]) -> [ChatEffect] {
         var effects: [ChatEffect] = []
-        let count = inbox.pending?.members.count ?? 0
-        if count + ids.count > Inbox.PendingDeletion.limit { effects = settleDeletions() }
-        let step = Inbox.PendingDeletion.Step(ids: ids, marked: marked)
-        if inbox.pending == nil {
-            inbox.pending = Inbox.PendingDeletion(step, now: now.instant)
-        } else {
-            inbox.pending?.add(step, now: now.instant)
-        }
-        _ = inbox.mark(ids, isMarked: false)
+        if inbox.deletion.undoableCount + ids.count > Inbox.Deletion.limit { effects = settleDeletions() }
+        inbox.deletion.add(Inbox.Deletion.Step(ids: ids, marks: inbox.marks(of: ids)), now: now.instant)
+        inbox.unmark(ids)
         leaveDeleted()
-        return effects
+        // Without a screen no key would undo it.
+        return hasScreen ? effects : effects + settleDeletions()
     }
 
     /// The cursor goes on from a letter that leaves under it.
@@ -47,34 +43,34 @@ extension ChatModel {
 
     /// Brings back what was deleted last, with its marks, while nothing has left.
     mutating func undoDeletion() {
-        guard let step = inbox.pending?.undo() else {
-            let words = inbox.deletion == nil ? "There is nothing to undo." : "These letters are being deleted already."
+        guard let step = inbox.deletion.undo() else {
+            let words =
+                inbox.deletion.isEmpty ? "There is nothing to undo." : "These letters are being deleted already."
             return say(words)
         }
-        if inbox.pending?.steps.isEmpty == true { inbox.pending = nil }
-        inbox.markAgain(Array(step.marked))
+        inbox.markAgain(step.marks)
         if let first = step.ids.first, let place = inbox.letters.firstIndex(where: { $0.id == first }) {
             inbox.selected = place
         }
-        say("\(Wording.count(step.ids.count, "letter")) \(step.ids.count == 1 ? "stays" : "stay").")
+        say("Restored \(Wording.count(step.ids.count, "letter")).")
     }
 
     /// Has what can still be undone leave now.
     mutating func settleDeletions() -> [ChatEffect] {
-        guard let pending = inbox.pending else { return [] }
-        inbox.pending = nil
-        return delete(pending.ids, marks: pending.marked)
+        inbox.deletion.settle(now: now.instant)
+        return settleDueDeletions()
     }
 
-    /// Has it leave when its time is over.
+    /// Has what was deleted leave when its time is over.
     mutating func settleDueDeletions() -> [ChatEffect] {
-        guard let pending = inbox.pending, !pending.isHeld, pending.deadline <= now.instant else { return [] }
-        return settleDeletions()
+        guard inbox.deletion.isDue(at: now.instant) else { return [] }
+        let request = newNumber()
+        return inbox.deletion.begin(request, now: now.instant).map { [.delete(request: request, ids: $0)] } ?? []
     }
 
     /// Whether a key brings back what was deleted, wherever the person has gone meanwhile.
     func undoesDeletion(_ key: Key) -> Bool {
-        guard inbox.pending != nil, inbox.filter?.isTyped != true else { return false }
+        guard inbox.deletion.undoableCount > 0, inbox.filter?.isTyped != true else { return false }
         return settings.keys.action(of: key, in: InboxPane.self) == .undo
     }
 
@@ -97,75 +93,75 @@ extension ChatModel {
         ask(.delete([letter.id]), "Delete the letter\(sender) of \(stamp)?")
     }
 
+    /// Asks before marked letters are deleted: how many they are, from which postboxes, and how many of them are out of
+    /// view.
     private mutating func askToDelete(_ ids: [String]) {
-        let hidden = ids.count - inbox.markedShown
-        // Those that the filter hides are on this page, the others elsewhere.
-        let isElsewhere = ids.count - inbox.markedHere == hidden
-        guard ids.count > 1 else {
-            let marked = isElsewhere ? "letter marked on another page" : "marked letter, which is not shown"
-            let words = hidden > 0 ? "the \(marked)" : "1 letter"
-            return ask(.delete(ids), "Delete \(words)?")
+        let (count, hidden) = (ids.count, ids.count - markedInView)
+        let view =
+            switch hidden {
+            case 0: ""
+            case count: count == 1 ? ", which is not in view" : ", none of them in view"
+            default: ", \(Wording.grouped(hidden)) of them not in view"
+            }
+        ask(.delete(ids), "Delete \(Wording.count(count, "letter"))\(postboxWords(ids))\(view)?")
+    }
+
+    /// The postboxes of marked letters, those with the most letters first.
+    private func postboxWords(_ ids: [String]) -> String {
+        let counts = inbox.marks(of: ids).values.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        let boxes = counts.map { (title: String(inbox.title(ofBox: $0).prefix(64)), count: $1) }
+            .sorted { ($1.count, $0.title) < ($0.count, $1.title) }
+        guard boxes.count > 1 else { return boxes.first.map { " from \($0.title)" } ?? "" }
+        var parts = boxes.prefix(Self.namedPostboxes).map { "\(Wording.grouped($0.count)) from \($0.title)" }
+        let others = boxes.dropFirst(Self.namedPostboxes)
+        if !others.isEmpty {
+            let sum = Wording.grouped(others.reduce(0) { $0 + $1.count })
+            parts.append("\(sum) from \(Wording.count(others.count, "other postbox", plural: "other postboxes"))")
         }
-        let place = isElsewhere ? "on other pages" : "not shown"
-        let words = hidden > 0 ? ", \(Wording.grouped(hidden)) of them \(place)" : ""
-        ask(.delete(ids), "Delete \(Wording.count(ids.count, "letter"))\(words)?")
+        return " (\(parts.joined(separator: ", ")))"
     }
 
-    /// Deletes what was asked about; the cursor goes on from a letter that leaves under it.
-    mutating func deleteAsked(_ ids: [String]) -> [ChatEffect] {
-        let effects = delete(ids, marks: inbox.marked.intersection(ids))
-        leaveDeleted()
-        return effects
+    /// Postboxes that a question names.
+    private static let namedPostboxes = 3
+
+    /// How many of the marked letters are in view.
+    private var markedInView: Int {
+        guard hasScreen else { return inbox.markedShown }
+        let table = InboxLayout(model: self, area: layout(on: size).main).table
+        return inbox.letters.dropFirst(inbox.firstVisible).prefix(table.rows).count { inbox.isMarked($0.id) }
     }
 
-    // MARK: Deleting
-
-    /// Deletes letters, a chunk at a time; while a deletion runs they join it.
-    private mutating func delete(_ ids: [String], marks: Set<String>) -> [ChatEffect] {
-        guard !ids.isEmpty else { return [] }
-        guard inbox.deletion == nil else {
-            inbox.deletion?.add(ids, marks: marks)
-            return []
-        }
-        let deletion = Inbox.Deletion(ids, marks: marks, request: newNumber(), now: now.instant)
-        inbox.deletion = deletion
-        return Self.deleteEffects(deletion.request, deletion.current)
-    }
-
-    private static func deleteEffects(_ request: UInt64, _ ids: [String]) -> [ChatEffect] {
-        if ids.count == 1, let id = ids.first { return [.deleteMessage(request: request, id: id)] }
-        return [.bulkDelete(request: request, ids: ids)]
-    }
+    // MARK: Leaving
 
     mutating func handleDeletion(_ result: BulkDeletion, _ request: UInt64) -> [ChatEffect] {
-        guard var deletion = inbox.deletion, deletion.request == request else {
+        guard inbox.deletion.run?.request == request else {
             inbox.remove(result.deleted, at: now.instant)
             return []
         }
-        inbox.deletion = nil
-        inbox.remove(deletion.take(result), at: now.instant)
-        if let chunk = deletion.next(newNumber()) {
-            inbox.deletion = deletion
-            return Self.deleteEffects(deletion.request, chunk)
-        }
-        return end(deletion)
+        inbox.remove(inbox.deletion.take(result), at: now.instant)
+        return goOnDeleting()
     }
 
     /// The network did not do what was asked, or nobody knows.
     mutating func handleFailedDeletion(_ error: RelayError, _ request: UInt64) -> [ChatEffect] {
-        guard var deletion = inbox.deletion, deletion.request == request else { return [] }
-        inbox.deletion = nil
-        deletion.fail(error)
-        return end(deletion)
+        guard inbox.deletion.run?.request == request else { return [] }
+        inbox.deletion.fail(error)
+        return endDeletion()
+    }
+
+    private mutating func goOnDeleting() -> [ChatEffect] {
+        let request = newNumber()
+        return inbox.deletion.next(request).map { [.delete(request: request, ids: $0)] } ?? endDeletion()
     }
 
     /// Says what became of the letters. Those that stay are marked as before.
-    private mutating func end(_ deletion: Inbox.Deletion) -> [ChatEffect] {
-        inbox.markAgain(deletion.marks.filter { !inbox.tombstones.contains($0) }.sorted())
-        let report = deletion.report
+    private mutating func endDeletion() -> [ChatEffect] {
+        guard let run = inbox.deletion.end() else { return [] }
+        inbox.markAgain(run.marks.filter { !inbox.tombstones.contains($0.key) })
+        let report = run.report
         say(report.words, report.isFailure ? .failure : .information)
-        var effects: [ChatEffect] = [.countLetters] + refresh(after: deletion)
-        effects += delete(deletion.following, marks: deletion.followingMarks)
+        var effects: [ChatEffect] = [.countLetters] + refresh(after: run)
+        effects += settleDueDeletions()
         if case .question(let question)? = overlay, question.act == .leaveDeletion {
             overlay = nil
             if !report.isFailure { effects += quit() }
@@ -175,7 +171,7 @@ extension ChatModel {
 
     /// Stops a deletion after the chunk that is with the network.
     mutating func stopDeletion() -> Bool {
-        guard inbox.deletion?.stop() == true else { return false }
+        guard inbox.deletion.stop() else { return false }
         say("Stopping after this part.")
         return true
     }

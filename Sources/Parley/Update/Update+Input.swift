@@ -126,7 +126,7 @@ extension ChatModel {
             case Key(.character("n")), Key(.character("N")), Key(.escape), Key(.enter), .control("c"):
                 self.overlay = nil
                 // It can be undone again for as long as before.
-                if question.act == .quitDeleting { inbox.pending?.release(now: now.instant) }
+                if question.act == .quitDeleting { inbox.deletion.release(now: now.instant) }
             default: break
             }
         case .help(let scroll):

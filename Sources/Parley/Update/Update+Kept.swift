@@ -31,6 +31,11 @@ extension ChatModel {
         if case .conversation(let name) = view, let place = effects.firstIndex(of: .subscribe(topic: name)) {
             effects.insert(effects.remove(at: place), at: 0)
         }
+        noteVisit()
+        if keepsDesk, let place = visits.first, place != kept.place ?? conversations.all.first.map({ .topic($0.name) })
+        {
+            effects.append(.keepPlace(place))
+        }
         let names = conversations.all.map(\.name)
         if keepsDesk, names != kept.topics { effects.append(.keepJoined(names)) }
         return effects
@@ -43,16 +48,16 @@ extension ChatModel {
         writing.begin(with: desk.lines)
         for (name, text) in desk.drafts where !text.isEmpty { writing.bringBack(text, for: name) }
         let isOpening = view == .welcome
-        if isOpening { view = viewAtStart(named, desk) }
+        var effects: [ChatEffect] = []
+        if isOpening { effects = open(placeAtStart(named, desk), isTyping: !typed.isEmpty) }
         guard isOpening, !typed.isEmpty else {
             if typed.isEmpty { compose = writing.move(compose, to: writing.place) }
             compose.editor.history = writing.history
             keptDraft = compose.text
-            return []
+            return effects
         }
         compose.editor.clear()
         _ = showWriting()
-        var effects: [ChatEffect] = []
         if compose.hasContent {
             effects.append(.keepLine(writing.add(compose.text)))
             compose.editor.clear()
@@ -63,12 +68,27 @@ extension ChatModel {
         return effects + [.keepDraft(Draft(conversation: writing.place, text: typed.text))]
     }
 
-    /// What is in view at the start: what the person has named, else where they were typing, else the first topic.
-    private func viewAtStart(_ named: [String], _ desk: KeptDesk) -> MainView {
-        if let first = named.first, conversations.index(of: first) != nil { return .conversation(first) }
-        let left = desk.topics.first { !(desk.drafts[$0] ?? "").isEmpty }
-        if let left, conversations.index(of: left) != nil { return .conversation(left) }
-        return fallbackView
+    /// What is in view at the start: what the person has named, else where they left, else the first topic.
+    private func placeAtStart(_ named: [String], _ desk: KeptDesk) -> Place? {
+        if let first = named.first, conversations.index(of: first) != nil { return .topic(first) }
+        switch desk.place {
+        case .topic(let name): if conversations.index(of: name) != nil { return desk.place }
+        // Without a screen nobody has asked for the list.
+        case .letters: if hasScreen { return desk.place }
+        case nil: break
+        }
+        return conversations.all.first.map { .topic($0.name) }
+    }
+
+    private mutating func open(_ place: Place?, isTyping: Bool) -> [ChatEffect] {
+        switch place {
+        case .topic(let name): view = .conversation(name)
+        case .letters(let box):
+            if !isTyping { focus = .main }
+            return openInbox(box)
+        case nil: break
+        }
+        return []
     }
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
@@ -113,14 +133,17 @@ extension ChatModel {
         /// How many lines the editor has kept.
         let lines: Int
         let choices: DeskChoices
+        /// What is in view, or lies below it.
+        let place: Place?
     }
 
     /// What is compared, as it is now; as ``deskChoices``, it changes nothing.
     var deskMark: DeskMark {
         mutating get {
             DeskMark(
-                isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount, choices: deskChoices
-            )
+                isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount,
+                choices: deskChoices,
+                place: visits.first)
         }
     }
 
@@ -138,6 +161,7 @@ extension ChatModel {
         for name in DeskChoices.Name.allCases where choices[name] != mark.choices[name] {
             effects.append(.keepChoice(name, choices[name]))
         }
+        if let place = visits.first, place != mark.place { effects.append(.keepPlace(place)) }
         if isTyping { effects += draftToKeep() }
         if isWatching, let name = lookedAt, let read = conversations.update(name, { $0.noteRead() }),
             let sequence = read

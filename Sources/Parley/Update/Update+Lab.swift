@@ -5,9 +5,10 @@ import Terminal
 extension ChatModel {
     // MARK: Opening and leaving
 
-    /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked.
+    /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked, and so
+    /// it is where a rehearsal is over.
     mutating func toggleLab() {
-        guard view == .lab else { return openLab() }
+        guard view == .lab, lab?.isOn == true else { return openLab() }
         guard focus == .main, logScroll == nil else {
             closeLog()
             focus = .main
@@ -20,8 +21,9 @@ extension ChatModel {
         guard hasScreen else {
             return say("The lab needs a screen. In a shell, parley lab run rehearses on a network of its own.")
         }
-        guard lab == nil else { return showLab() }
-        askForLab()
+        if lab != nil, view != .lab { showLab() }
+        // What the last one came to is in view; another one can begin.
+        if lab?.isOn != true { askForLab() }
     }
 
     mutating func askForLab() {
@@ -163,9 +165,9 @@ enum LabRequest: Hashable, Sendable {
             return
         }
         let word = text.prefix { !$0.isWhitespace }
-        let file = text.dropFirst(word.count).drop { $0.isWhitespace }
-        guard word == "save", !file.isEmpty else { return nil }
-        self = .save(String(file))
+        let rest = String(text.dropFirst(word.count).drop { $0.isWhitespace })
+        guard word == "save", let file = try? SlashCommand.unquoted(rest), !file.isEmpty else { return nil }
+        self = .save(file)
     }
 }
 

@@ -32,9 +32,11 @@ extension ChatModel {
         let address = SafeAddress.of(from)
         // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
         let command = address.contains("/") ? "/post \(address) " : "/post \(address)/\(SlashCommand.firstPostbox) "
-        let text = quotes ? Self.quotation(of: letter.message, within: .letter) + "\n\n" : ""
+        let quotation = quotes ? Self.quotation(of: letter.message, within: .letter) : ""
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.replying($0) }
-        beginLetter(command + LetterSubject.joined(subject, text))
+        let isFree = !compose.hasContent
+        beginLetter(command + LetterSubject.joined(subject, quotes ? quotation + "\n\n" : ""))
+        if isFree { sayCut(quotation, of: letter.message) }
     }
 
     /// Begins another letter to whom one went that was sent from here, with what that one says.

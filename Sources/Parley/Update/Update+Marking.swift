@@ -9,11 +9,15 @@ extension ChatModel {
             say("The filter is not finished.", .failure)
             return []
         }
+        let marking = sweep(of: box)
+        inbox.marking = marking
+        return [.readLetters(request: marking.request, postbox: box, token: nil, from: nil, order: .oldestFirst)]
+    }
+
+    private mutating func sweep(of box: String?) -> Inbox.Sweep {
         let counted = box.map { [inbox.counts[$0]].compactMap(\.self) } ?? Array(inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
-        let marking = Inbox.Marking(inbox.filter, ofBox: box, total: total, request: newNumber())
-        inbox.marking = marking
-        return [.readLetters(request: marking.request, postbox: box, token: nil, from: nil)]
+        return Inbox.Sweep(inbox.filter, ofBox: box, total: total, request: newNumber())
     }
 
     /// Whether letters are being marked, of which nobody knows yet how many that will be; says so.
@@ -25,28 +29,37 @@ extension ChatModel {
 
     /// Marks those of a portion that the filter lets through, and asks for the next one.
     mutating func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> [ChatEffect] {
+        if inbox.finding?.sweep.request == request { return find(in: portion) }
         guard var marking = inbox.marking, marking.request == request else { return [] }
         // Whoever has left the list sees no marks, and finds none when it is opened again.
         guard (trail + [view]).contains(.inbox(marking.box)) else { return end(marking, .left) }
-        let matching = portion.letters.filter { letter in
-            guard !inbox.tombstones.contains(letter.id), !inbox.isBeingDeleted(letter.id) else { return false }
-            guard let filter = marking.filter else { return true }
-            return filter.lets(through: letter, of: inbox, isRead: portion.readIDs.contains(letter.id))
-        }
-        let new = matching.map(\.id).filter { !inbox.marked.contains($0) }
-        let room = max(0, Inbox.markLimit - inbox.marked.count)
-        _ = inbox.mark(Array(new.prefix(room)), isMarked: true)
+        let matching = matching(portion, marking.filter)
+        let new = matching.filter { !inbox.isMarked($0.id) }
+        let room = max(0, Inbox.markLimit - inbox.markedCount)
+        _ = inbox.mark(Array(new.prefix(room)))
         marking.take(portion, matched: matching.count - max(0, new.count - room))
         if new.count > room { return end(marking, .full) }
         guard let token = portion.nextToken else { return end(marking, .complete) }
-        guard marking.seen < Inbox.Marking.limit else { return end(marking, .tooMany) }
+        guard marking.seen < Inbox.Sweep.limit else { return end(marking, .tooMany) }
         marking.goOn(newNumber())
         inbox.marking = marking
-        return [.readLetters(request: marking.request, postbox: marking.box, token: token, from: portion.source)]
+        return [
+            .readLetters(
+                request: marking.request, postbox: marking.box, token: token, from: portion.source, order: .oldestFirst)
+        ]
+    }
+
+    /// Those letters of a portion that a filter lets through and that stay.
+    private func matching(_ portion: LetterPortion, _ filter: Inbox.Filter?) -> [PostboxMessage] {
+        portion.letters.filter { letter in
+            guard !inbox.tombstones.contains(letter.id), !inbox.isBeingDeleted(letter.id) else { return false }
+            return filter?.lets(through: letter, of: inbox, isRead: portion.readIDs.contains(letter.id)) ?? true
+        }
     }
 
     /// What was marked so far stays.
     mutating func handleFailedPortion(_ error: RelayError, _ request: UInt64) {
+        if inbox.finding?.sweep.request == request { return inbox.endFinding(.failed(error.words)) }
         guard let marking = inbox.marking, marking.request == request else { return }
         _ = end(marking, .failed(error.words))
     }
@@ -63,10 +76,68 @@ extension ChatModel {
         if let marking = inbox.marking { _ = end(marking, .left) }
     }
 
-    private mutating func end(_ marking: Inbox.Marking, _ end: Inbox.Marking.End) -> [ChatEffect] {
+    private mutating func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> [ChatEffect] {
         inbox.marking = nil
         let isFailure = if case .failed = end { true } else { false }
         say(marking.words(end), isFailure ? .failure : .information)
         return []
+    }
+
+    // MARK: Finding
+
+    /// Has the filter look through the whole list, where that is more than the page.
+    mutating func lettersToFind() -> [ChatEffect] {
+        // A letter that is read lies over the list.
+        guard case .inbox(let box) = view else { return [] }
+        guard let filter = inbox.filter, !filter.terms.isEmpty, inbox.isLoaded, inbox.fetch == nil, !inbox.isWholeList
+        else {
+            inbox.dropFinding()
+            return []
+        }
+        if let finding = inbox.finding {
+            // The portion that is on its way ends what is looked for no more: one is read at a time.
+            if finding.sweep.filter?.terms == filter.terms || finding.end == nil { return [] }
+        }
+        return find(by: sweep(of: box), from: nil)
+    }
+
+    private mutating func find(by sweep: Inbox.Sweep, from source: LetterPortion.Source?) -> [ChatEffect] {
+        inbox.find(by: sweep)
+        return [
+            .readLetters(
+                request: sweep.request, postbox: sweep.box, token: nil, from: source, order: inbox.order)
+        ]
+    }
+
+    /// Takes in a portion that the filter looks through, and asks for the next one.
+    private mutating func find(in portion: LetterPortion) -> [ChatEffect] {
+        guard let sweep = inbox.finding?.sweep, (trail + [view]).contains(.inbox(sweep.box)),
+            let filter = inbox.filter, !filter.terms.isEmpty
+        else {
+            inbox.dropFinding()
+            return []
+        }
+        guard sweep.filter?.terms == filter.terms else {
+            return find(by: self.sweep(of: sweep.box), from: portion.source)
+        }
+        inbox.found(matching(portion, filter), in: portion)
+        guard let finding = inbox.finding else { return [] }
+        let end: Inbox.Sweep.End? =
+            finding.isFull
+            ? .full
+            : portion.nextToken == nil
+                ? .complete
+                : finding.sweep.seen >= Inbox.Sweep.limit ? .tooMany : nil
+        if let end {
+            inbox.endFinding(end)
+            return []
+        }
+        inbox.goOnFinding(newNumber())
+        guard let next = inbox.finding?.sweep else { return [] }
+        return [
+            .readLetters(
+                request: next.request, postbox: next.box, token: portion.nextToken, from: portion.source,
+                order: inbox.order)
+        ]
     }
 }

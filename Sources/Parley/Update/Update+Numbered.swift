@@ -47,6 +47,12 @@ extension ChatModel {
     /// Whether a message can be quoted: it is there, and where a text goes with it, both have room in one message.
     mutating func mayQuote(_ number: Int?, _ text: String) -> Bool {
         guard let row = message(number) else { return false }
+        guard !SlashCommand.isCommand(text) else {
+            say(
+                "Not sent: a command that goes with a quotation is text for all. Run it by itself.", .failure,
+                about: .mistake)
+            return false
+        }
         return text.isEmpty || fits(Self.answer(text, to: row)) && writableTopic() != nil
     }
 
@@ -72,7 +78,7 @@ extension ChatModel {
             return []
         }
         guard let topic = writableTopic() else { return [] }
-        return publish(Self.answer(text, to: row), to: topic)
+        return publish(Self.answer(EmojiCode.replaced(in: text), to: row), to: topic)
     }
 
     /// Reads a letter or message whole: the one with a number, or what is selected or cut short.

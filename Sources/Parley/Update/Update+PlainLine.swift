@@ -9,7 +9,7 @@ extension ChatModel {
             overlay = nil
             let answer = line.lowercased().filter { !$0.isWhitespace }
             if answer == "y" || answer == "yes" { return effects + answerYes(question) }
-            if heldDeletion { inbox.pending?.release(now: now.instant) }
+            if heldDeletion { inbox.deletion.release(now: now.instant) }
             say("That is left as it was.")
             return effects
         }

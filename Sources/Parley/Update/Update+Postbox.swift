@@ -4,14 +4,13 @@ extension ChatModel {
     /// Shows the letters of one postbox, or of all.
     mutating func openInbox(_ box: String?) -> [ChatEffect] {
         let isSame = view == .inbox(box)
-        let effects = isSame ? [] : settleDeletions()
         if !isSame {
             leaveMarking()
             inbox.reset()
             inbox.list(box)
         }
         show(.inbox(box))
-        return effects + (isSame && inbox.isLoaded ? [] : fetch(inbox.trail))
+        return isSame && inbox.isLoaded ? [] : fetch(inbox.trail)
     }
 
     /// Takes in news of the postbox.
@@ -134,6 +133,7 @@ extension ChatModel {
         guard let fetch = inbox.fetch, fetch.request == request else { return [] }
         let turned = fetch.trail != inbox.trail
         inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
+        if hasScreen { inbox.keepLength() }
         if turned {
             inbox.selected = 0
             inbox.firstVisible = 0
@@ -164,7 +164,7 @@ extension ChatModel {
     }
 
     /// Lists the page again where nobody knows what became of some letters.
-    mutating func refresh(after deletion: Inbox.Deletion) -> [ChatEffect] {
+    mutating func refresh(after deletion: Inbox.Deletion.Run) -> [ChatEffect] {
         deletion.unknown > 0 && inbox.isLoaded ? fetch(inbox.trail) : refill()
     }
 
@@ -172,6 +172,8 @@ extension ChatModel {
         var shown: String?
         for case .inbox(let box) in trail + [view] { shown = box }
         guard inbox.add(letter, shownBox: shown) else { return [] }
+        // Without a screen the list was said, and its numbers stay.
+        if hasScreen { inbox.keepLength() }
         inbox.counts[letter.postboxId, default: 0] &+= 1
         absence?.take(letter)
         return isLooking ? [.countLetters] : [.countLetters] + ring() + call(for: letter)
@@ -202,23 +204,23 @@ extension ChatModel {
 
     // MARK: Marks
 
-    /// Marks letters, or takes their marks away.
-    mutating func mark(_ ids: [String], isMarked: Bool = true) {
-        guard !inbox.mark(ids, isMarked: isMarked) else { return }
+    /// Marks letters.
+    mutating func mark(_ letters: [PostboxMessage]) {
+        guard !inbox.mark(letters) else { return }
         say("\(Wording.grouped(Inbox.markLimit)) letters can be marked, no more.", .failure)
     }
 
     /// Marks from the letter that was marked last to the selected one.
     mutating func markRange() {
-        guard let ids = inbox.rangeFromLastMark else {
+        guard let letters = inbox.rangeFromLastMark else {
             return say("No letter that is shown was marked before: mark the first one of the range.")
         }
-        mark(ids)
+        mark(letters)
     }
 
     /// Marks all letters that are shown, or none of them where all are.
     mutating func markAllShown() {
-        let all = inbox.letters.map(\.id).filter { !inbox.isBeingDeleted($0) }
-        mark(all, isMarked: !inbox.marked.isSuperset(of: all))
+        let all = inbox.letters.filter { !inbox.isBeingDeleted($0.id) }
+        if all.allSatisfy({ inbox.isMarked($0.id) }) { inbox.unmark(all.map(\.id)) } else { mark(all) }
     }
 }

@@ -16,7 +16,7 @@ extension ChatModel {
         let characters: Int
         let lines: Int
 
-        static let message = QuoteLimit(characters: 1_000, lines: 10)
+        static let message = QuoteLimit(characters: 1_000, lines: 3)
         static let letter = QuoteLimit(characters: 4_000, lines: 40)
     }
 
@@ -209,11 +209,29 @@ extension ChatModel {
         {
             return say("/join \(line.topic) to answer; \(name) is only for reading.")
         }
-        beginWith(Self.quotation(of: row))
+        quote(row.text, of: row.author)
     }
 
-    /// Puts a message of somebody into the text, as a quotation to answer to.
-    mutating func quote(_ text: String, of author: String?) { beginWith(Self.quotation(of: text, by: author)) }
+    /// Puts a message of somebody into the text, as a quotation to answer to. Says so where that is cut.
+    mutating func quote(_ text: String, of author: String?) {
+        let quotation = Self.quotation(of: text, by: author)
+        beginWith(quotation)
+        sayCut(quotation, of: text)
+    }
+
+    /// Says how much of a text a quotation has, where that is not all of it.
+    mutating func sayCut(_ quotation: String, of text: String) {
+        guard quotation.hasSuffix(Self.cutMark), !text.hasSuffix(Self.cutMark) else { return }
+        let (quoted, all) = (Self.lineCount(quotation), Self.lineCount(text))
+        let part =
+            quoted < all ? "the first \(Wording.count(quoted, "line")) of \(Wording.grouped(all))" : "its beginning"
+        say("The quotation is cut: it has \(part).")
+    }
+
+    private static func lineCount(_ text: String) -> Int { text.reduce(1) { $1.isNewline ? $0 + 1 : $0 } }
+
+    /// What a quotation ends with that is cut.
+    private static let cutMark = " …"
 
     /// Puts a quotation before the text.
     mutating func beginWith(_ quotation: String) {
@@ -233,7 +251,7 @@ extension ChatModel {
         let whole = SafeText.lines(String(start)).map(\.description)
         var lines = Array(whole.prefix(limit.lines))
         if let last = lines.last, whole.count > lines.count || start.count > limit.characters {
-            lines[lines.count - 1] = last.prefix(limit.characters) + " …"
+            lines[lines.count - 1] = last.prefix(limit.characters) + cutMark
         }
         return (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
             .joined(separator: "\n")

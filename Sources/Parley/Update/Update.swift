@@ -24,7 +24,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         let departure = model.noteIdleness()
         effects += departure
         // Time alone moves nothing else but letters that can be undone no more.
-        let isFinal = model.inbox.pending.map { $0.deadline <= moment.instant } ?? false
+        let isFinal = model.inbox.deletion.isDue(at: moment.instant)
         guard isFinal || !departure.isEmpty else { return effects }
     case .input(let input):
         effects = model.handleInput(input)
@@ -36,10 +36,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.log.record(.stopped, at: model.now)
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
         model.absence?.rests(.stopped)
-        model.inbox.pending?.hold()
+        model.inbox.deletion.hold()
     case .resumed:
         // What is asked about waits for the answer.
-        if !model.asksToDeleteAndQuit { model.inbox.pending?.release(now: model.now.instant) }
+        if !model.asksToDeleteAndQuit { model.inbox.deletion.release(now: model.now.instant) }
         model.log.record(.continued, at: model.now)
         let time = model.now.wall
         model.conversations.updateAll { $0.resume(at: time) }
@@ -81,6 +81,9 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.handleConfigurationNews(news)
     case .behind(let isBehind):
         model.isBehind = isBehind
+    case .keys(let text, let isFailure):
+        model.say(text, isFailure ? .failure : .information, about: .keys)
+        model.keyResults.record(text, at: model.now.wall)
     case .log(let text):
         model.note(text)
     case .notice(let text, let isFailure):
@@ -104,6 +107,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     }
     effects += model.topicsToFollow()
     effects += model.lettersToFollow()
+    effects += model.lettersToFind()
     effects += model.labToWatch()
     effects += model.peopleToFollow()
     effects += model.typingToTell(hasTyped: hasTyped)

@@ -153,16 +153,24 @@ extension Frame {
 
     /// The keys of the moment, as many as end before a column.
     private func drawHintedKeys(in area: Rect, until end: Int) {
-        var column = area.column + 1
         let pane = model.pane
-        for hint in model.settings.keys.hints(of: type(of: pane)) where pane.isUseful(hint.action, in: model) {
-            guard write(hint, in: area.row, at: &column, until: end) else { return }
+        let own = model.settings.keys.hints(of: type(of: pane)).filter { pane.isUseful($0.action, in: model) }
+        let others = model.settings.keys.hintsOfEverywhere.filter {
+            model.isUseful($0.action, rows: layout.main.rows)
         }
-        for hint in model.settings.keys.hintsOfEverywhere
-        where model.isUseful(hint.action, rows: layout.main.rows) {
-            guard write(hint, in: area.row, at: &column, until: end) else { return }
+        // Where a line is as wide as a usual terminal, it always says how one rehearses faults and how one leaves.
+        let last = area.columns < Self.usualColumns ? [] : others.filter { Self.lastHints.contains($0.action) }
+        let rest = others.filter { hint in !last.contains { $0.action == hint.action } }
+        let room = end - last.reduce(0) { $0 + $1.key.width + $1.words.width }
+        var column = area.column + 1
+        for hint in own + rest {
+            guard write(hint, in: area.row, at: &column, until: room) else { break }
         }
+        for hint in last { _ = write(hint, in: area.row, at: &column, until: end) }
     }
+
+    private static let usualColumns = 80
+    private static let lastHints: [KeyAction] = [.openLab, .quit]
 
     /// Writes a key and what it does; false where it has no room.
     private func write(_ hint: KeyMap.Hint, in row: Int, at column: inout Int, until end: Int) -> Bool {
@@ -195,8 +203,14 @@ extension Frame {
         let words = SafeText(String(notice.text.prefix(1_024)))
         let room = area.columns - 2
         let style = style(of: notice)
-        let log = notice.isAnswer ? SafeText(" /errors") : logHint
-        guard words.width > room, notice.kind == .failure, let log, log.width < room / 3 else {
+        let log: SafeText? =
+            switch (notice.kind, notice.subject) {
+            case (.information, .keys): SafeText(" /kv")
+            case (.failure, .keys): SafeText(" /errors")
+            case (.failure, _): notice.isAnswer ? SafeText(" /errors") : logHint
+            case (.information, _): nil
+            }
+        guard words.width > room, let log, log.width < room / 3 else {
             canvas.write(words.truncated(columns: room), row: area.row, column: area.column + 1, style: style)
             return
         }
@@ -273,7 +287,8 @@ extension ChatModel {
         case .nextUnread: return unreadMessages > 0 && !isPaneCovered
         case .firstUnread: return !isPaneCovered && isFirstUnreadAbove(rows: rows)
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
-        case .connectionLog, .openLab, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
+        case .openLab: return !isPaneCovered && view != .lab
+        case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
             return !isPaneCovered
         default: return true
         }

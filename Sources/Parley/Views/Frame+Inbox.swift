@@ -27,9 +27,10 @@ extension Frame {
         var words = box.map { "postbox \(inbox.fullName(ofBox: $0))" } ?? "postbox"
         if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
         if let marking = inbox.marking { return words + " ─ \(markingWords(marking))" }
-        words += " ─ \(inbox.pageWords(box: box))" + (inbox.order == .oldestFirst ? ", oldest first" : "")
+        words += inbox.finding == nil ? " ─ \(inbox.pageWords(box: box))" : " ─ filtered"
+        words += (inbox.order == .oldestFirst ? ", oldest first" : "")
         if let kept = inbox.kept { words += keptWords(kept) }
-        if !inbox.marked.isEmpty { words += " ─ \(markWords)" }
+        if inbox.hasMarks { words += " ─ \(markWords)" }
         if let sort = inbox.sort.words { words += " ─ \(sort)" }
         if inbox.newer > 0 { words += " ─ \(Wording.grouped(inbox.newer)) newer" }
         if inbox.fetch != nil { words += " ─ listing …" }
@@ -38,16 +39,17 @@ extension Frame {
 
     /// How many letters are marked, and how many of them here.
     private var markWords: String {
-        let (all, here) = (model.inbox.marked.count, model.inbox.markedHere)
-        return "\(Wording.grouped(all)) marked" + (here < all ? ", \(here) on this page" : "")
+        let (all, here) = (model.inbox.markedCount, model.inbox.markedShown)
+        let place = model.inbox.filter == nil ? "on this page" : "shown"
+        return "\(Wording.grouped(all)) marked" + (here < all ? ", \(Wording.grouped(here)) \(place)" : "")
     }
 
     /// How far the letters have been gone through that are marked, and how that ends.
-    private func markingWords(_ marking: Inbox.Marking) -> String {
+    private func markingWords(_ marking: Inbox.Sweep) -> String {
         let total = marking.total.map { " of \(Wording.grouped(max($0, marking.seen)))" } ?? ""
         let stop = model.settings.keys.label(of: .escape).map { ", \($0) stops" } ?? ""
         let seen = "\(Wording.grouped(marking.seen))\(total) looked at"
-        return "\(Wording.grouped(model.inbox.marked.count)) marked, \(seen)\(stop)"
+        return "\(Wording.grouped(model.inbox.markedCount)) marked, \(seen)\(stop)"
     }
 
     /// That the page is what this machine keeps, and as of when.
@@ -59,8 +61,8 @@ extension Frame {
     private func drawEmptyInbox(_ area: Rect) {
         guard !area.isEmpty else { return }
         var words = model.inbox.isLoaded ? "No letters." : "Listing …"
-        if model.inbox.isLoaded, model.inbox.filter != nil, !model.inbox.page.isEmpty {
-            words = "No letter of this page has that."
+        if model.inbox.isLoaded, model.inbox.filter?.terms.isEmpty == false {
+            words = model.inbox.finding.map { $0.end == nil } == true ? "Looking …" : "No letter matches."
         }
         var style = theme.dimmed
         if let failure = model.inbox.failure {
@@ -80,7 +82,7 @@ extension Frame {
         let isUnread = model.inbox.isUnread(letter)
         let isLeaving = model.inbox.isBeingDeleted(letter.id)
         let style = isLeaving ? theme.dimmed : isUnread ? Style(attributes: .bold) : .plain
-        let mark = isLeaving ? "✕" : model.inbox.marked.contains(letter.id) ? "*" : " "
+        let mark = isLeaving ? "✕" : model.inbox.isMarked(letter.id) ? "*" : " "
         canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
         canvas.write(mark, row: row.row, column: row.column + 1, style: theme.marker)
         canvas.write(isUnread ? "•" : " ", row: row.row, column: row.column + 2, style: theme.unread)
@@ -151,24 +153,44 @@ extension Frame {
         let keys = model.settings.keys
         let escape = keys.label(of: .escape).map { "\($0) ends" }
         let open = filter.isTyped ? keys.label(of: .open, in: InboxPane.self).map { "\($0) keeps, " } : ""
-        let count = "\(model.inbox.letters.count) of \(model.inbox.page.count)"
-        let words = SafeText("  \(count)" + (escape.map { "  \(open ?? "")\($0) " } ?? " "))
+        let end = escape.map { "  \(open ?? "")\($0) " } ?? " "
         let room = max(1, area.endColumn - column - 1)
-        let wanted = min(room, max(room - words.width, 8))
+        // Where there is no room for both, how far it has looked counts for more than how it ends.
+        let choices = ["  \(foundWords)\(end)", "  \(foundWords) "].map { SafeText($0) }
+        let words = choices.first { $0.width + Self.leastFilter <= room }
+        let wanted = min(room, max(room - (words?.width ?? 0), Self.leastFilter))
         let (text, cursor) = filter.editor.rendered(width: wanted)
         canvas.write(text, row: area.row, column: column)
-        if words.width + wanted <= room {
-            canvas.write(words, row: area.row, column: area.endColumn - words.width, style: theme.dimmed)
-        }
+        if let words { canvas.write(words, row: area.row, column: area.endColumn - words.width, style: theme.dimmed) }
         guard filter.isTyped, model.focus == .main else { return }
         canvas.cursor = Position(row: area.row, column: min(column + cursor, area.endColumn - 1))
     }
 
+    /// Columns of a filter in which its words can be typed.
+    private static let leastFilter = 8
+
+    /// How many letters the filter has found, and how far it has looked.
+    private var foundWords: String {
+        let inbox = model.inbox
+        let count = Wording.grouped(inbox.letters.count)
+        guard let finding = inbox.finding else { return "\(count) of \(Wording.grouped(inbox.page.count))" }
+        let seen = Wording.grouped(finding.sweep.seen)
+        switch finding.end {
+        case .complete: return "\(count) of \(seen)"
+        case .full: return "the first \(count)"
+        case .tooMany: return "\(count) in the first \(seen)"
+        case .failed: return "\(count), on this page alone"
+        case .stopped, .left, nil:
+            let total = finding.sweep.total.map { " of \(Wording.grouped(max($0, finding.sweep.seen)))" } ?? ""
+            return "\(count), \(seen)\(total) looked at"
+        }
+    }
+
     /// What is deleted in a moment, and how that is undone.
     private func drawPending(_ parts: InboxLayout) {
-        guard let area = parts.progress, model.inbox.deletion == nil, let pending = model.inbox.pending else { return }
-        let count = pending.members.count
-        let wait = Wording.wait(now.duration(to: pending.deadline))
+        guard let area = parts.progress, let deadline = model.inbox.deletion.deadline else { return }
+        let count = model.inbox.deletion.undoableCount
+        let wait = Wording.wait(now.duration(to: deadline))
         let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
         // While a filter is typed the key is for that.
         let undo = model.inbox.filter?.isTyped == true ? "" : key.map { ", \($0) undoes" } ?? ""
@@ -180,7 +202,9 @@ extension Frame {
 
     /// How far a deletion is: a bar where there is room for one, the figures, the rate where it fits, and what stops it.
     private func drawProgress(_ parts: InboxLayout) {
-        guard let area = parts.progress, let deletion = model.inbox.deletion else { return }
+        // What can still be undone is said first.
+        guard let area = parts.progress, model.inbox.deletion.deadline == nil, let deletion = model.inbox.deletion.run
+        else { return }
         let total = Wording.grouped(deletion.total)
         // It stays as wide as it is while the figures grow.
         let width = min(20, area.columns - Self.progressColumns - 2 * total.count)

@@ -21,6 +21,6 @@ extension Frame {
             canvas.write(line, row: box.row + 1 + offset, column: box.column + 2)
         }
         guard let key = model.settings.keys.label(of: .escape) else { return }
-        canvas.write(" \(key) ends them ", row: box.endRow - 1, column: box.column + 2, style: theme.hint)
+        canvas.write(" \(key): skip the tour ", row: box.endRow - 1, column: box.column + 2, style: theme.hint)
     }
 }

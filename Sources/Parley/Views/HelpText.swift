@@ -45,21 +45,27 @@ enum HelpText {
         return lines
     }
 
-    /// The line where the help speaks of something: of a command, a part of the screen, a key, or else the first that has
-    /// the words.
-    ///
-    /// - Returns: its place; nil where the help has nothing of it.
-    static func index(of subject: String, in lines: [Line]) -> Int? {
-        let subject = subject.lowercased()
-        let command = subject.first == "/" ? subject : "/\(subject)"
-        let isMeant: [(Line) -> Bool] = [
-            { $0.keys.lowercased().prefix { $0 != " " } == command },
-            { $0.heading?.lowercased().hasPrefix(subject) ?? false },
-            { $0.keys.lowercased().split(separator: " ").contains { $0 == subject } },
-            { $0.heading?.lowercased().contains(subject) ?? false },
-            { $0.words.lowercased().contains(subject) },
-        ]
-        return isMeant.lazy.compactMap { lines.firstIndex(where: $0) }.first
+    /// What the help says of something: the keys and commands that have all its words, below their headings, and sections
+    /// whose headings have them as a whole. What is called that comes first.
+    static func about(_ subject: String, in lines: [Line]) -> [Line] {
+        let words = subject.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+        func has(_ text: String) -> Bool {
+            let text = text.lowercased()
+            return words.allSatisfy { text.contains($0) }
+        }
+        let names = words.count == 1 ? [words[0], "/\(words[0])"] : []
+        let called = lines.filter { line in
+            line.keys.lowercased().split(separator: " ").contains { names.contains(String($0)) }
+        }
+        var found: [Line] = []
+        for section in lines.split(separator: .blank) {
+            guard let heading = section.first?.heading else { continue }
+            let entries = section.dropFirst()
+            let shown = has(heading) ? Array(entries) : entries.filter { has("\($0.keys) \($0.words)") }
+            let rest = shown.filter { !called.contains($0) }
+            if !rest.isEmpty { found += [.blank, .heading(heading)] + rest }
+        }
+        return called.isEmpty ? Array(found.dropFirst()) : called + found
     }
 }
 
@@ -70,15 +76,14 @@ extension HelpText.Line {
 }
 
 extension ChatModel {
-    /// Opens the help, where it speaks of a subject if one is named.
+    /// Opens the help, or what it says of a subject.
     mutating func openHelp(_ subject: String) {
         guard !subject.isEmpty else { return overlay = .help(scroll: 0) }
-        let lines = HelpText.lines(settings.keys)
-        guard let place = HelpText.index(of: subject, in: lines) else {
-            return say("The help has nothing about \(subject.prefix(64)). /help alone shows all of it.", .failure)
+        let name = subject.prefix(64)
+        let lines = HelpText.about(subject, in: HelpText.lines(settings.keys))
+        guard !lines.isEmpty else {
+            return say("No help found for “\(name)”. /help alone shows all of it.", .failure)
         }
-        let help = HelpLayout(size: size, lines: lines)
-        let above = HelpLayout(size: size, lines: Array(lines.prefix(place)))
-        overlay = .help(scroll: min(above.rows.count, help.lastScroll))
+        overlay = .listing(Listing(title: "Help: \(name)", lines: lines))
     }
 }

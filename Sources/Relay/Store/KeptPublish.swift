@@ -54,6 +54,8 @@ package enum StoreChange: Hashable, Sendable {
     /// Keeps what the person has chosen about something of the screen, by a name of the caller's; nil forgets it. The newest
     /// ``StoreBounds/choices`` are kept.
     case choice(String, Bool?)
+    /// Keeps what the person looks at, in the caller's words.
+    case place(String)
     /// Keeps which topics are joined, in their order on the screen.
     case joined([String])
     /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
@@ -90,8 +92,8 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .ignored, .muted, .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound,
-            .gap, .readMark, .letter, .letterRead, .letterDeleted, .lettersListed, .postboxesListed:
+        case .draft, .line, .ignored, .muted, .choice, .place, .joined, .join, .order, .leave, .cursor, .received,
+            .rewound, .gap, .readMark, .letter, .letterRead, .letterDeleted, .lettersListed, .postboxesListed:
             false
         }
     }
@@ -99,7 +101,7 @@ package enum StoreChange: Hashable, Sendable {
     /// Whether it is what a person has read or is typing, for which the next batch is written at once.
     package var isPersonal: Bool {
         switch self {
-        case .draft, .readMark, .letterRead: true
+        case .draft, .place, .readMark, .letterRead: true
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored, .muted,
             .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter, .letterDeleted,
             .lettersListed, .postboxesListed:

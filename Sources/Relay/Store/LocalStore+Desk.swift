@@ -92,6 +92,16 @@ extension LocalStore {
         }
     }
 
+    /// What the person looked at last, in the words in which it was kept; nil where that is not known.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func place() async throws(RelayError) -> String? {
+        try await reading {
+            try String.fetchOne(
+                $0, sql: "SELECT value FROM facts WHERE name = ?", arguments: [StoreChange.placeFact])
+        }
+    }
+
     /// The lines that the person typed, oldest first.
     ///
     /// - Parameter limit: most lines, the newest.

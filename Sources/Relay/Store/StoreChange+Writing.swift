@@ -41,6 +41,10 @@ extension StoreChange {
             try Self.keep(name, isIgnored, in: "ignored", atMost: StoreBounds.ignored, database)
         case .muted(let name, let isMuted):
             try Self.keep(name, isMuted, in: "muted", atMost: StoreBounds.muted, database)
+        case .place(let place):
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+                arguments: [Self.placeFact, Self.bounded(place, 1_024)])
         case .choice(let name, let value): try Self.keepChoice(value, of: name, in: database)
         case .joined(let names): try Self.keepJoined(names, in: database)
         case .join(let name):
@@ -97,6 +101,9 @@ extension StoreChange {
         try database.execute(
             sql: "DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - ?", arguments: [limit])
     }
+
+    /// The name of the fact that has what the person looks at.
+    static let placeFact = "place"
 
     private static func keepChoice(_ value: Bool?, of name: String, in database: Database) throws {
         try database.execute(sql: "DELETE FROM choices WHERE name = ?", arguments: [name])

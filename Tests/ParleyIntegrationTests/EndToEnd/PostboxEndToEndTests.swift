@@ -70,7 +70,7 @@ extension EndToEndTests {
                 // Alt-d and Alt-u at once, so that no time passes in between.
                 try bob.send(Array("\u{1B}d\u{1B}u".utf8))
                 try await bob.waitFor("the letters to be back") {
-                    $0.contains("5 letters stay.") && $0.contains("5 marked") && !$0.contains("✕")
+                    $0.contains("Restored 5 letters.") && $0.contains("5 marked") && !$0.contains("✕")
                 }
                 #expect(try await network.letters(of: "bob").count == 7)
 
@@ -95,7 +95,7 @@ extension EndToEndTests {
                     try await network.objects("postbox", "list", "--as", "bob", "--json")
                 }
                 let bob = try await network.connected("bob")
-                try bob.type("/postbox create shop the-seller")
+                try bob.type("/postbox create shop for the-seller")
                 try bob.press(.enter)
                 try await bob.waitFor("the postbox") { $0.contains("others write to bob/shop") }
                 let made = try #require(try await boxes().first { $0["name"].string == "shop" })
@@ -257,7 +257,7 @@ extension EndToEndTests {
                 try bob.press(.alt("l"))
                 try bob.type("letter 1")
                 try await bob.waitFor("the letter that has this") {
-                    $0.contains("1 of 3") && $0.contains("letter 1") && !$0.contains("Welcome")
+                    $0.contains("1 of 10") && $0.contains("letter 1") && !$0.contains("Welcome")
                 }
                 try bob.press(.enter)
                 try bob.type(" ")
@@ -271,9 +271,16 @@ extension EndToEndTests {
                         && !$0.contains("letter 9")
                 }
                 try bob.press(.alt("d"))
-                try await bob.waitFor(text: "Delete 2 letters, 1 of them on other pages?")
+                try await bob.waitFor(text: "Delete 2 letters from personal, 1 of them not in view?")
                 // Any other key is no answer.
                 try bob.type("x")
+                // Letters of several pages are brought back as one is.
+                try bob.send(Array("y\u{1B}u".utf8))
+                try await bob.waitFor("both letters to be back") {
+                    $0.contains("Restored 2 letters.") && $0.contains("2 marked") && !$0.contains("✕")
+                }
+                try bob.press(.alt("d"))
+                try await bob.waitFor(text: "Delete 2 letters from personal, 1 of them not in view?")
                 try bob.type("y")
                 try await bob.waitFor("two letters fewer") {
                     $0.contains("Deleted 2 letters.") && !$0.contains("letter 1")
@@ -304,7 +311,9 @@ extension EndToEndTests {
                     $0.contains("All 9 letters that match are marked.") && $0.contains("9 marked")
                 }
                 try bob.press(.alt("d"))
-                try await bob.waitFor(text: "Delete 9 letters, 2 of them on other pages?")
+                try await bob.waitFor("the question") {
+                    $0.contains("Delete 9 letters from personal, ") && $0.contains(" of them not in view?")
+                }
                 try bob.type("y")
                 try await bob.waitFor("nine letters fewer") {
                     $0.contains("Deleted 9 letters.") && !$0.contains("letter 9")

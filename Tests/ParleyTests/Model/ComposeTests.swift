@@ -365,6 +365,82 @@ struct ComposeTests {
         }
     }
 
+    @Test("A command that takes nothing, or one word, refuses what stands behind it, and its text stays")
+    func surplus() {
+        for typed in [
+            "/quit now", "/inbox work", "/who chat.qa", "/history 50", "/unsent 2", "/next one", "/back soon", "/log x",
+            "/disconnect please", "/reconnect 5", "/errors all", "/links 2", "/more 3", "/edit file", "/details 1 2",
+            "/notify on off", "/lab open it", "/link 1 2", "/delete 1 2",
+        ] {
+            var desk = Desk.joined("chat.lobby")
+            #expect(desk.enter(typed) == [], "\(typed)")
+            #expect(desk.model.notice?.text.hasPrefix("Write it as /") == true, "\(typed)")
+            #expect(desk.model.compose.text == typed)
+        }
+    }
+
+    @Test("What stands between quotation marks is one word")
+    func quotationMarks() throws {
+        for (typed, meant) in [
+            ("/join \"chat.qa\"", SlashCommand.join("chat.qa")), ("/ignore \"Ann Lee\"", .ignore("Ann Lee")),
+            ("/save \"my letter.txt\"", .save("my letter.txt")), ("/lab save \"a b.json5\"", .lab(.save("a b.json5"))),
+            ("/kv get \"room\"", .keyValue(.get("room"))),
+            ("/kv put \"room\" \"5\"", .keyValue(.put(key: "room", value: .string("5")))),
+            ("/away \"lunch\" until two", .away("\"lunch\" until two")), ("/find \"a", .find("\"a")),
+        ] {
+            #expect(try SlashCommand.parse(typed) == meant, "\(typed)")
+        }
+    }
+
+    @Test("A command below a quotation is not sent to everybody; with a doubled slash the line is text")
+    func commandBelowQuotation() {
+        func quoted(_ command: String = "/reply") -> Desk {
+            var desk = Desk.joined("chat.lobby")
+            desk.send(.topic("chat.lobby", .messages([message(1, "hi")])))
+            desk.enter(command)
+            return desk
+        }
+        for command in ["/reply", "/quote 1"] {
+            var desk = quoted(command)
+            #expect(desk.model.compose.text == "> bob: hi\n")
+            #expect(desk.enter("/post bob secret") == [])
+            #expect(desk.model.notice?.text.hasPrefix("Not sent: below a quotation /post is text for all.") == true)
+            #expect(desk.model.compose.text == "> bob: hi\n/post bob secret")
+        }
+        for (typed, sent) in [
+            ("//post is a command", "/post is a command"), ("/etc/passwd it is", "/etc/passwd it is"),
+        ] {
+            var desk = quoted()
+            let text = "> bob: hi\n" + sent
+            let effects = desk.enter(typed)
+            #expect(effects.contains { if case .publish(_, _, text) = $0 { true } else { false } }, "\(effects)")
+        }
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "hi")])))
+        #expect(desk.enter("/reply /msg bob secret") == [])
+        #expect(desk.model.notice?.text.hasPrefix("Not sent: ") == true)
+    }
+
+    @Test(
+        "A short name between colons is sent as its emoji, and what only looks like one as it is",
+        arguments: [
+            ("hi :wave:", "hi 👋"), (":+1: :TADA:!", "👍 🎉!"), (":wave::fire:", "👋🔥"), ("std::ok: x", "std::ok: x"),
+            ("at 10:100:20", "at 10:100:20"),
+            ("http://a/:ok:/b", "http://a/:ok:/b"), ("`:ok:` :ok:", "`:ok:` 👌"), ("a`b :ok:", "a`b 👌"),
+            (":nothing: :", ":nothing: :"), ("> :ok:\n:ok:", "> :ok:\n👌"),
+            ("```\n:ok:\n```\n:ok:", "```\n:ok:\n```\n👌"),
+            ("//:ok:", "/:ok:"), ("/say :ok:", ":ok:"),
+        ])
+    func emoji(typed: String, sent: String) {
+        var desk = Desk.joined("chat.lobby")
+        desk.model.compose.set(typed)
+        let effects = desk.press(.enter)
+        #expect(effects.contains { if case .publish(_, "chat.lobby", sent) = $0 { true } else { false } }, "\(effects)")
+        // A letter says it, too.
+        guard !typed.hasPrefix("/") else { return }
+        #expect(EmojiCode.replaced(in: typed) == sent)
+    }
+
     @Test("What other clients call a command is that command here too")
     func otherNames() throws {
         for (typed, meant) in [

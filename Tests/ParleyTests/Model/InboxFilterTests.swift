@@ -30,7 +30,7 @@ struct InboxFilterTests {
         #expect(ids(desk) == shown)
         #expect(shows(desk, "filter: \(text)") && shows(desk, "\(shown.count) of 4"))
         #expect(desk.model.compose.isEmpty && desk.model.inbox.marked.isEmpty)
-        if shown.isEmpty { #expect(shows(desk, "No letter of this page has that.")) }
+        if shown.isEmpty { #expect(shows(desk, "No letter matches.")) }
     }
 
     @Test(
@@ -82,6 +82,93 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l2"] && desk.model.compose.isEmpty)
     }
 
+    /// Answers the portion that is looked through.
+    @discardableResult
+    private func answer(_ letters: [PostboxMessage], next: String?, _ desk: inout Desk) -> [ChatEffect] {
+        guard let request = desk.model.inbox.finding?.sweep.request else { return [] }
+        var portion = LetterPortion(letters: letters, nextToken: next)
+        portion.source = .store
+        return desk.send(.postbox(.portion(request: request, portion)))
+    }
+
+    private func reads(_ effects: [ChatEffect], _ token: String?, from source: LetterPortion.Source?) -> Bool {
+        effects.contains { effect in
+            if case .readLetters(_, nil, token, source, .newestFirst) = effect { true } else { false }
+        }
+    }
+
+    /// The first of several pages, and the letters of all of them: each fifth is about lunch.
+    private static func long() -> (desk: Desk, letters: [PostboxMessage]) {
+        let letters = (1...250).reversed().map { letter($0, $0.isMultiple(of: 5) ? "Lunch?" : "The build is green.") }
+        var desk = Desk.inbox(Array(letters.prefix(19)), next: "t2")
+        desk.send(.postbox(.counts(["b1": 250])))
+        return (desk, letters)
+    }
+
+    @Test("A filter finds letters on every page, and says how far it has looked")
+    func everyPage() {
+        let (begun, letters) = Self.long()
+        var desk = begun
+        desk.press(.alt("l"))
+        #expect(reads(desk.press(.character("l")), nil, from: nil))
+        // One portion at a time, however quickly somebody types.
+        desk.type("unc")
+        #expect(!reads(desk.press(.character("h")), nil, from: nil))
+        #expect(ids(desk) == ["l250", "l245", "l240", "l235"])
+        // What comes for the first letters is looked for no more.
+        var effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
+        #expect(reads(effects, nil, from: .store))
+        effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
+        #expect(reads(effects, "p2", from: .store))
+        #expect(desk.model.inbox.letters.count == 20 && shows(desk, "20, 100 of 250 looked at"))
+        answer(Array(letters[100..<200]), next: "p3", &desk)
+        effects = answer(Array(letters[200...]), next: nil, &desk)
+        #expect(effects == [])
+        #expect(ids(desk) == stride(from: 250, through: 5, by: -5).map { "l\($0)" })
+        #expect(shows(desk, "50 of 250") && shows(desk, "postbox ─ filtered"))
+        // A letter of another page is read, deleted and marked as any.
+        desk.press(.enter)
+        desk.press(.end)
+        #expect(desk.model.inbox.selectedLetter?.id == "l5")
+        desk.press(.enter)
+        #expect(desk.model.inbox.openLetter?.id == "l5")
+        desk.press(.insert)
+        desk.press(.delete)
+        #expect(desk.model.inbox.deletion.contains("l5"))
+        // There are no pages to turn; a letter that comes is looked at, too.
+        #expect(desk.press(.alt("n")) == [] && desk.model.notice?.text.contains("no pages") == true)
+        desk.send(.postbox(.created(letter(251, "Lunch again?"))))
+        desk.send(.postbox(.created(letter(252, "The build is red."))))
+        #expect(ids(desk).first == "l251" && desk.model.inbox.letters.count == 51)
+        // Without it the page is back.
+        desk.press(.escape)
+        desk.press(.escape)
+        #expect(desk.model.inbox.filter == nil && ids(desk).first == "l252" && ids(desk).contains("l249"))
+    }
+
+    @Test("A filter that cannot look elsewhere says that it has this page alone")
+    func pageAlone() throws {
+        var desk = Self.long().desk
+        desk.press(.alt("l"))
+        desk.press(.character("l"))
+        let request = try #require(desk.model.inbox.finding?.sweep.request)
+        desk.send(.postbox(.portionFailed(request: request, .notConnected)))
+        #expect(shows(desk, ", on this page alone"))
+        #expect(reads(desk.press(.character("u")), nil, from: nil))
+    }
+
+    @Test("Letters that were found are bounded, and it says that there are more")
+    func tooMany() {
+        var desk = Self.long().desk
+        desk.press(.alt("l"))
+        desk.press(.character("b"))
+        for part in 0..<10 {
+            let numbers = (part * 100 + 1...part * 100 + 100).reversed()
+            answer(numbers.map { letter(2_000 - $0, "build") }, next: "p", &desk)
+        }
+        #expect(desk.model.inbox.finding?.end == .full && shows(desk, "the first 1,0"))
+    }
+
     @Test("While a filter is typed, the keys that edit a text are for its words and not for the letters")
     func editing() {
         var desk = Self.desk()
@@ -90,14 +177,14 @@ struct InboxFilterTests {
         desk.press(.control("a"))
         #expect(desk.model.inbox.marked.isEmpty)
         desk.press(.delete)
-        #expect(desk.model.inbox.pending == nil && desk.model.inbox.filter?.editor.text == "lunch")
+        #expect(desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.filter?.editor.text == "lunch")
         #expect(ids(desk) == ["l1", "l4"])
         desk.press(.end)
         desk.type(" carolx")
         desk.press(.alt("b"))
         #expect(desk.model.inbox.sort == .list)
         desk.press(.alt("d"))
-        #expect(desk.model.inbox.pending == nil && desk.model.inbox.filter?.editor.text == "lunch ")
+        #expect(desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.filter?.editor.text == "lunch ")
         desk.press(.home)
         #expect(desk.model.inbox.filter?.editor.cursor == 0 && ids(desk) == ["l1", "l4"])
         // The rows are gone through as before.

@@ -42,7 +42,7 @@ struct InboxMarkingTests {
         // They are deleted as marks on other pages are, after a question with their number.
         desk.press(.escape)
         desk.press(.delete)
-        #expect(desk.screen().last?.contains("Delete 25 letters, 23 of them on other pages? y/N") == true)
+        #expect(desk.screen().last?.contains("Delete 25 letters from personal, 23 of them not in view? y/N") == true)
     }
 
     @Test("Without a filter all letters of the list are marked, those of one postbox where that is open")
@@ -144,7 +144,7 @@ struct InboxMarkingTests {
     @Test("No more are marked than can be, and no letter that is being deleted")
     func limit() {
         var desk = Self.desk()
-        desk.model.mark((1...Inbox.markLimit - 5).map { "x\($0)" })
+        desk.model.mark((1_001...Inbox.markLimit + 995).map { letter($0) })
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         #expect(desk.model.inbox.marked.count == Inbox.markLimit && desk.model.inbox.marking == nil)
@@ -152,7 +152,7 @@ struct InboxMarkingTests {
 
         var deleting = Self.desk()
         deleting.press(.delete)
-        #expect(deleting.model.inbox.pending?.ids == ["l250"])
+        #expect(deleting.model.inbox.deletion.steps.flatMap(\.ids) == ["l250"])
         deleting.press(.alt("*"))
         deleting.answerPortion(Self.portion(249...250))
         #expect(deleting.model.inbox.marked == ["l249"])
@@ -164,7 +164,7 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         #expect(desk.press(.delete) == [])
-        #expect(desk.model.overlay == nil && desk.model.inbox.pending == nil)
+        #expect(desk.model.overlay == nil && desk.model.inbox.deletion.steps.isEmpty)
         #expect(desk.model.notice?.text == "Letters are still being marked; Esc stops that.")
         #expect(desk.press(.alt("*")) == [])
         desk.press(.alt("t"))
@@ -237,7 +237,7 @@ extension [ChatEffect] {
         token: String?, box: String? = nil, from source: LetterPortion.Source? = nil
     ) -> Bool {
         contains { effect in
-            guard case .readLetters(_, box, token, source) = effect else { return false }
+            guard case .readLetters(_, box, token, source, .oldestFirst) = effect else { return false }
             return true
         }
     }

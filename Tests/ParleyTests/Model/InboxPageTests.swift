@@ -89,6 +89,38 @@ struct InboxPageTests {
         #expect(desk.model.inbox.selectedLetter?.id == "l4" && desk.model.inbox.open == nil)
     }
 
+    @Test("The first page keeps its length while letters come: what it has no room for is on the next page")
+    func length() throws {
+        func stored(_ sequence: UInt64) -> PostboxMessage {
+            let id = PostboxMessageID(incarnation: 7, sequence: sequence).text
+            return PostboxMessage(
+                id: id, createdAt: Desk.wall, updatedAt: Desk.wall, ownerId: "alice", sudoId: "s1", postboxId: "b1",
+                message: "letter \(sequence)", from: "bob")
+        }
+        func numbers(_ desk: Desk) -> [UInt64] { ids(desk).compactMap { PostboxMessageID($0)?.sequence } }
+        let size = UInt64(Desk.inbox([]).model.inbox.pageSize)
+        var desk = Desk.inbox((1...size).reversed().map(stored))
+        for sequence in size + 1...size + 3 { desk.send(.postbox(.created(stored(sequence)))) }
+        #expect(numbers(desk) == Array((4...size + 3).reversed()))
+        // The next page begins with what was pushed off this one.
+        let token = PageToken(incarnation: 7, sequence: 3, order: .newestFirst).text
+        #expect(desk.press(.alt("n")).isListing(token: token, order: .newestFirst))
+        // The letter under the cursor stays.
+        var last = Desk.inbox((1...size).reversed().map(stored))
+        last.press(.end)
+        last.send(.postbox(.created(stored(size + 1))))
+        #expect(numbers(last) == Array((1...size + 1).reversed()) && last.model.inbox.selected == Int(size))
+
+        // In a list of the oldest the new ones are on the next page.
+        var oldest = Desk.inbox([])
+        oldest.press(.alt("o"))
+        oldest.answerPage((1...size).map(stored))
+        for sequence in size + 1...size + 2 { oldest.send(.postbox(.created(stored(sequence)))) }
+        #expect(numbers(oldest) == Array(1...size) && shows(oldest, "─ 2 newer"))
+        let next = PageToken(incarnation: 7, sequence: size + 1, order: .oldestFirst).text
+        #expect(oldest.press(.alt("n")).isListing(token: next, order: .oldestFirst))
+    }
+
     // MARK: Pages
 
     @Test("B45: the newest letters come first, by a key the oldest, with the list's own order on the screen")
@@ -223,7 +255,7 @@ struct InboxPageTests {
     @Test("So many letters can be marked and no more")
     func markLimit() {
         var desk = Desk.inbox([letter(1)])
-        desk.model.mark((1...Inbox.markLimit).map { "x\($0)" })
+        desk.model.mark((1_001...Inbox.markLimit + 1_000).map { letter($0) })
         desk.press(.insert)
         #expect(desk.model.inbox.marked.count == Inbox.markLimit)
         #expect(desk.model.notice?.text == "10,000 letters can be marked, no more.")

@@ -44,12 +44,12 @@ struct InboxTests {
 
         #expect(desk.press(.alt("n")).isListing(token: "t2"))
         for key in [Key.alt("n"), Key(.end), Key(.delete)] { desk.press(key) }
-        #expect(desk.model.inbox.selectedLetter?.id == "l2" && desk.model.inbox.pending == nil)
+        #expect(desk.model.inbox.selectedLetter?.id == "l2" && desk.model.inbox.deletion.steps.isEmpty)
         desk.effects = []
         desk.answerPage([letter(4)], next: "t3")
         #expect(desk.effects.isListing(token: "t3"))
         desk.answerPage([letter(5), letter(6)])
-        #expect(desk.model.inbox.pending?.ids == ["l6"] && desk.model.inbox.selectedLetter?.id == "l5")
+        #expect(desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l6"] && desk.model.inbox.selectedLetter?.id == "l5")
         #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.held.isEmpty)
     }
 
@@ -67,7 +67,7 @@ struct InboxTests {
         desk.press(.delete)
         desk.type("yes, a sentence")
         desk.answerPage([letter(2)])
-        #expect(desk.model.overlay == nil && desk.model.inbox.deletion == nil)
+        #expect(desk.model.overlay == nil && desk.model.inbox.deletion.run == nil)
         #expect(desk.model.compose.text == "yes, a sentence")
     }
 
@@ -76,7 +76,7 @@ struct InboxTests {
         var desk = Desk.inbox([letter(1)], next: "t2")
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let request = try #require(desk.model.inbox.deletion?.request)
+        let request = try #require(desk.model.inbox.deletion.run?.request)
         let effects = desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
         #expect(effects.contains { if case .listPage = $0 { true } else { false } })
     }
@@ -155,7 +155,7 @@ struct InboxTests {
         // What was read stays read when it is deleted, and when all is counted anew.
         desk.press(.delete)
         desk.wait(.seconds(5))
-        if let request = desk.model.inbox.deletion?.request {
+        if let request = desk.model.inbox.deletion.run?.request {
             desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
         }
         desk.send(.postbox(.counts(["b1": 1, "b2": 1])))

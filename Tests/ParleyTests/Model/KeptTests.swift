@@ -47,7 +47,7 @@ struct KeptTests {
     @Test("B9 the topic in view is read first, and the sidebar has the topics in their order all the same")
     func viewedFirst() {
         let topics = ["chat.a", "chat.b", "chat.c"]
-        let desk = Self.opened(KeptDesk(topics: topics, drafts: ["chat.c": "half"]))
+        let desk = Self.opened(KeptDesk(topics: topics, place: .topic("chat.c")))
         #expect(desk.model.view == .conversation("chat.c"))
         #expect(desk.effects == ["chat.c", "chat.a", "chat.b"].map { .subscribe(topic: $0) })
         #expect(desk.model.conversations.all.map(\.name) == topics)
@@ -390,7 +390,8 @@ struct KeptTests {
         #expect(desk.model.compose.text == "c")
 
         let drafts = ["chat.qa": "ab", "chat.ops": "left alone", "": "/post bob/"]
-        var again = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts))
+        var again = Self.opened(
+            KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts, place: .topic("chat.qa")))
         #expect(again.model.compose.text == "ab" && again.model.view == .conversation("chat.qa"))
         #expect(again.press(.enter).contains(.keepDraft(Draft(conversation: "chat.qa"))))
         again.enter("/join chat.ops")
@@ -399,6 +400,31 @@ struct KeptTests {
         #expect(again.model.compose.text == "/post bob/")
         again.press(.control("n"))
         #expect(again.screen().contains { $0.contains("POSTBOX") && $0.contains("✎") })
+    }
+
+    @Test("The start opens where the person left, in a topic or in the postbox, and not where a text was begun")
+    func place() {
+        let (topics, drafts) = (["chat.lobby", "chat.qa"], ["chat.qa": "half a line"])
+        #expect(Self.opened(KeptDesk(topics: topics, drafts: drafts)).model.view == .conversation("chat.lobby"))
+        for place in [Place.letters(nil), .letters("b2")] {
+            let desk = Self.opened(KeptDesk(topics: topics, drafts: drafts, place: place))
+            guard case .letters(let box) = place else { continue }
+            #expect(desk.model.view == .inbox(box) && desk.model.focus == .main)
+            #expect(desk.effects.contains { if case .listPage(_, box, nil, _, _) = $0 { true } else { false } })
+        }
+        // A topic that was left meanwhile, and one that is named now, count for more.
+        let gone = Self.opened(KeptDesk(topics: topics, place: .topic("chat.gone")))
+        #expect(gone.model.view == .conversation("chat.lobby"))
+        var named = Self.opened(KeptDesk(topics: topics, place: .letters(nil)), named: ["chat.qa"])
+        #expect(named.model.view == .conversation("chat.qa") && named.effects.contains(.keepPlace(.topic("chat.qa"))))
+        // Each place is kept as it is gone to, and what lies over one is none.
+        #expect(named.press(.function(3)).contains(.keepPlace(.letters(nil))))
+        #expect(!named.enter("/search lunch").contains { if case .keepPlace = $0 { true } else { false } })
+        #expect(named.press(.alt("1")).contains(.keepPlace(.topic("chat.lobby"))))
+        for place in [Place.topic("chat.lobby"), .topic("alerts.>"), .letters(nil), .letters("b 2")] {
+            #expect(Place(kept: place.kept) == place)
+        }
+        #expect(Place(kept: "") == nil && Place(kept: "elsewhere x") == nil)
     }
 
     @Test("A text that nobody sees is told of in the sidebar")

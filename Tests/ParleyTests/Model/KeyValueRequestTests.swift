@@ -45,6 +45,23 @@ struct KeyValueRequestTests {
         KeyValueRequest.Change(key: "room.color", value: value)
     }
 
+    @Test("What a request about keys came to is said, and listed by /kv; the connection's log has none of it")
+    func results() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/kv")
+        #expect(desk.model.notice?.text.hasPrefix("No key was asked for yet.") == true)
+        let before = desk.model.log.entries.count
+        desk.send(.keys("room.color = \"blue\" (revision 4)", isFailure: false))
+        desk.send(.keys("The request was not answered.", isFailure: true))
+        let long = "20 keys: " + (1...20).map { "key.number.\($0)" }.joined(separator: ", ")
+        desk.send(.keys(long, isFailure: false))
+        #expect(desk.screen().last?.hasSuffix(" /kv") == true)
+        #expect(desk.model.log.entries.count == before)
+        desk.enter("/kv")
+        let screen = desk.screen().joined(separator: "\n")
+        for words in ["room.color", "was not answered", "key.number.20"] { #expect(screen.contains(words), "\(words)") }
+    }
+
     @Test("B52 B56: a key that is set without a connection waits and says so, and again when it is stored")
     func waits() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)

@@ -165,6 +165,23 @@ struct LabPaneTests {
         #expect(desk.press(.character("y")) == [.openLab])
     }
 
+    @Test("F9 after a ledger begins a new rehearsal, from the ledger and from the chat, if one wants")
+    func again() {
+        var desk = Scene.ledger(Size(rows: 40, columns: 120))
+        #expect(desk.press(.function(9)).isEmpty && desk.model.view == .lab)
+        var begun = desk
+        #expect(begun.press(.character("y")) == [.openLab])
+        desk.press(.character("n"))
+        #expect(desk.model.view == .lab && desk.model.overlay == nil)
+        desk.press(.escape)
+        #expect(desk.model.view != .lab)
+        // The ledger is in view again behind the question.
+        desk.press(.function(9))
+        #expect(desk.screen().contains { $0.contains("✗ Not everything is accounted for.") })
+        #expect(desk.screen().last?.contains("y/N") == true)
+        #expect(desk.press(.character("y")) == [.openLab])
+    }
+
     @Test("A small screen scrolls through the ledger to its end")
     func scrolls() {
         var desk = Scene.ledger(Size(rows: 8, columns: 40))

@@ -23,9 +23,21 @@ struct LetterTests {
             return
         }
         #expect(text == "> When?\n> At noon, or[2J later.\n\nNoon.")
+        // The list has the keys again, and so it has behind a letter that was written by hand or saved.
+        #expect(desk.model.focus == .main && desk.model.compose.isEmpty)
+        desk.enter("/post carol hello")
+        #expect(desk.model.focus == .main)
+        desk.press(.alt("s"))
+        desk.press(.enter)
+        #expect(desk.model.focus == .main)
         var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
         long.press(.alt("q"))
         #expect(long.model.compose.text.contains("> line 40 …\n\n") && !long.model.compose.text.contains("line 41"))
+        #expect(long.model.notice?.text == "The quotation is cut: it has the first 40 lines of 99.")
+        // The command does it, too.
+        var command = Desk.inbox([letter(1, "When?", from: "bob")])
+        command.enter("/reply")
+        #expect(command.model.compose.text == "/post bob/personal > When?\n\n")
     }
 
     @Test("Alt-f sends a letter on: its address is asked for, and it is not sent without one")

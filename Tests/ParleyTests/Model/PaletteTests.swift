@@ -163,7 +163,7 @@ struct PaletteTests {
         desk.type("delete the marked letters, or this one")
         #expect(desk.model.palette?.selectedItem?.note == "Del Alt-d")
         desk.press(.enter)
-        #expect(desk.model.inbox.pending?.ids == ["l1"])
+        #expect(desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
 
         var other = Desk.joined("chat.lobby")
         other.press(.control("k"))

@@ -32,7 +32,10 @@ struct PostboxesTests {
         arguments: [
             ("/postbox", PostboxAct.list), ("/postbox list", .list),
             ("/postbox create work", .create("work", persona: nil)),
-            ("/postbox  create  work  the-seller ", .create("work", persona: "the-seller")),
+            ("/postbox  create  work for  the-seller ", .create("work", persona: "the-seller")),
+            ("/postbox create \"work\" for \"my shop\"", .create("work", persona: "my shop")),
+            ("/postbox rename \"work\" \"My  old orders\"", .rename("work", title: "My  old orders")),
+            ("/postbox rename work Bob's 5\" disks", .rename("work", title: "Bob's 5\" disks")),
             ("/postbox rename work  My  old orders ", .rename("work", title: "My old orders")),
             ("/postbox ENABLE work", .enable("work")), ("/postbox disable work", .disable("work")),
             ("/postbox delete work", .delete("work")),
@@ -44,13 +47,28 @@ struct PostboxesTests {
     @Test(
         "One that cannot be meant is told how it is written, and its text stays",
         arguments: [
-            "/postbox create", "/postbox enable", "/postbox delete a b", "/postbox create a b c", "/postbox make work",
+            "/postbox create", "/postbox enable", "/postbox delete a b", "/postbox create a b c",
+            "/postbox create bad name!",
+            "/postbox create a for", "/postbox make work",
             "/postbox rename", "/postbox rename work", "/sent x", "/sent 0",
         ])
     func mistakes(_ text: String) {
         var desk = desk()
         #expect(desk.enter(text) == [])
         #expect(desk.screen().last?.contains("Write it as /") == true && desk.model.compose.text == text)
+    }
+
+    @Test("A name that no postbox can have is refused before the network is asked, and so is a mark that is not closed")
+    func names() {
+        for (text, words) in [
+            ("/postbox create bad!", "A postbox's name has 1 to 64 letters, digits, _ and -"),
+            ("/postbox create \"my shop\"", "A postbox's name has 1 to 64 letters, digits, _ and -"),
+            ("/postbox create \"shop", "A quotation mark is not closed."),
+        ] {
+            var desk = desk()
+            #expect(desk.enter(text) == [] && desk.model.compose.text == text)
+            #expect(desk.screen().last?.contains(words) == true, "\(text)")
+        }
     }
 
     @Test("Tab completes what can be done, and the names of postboxes")
@@ -206,7 +224,7 @@ struct PostboxesTests {
         var desk = desk()
         let shop = postbox("shop", "shop")
         #expect(
-            desk.enter("/postbox create shop the-seller")
+            desk.enter("/postbox create shop for the-seller")
                 == [.postboxes(.create("shop", persona: "the-seller"))])
         desk.send(.postboxes(.changed(.create("shop", persona: "the-seller"), shop, all: Self.boxes + [shop])))
         #expect(desk.screen().last?.contains("others write to alice/shop") == true)

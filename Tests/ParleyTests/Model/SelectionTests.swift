@@ -189,7 +189,7 @@ struct SelectionTests {
         #expect(desk.model.compose.isEmpty && desk.model.notice?.text == words)
     }
 
-    @Test("Of a long message a part is quoted")
+    @Test("Of a long message three lines are quoted, and it says that it is cut")
     func quoteLong() {
         var desk = Desk.joined("chat.lobby")
         let lines = (1...50).map { "row \($0)." }.joined(separator: "\n")
@@ -197,7 +197,18 @@ struct SelectionTests {
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.character("q"))
-        #expect(desk.model.compose.text.hasSuffix("> row 10. …\n"))
+        #expect(desk.model.compose.text == "> bob: row 1.\n> row 2.\n> row 3. …\n")
+        #expect(desk.model.notice?.text == "The quotation is cut: it has the first 3 lines of 50.")
+        var short = Desk.joined("chat.lobby")
+        short.send(
+            .topic(
+                "chat.lobby",
+                .messages([message(1, "one\ntwo\nthree"), message(2, String(repeating: "x", count: 1_200))])))
+        short.enter("/quote 2")
+        #expect(short.model.notice == nil)
+        short.press(.control("c"))
+        short.enter("/quote 1")
+        #expect(short.model.notice?.text == "The quotation is cut: it has its beginning.")
     }
 
     @Test("i tells what is known of a message: its id, its place, its time, and that a name proves nothing")
@@ -439,12 +450,12 @@ struct ErrorListTests {
 
     @Test("The list of mistakes is bounded, and the same one twice in a moment is one")
     func boundedMistakes() {
-        var list = MistakeList()
+        var list = NoteList()
         for number in 0..<1_000 {
             for _ in 0..<2 { list.record("\(number)", at: Timestamp(milliseconds: Int64(number) * 5_000)) }
         }
-        #expect(list.entries.count == MistakeList.limit && list.entries.last?.words == "999")
-        let others = [MistakeList.Entry(at: Timestamp(milliseconds: 4_996_000), words: "between")]
+        #expect(list.entries.count == NoteList.limit && list.entries.last?.words == "999")
+        let others = [NoteList.Entry(at: Timestamp(milliseconds: 4_996_000), words: "between")]
         #expect(list.merged(with: others).last?.words == "between")
     }
 }

@@ -15,11 +15,11 @@ struct TourTests {
 
     private func title(_ desk: Desk) -> String? {
         desk.screen().first { $0.contains("First steps:") }.map { row in
-            row.contains("1 of 3") ? "1" : row.contains("2 of 3") ? "2" : "3"
+            row.firstMatch(of: /(\d) of 4/).map { String($0.1) } ?? "?"
         }
     }
 
-    @Test("Who is here for the first time is led through three steps, each of which goes when it was done")
+    @Test("Who is here for the first time is led through four steps, each of which goes when it was done")
     func steps() {
         var desk = Self.first()
         #expect(title(desk) == "1" && desk.screen().contains { $0.contains("Write something below and press Enter.") })
@@ -31,7 +31,12 @@ struct TourTests {
         #expect(title(desk) == "3" && desk.screen().contains { $0.contains("F1 shows all keys") })
         desk.press(.function(1))
         desk.press(.escape)
+        #expect(title(desk) == "4")
+        #expect(desk.screen().contains { $0.contains("F9: break the connection and see what happens.") })
+        desk.press(.function(9))
         #expect(title(desk) == nil && desk.model.tour == nil)
+        desk.press(.character("n"))
+        #expect(title(desk) == nil)
     }
 
     @Test("Escape ends them, and does what it does besides")
@@ -68,7 +73,7 @@ struct TourTests {
         var desk = Self.first()
         desk.model.settings.keys = try KeyMap([
             .init(name: "quick-switch", sequences: [try KeySequence(parsing: "Alt-g")]),
-            .init(name: "help", sequences: []),
+            .init(name: "help", sequences: []), .init(name: "open-lab", sequences: []),
         ])
         desk.enter("hello")
         #expect(desk.screen().contains { $0.contains("Alt-g goes anywhere") })

@@ -190,7 +190,7 @@ struct PlainAnnouncerTests {
 
         #expect(plain.enter("/delete 1").lines.first?.hasPrefix("Delete the letter from bob of") == true)
         _ = plain.enter("yes")
-        let deletion = try #require(plain.desk.model.inbox.deletion?.request)
+        let deletion = try #require(plain.desk.model.inbox.deletion.run?.request)
         let ids = [page.items[0].id]
         _ = plain.send(.postbox(.deletion(request: deletion, BulkDeletion(deleted: ids))))
         #expect(plain.desk.model.inbox.letters.count == 2)

@@ -36,7 +36,7 @@ struct PlainCommandsTests {
             case .listPage(let request, _, _, _, _):
                 lines += plain.send(.postbox(.page(request: request, ListOutput(items: [], nextToken: nil))))
             case .listSent: lines += plain.send(.postboxes(.sent([])))
-            case .keyValue: lines += plain.send(.notice("greeting = hello", isFailure: false))
+            case .keyValue: lines += plain.send(.keys("greeting = hello", isFailure: false))
             case .disconnect: lines += plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
             // The program's end says enough.
             case .quit: lines.append("")

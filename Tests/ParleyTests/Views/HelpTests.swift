@@ -67,21 +67,41 @@ struct HelpTests {
     }
 
     @Test(
-        "/help opens where it speaks of something",
+        "/help finds keys, commands and sections by any of their words, what is called so first",
         arguments: [
-            ("search", "/search"), ("/kv", "/kv"), ("postbox", "/postbox"), ("^l", "^L"), ("unread", "next unread"),
-            ("editing", "Editing the text"),
+            ("search", "/search"), ("/kv", "/kv"), ("postbox", "/postbox"), ("^l", "^L"), ("unread", "unread"),
+            ("editing", "Editing the text"), ("rehearse", "F9"), ("next page", "Alt-n"), ("recovered", "↺"),
         ])
     func subject(subject: String, first: String) {
         for size in [Size(rows: 24, columns: 80), Size(rows: 8, columns: 30)] {
             var desk = Desk.joined("chat.lobby", size: size)
             desk.enter("/help \(subject)")
             let rows = desk.screen()
-            let top = rows.firstIndex { $0.contains(" Help ") } ?? 0
+            let top = rows.firstIndex { $0.contains(" Help: ") } ?? 0
             // At the very end of the help it is further down.
             let shown = rows[(top + 1)...].prefix { !$0.contains("closes") && !$0.contains(" Esc ") }
             #expect(shown.contains { $0.contains(first) }, "\(subject): \(rows)")
         }
+    }
+
+    @Test("/help of a word has every key and command that has it, below their headings, and nothing else")
+    func everyMatch() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/help delete")
+        guard case .listing(let listing)? = desk.model.overlay else {
+            Issue.record("no help")
+            return
+        }
+        let entries = listing.lines.compactMap { line -> String? in
+            if case .entry(let keys, let words) = line { "\(keys) \(words)".lowercased() } else { nil }
+        }
+        #expect(entries.first?.hasPrefix("/delete ") == true && entries.allSatisfy { $0.contains("delete") })
+        #expect(entries.contains { $0.hasPrefix("del alt-d ") } && entries.contains { $0.hasPrefix("/postbox ") })
+        #expect(listing.lines.contains(.heading("Postbox")) && listing.lines.contains(.heading("Commands")))
+        // A section is there as a whole.
+        let lab = HelpText.about("lab", in: HelpText.lines(.standard))
+        #expect(
+            lab.count { if case .entry = $0 { true } else { false } } > KeyMap.standard.entries(of: LabPane.self).count)
     }
 
     @Test("/help of something that it does not know says so")
@@ -89,7 +109,7 @@ struct HelpTests {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/help flying saucers")
         #expect(desk.model.overlay == nil)
-        #expect(desk.model.notice?.text == "The help has nothing about flying saucers. /help alone shows all of it.")
+        #expect(desk.model.notice?.text == "No help found for “flying saucers”. /help alone shows all of it.")
     }
 
     private static func text(_ row: HelpLayout.Row) -> (keys: String, words: String) {

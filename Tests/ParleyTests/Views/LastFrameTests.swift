@@ -222,10 +222,10 @@ struct LastFrameTests {
         desk.press(.function(3))
         desk.press(Key(.delete))
         desk.type("x")
-        #expect(desk.model.inbox.pending != nil && !echoes())
+        #expect(!desk.model.inbox.deletion.steps.isEmpty && !echoes())
         desk.wait(.seconds(6))
         desk.type("y")
-        #expect(desk.model.inbox.pending == nil && echoes())
+        #expect(desk.model.inbox.deletion.steps.isEmpty && echoes())
     }
 
     @Test("What a copy of the model has become is not taken for what another one has")

@@ -1,8 +1,8 @@
 import Relay
 
-/// What the person did that could not be done, newest last: a bounded list, apart from what happens to the connection.
-struct MistakeList: Hashable, Sendable {
-    /// Something that could not be done, and why.
+/// Sentences for the person with their times, newest last: a bounded list, apart from what happens to the connection.
+struct NoteList: Hashable, Sendable {
+    /// A sentence, such as what could not be done, and why.
     struct Entry: Hashable, Sendable {
         let at: Timestamp
         let words: String
@@ -10,13 +10,15 @@ struct MistakeList: Hashable, Sendable {
 
     /// Entries that are kept.
     static let limit = 200
+    /// Characters of an entry.
+    private static let length = 4_096
 
     /// The entries, oldest first.
     private(set) var entries: [Entry] = []
 
     /// Adds one. The same words again within a second are one entry.
     mutating func record(_ text: String, at time: Timestamp) {
-        let words = String(text.prefix(1_024))
+        let words = String(text.prefix(Self.length))
         if let last = entries.last, last.words == words, time.milliseconds - last.at.milliseconds < 1_000 { return }
         entries.append(Entry(at: time, words: words))
         if entries.count > Self.limit { entries.removeFirst(entries.count - Self.limit) }
