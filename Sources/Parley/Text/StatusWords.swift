@@ -35,10 +35,6 @@ extension ConnectionStatus {
         }
     }
 
-<<<<<<< HEAD
-    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A round trip
-    /// measured anew is not.
-=======
     /// Whether nothing is known yet of the first attempt to connect.
     var isBeginning: Bool {
         switch state {
@@ -48,9 +44,8 @@ extension ConnectionStatus {
         }
     }
 
-    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt or a wait. A round trip
-    /// measured anew does not.
->>>>>>> d5b11eb (Show what is kept of a topic without a network, whatever brought it, and say where nothing is)
+    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A round trip
+    /// measured anew is not.
     func isNews(after earlier: ConnectionStatus?) -> Bool {
         guard let earlier else { return true }
         return state != earlier.state || reason != earlier.reason || attempt != earlier.attempt
