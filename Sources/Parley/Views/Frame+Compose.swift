@@ -287,7 +287,8 @@ extension ChatModel {
         case .nextUnread: return unreadMessages > 0 && !isPaneCovered
         case .firstUnread: return !isPaneCovered && isFirstUnreadAbove(rows: rows)
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
-        case .openLab: return !isPaneCovered && view != .lab
+        // A ledger is left with it, for another rehearsal.
+        case .openLab: return !isPaneCovered && (view != .lab || lab?.isOn != true)
         case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
             return !isPaneCovered
         default: return true

@@ -279,7 +279,7 @@ struct ThemeTests {
                                 | 10:01  bob    déjà vu 日本                               <
             --------------------+-----------------------------------------------------------
              > write to chat.lobby
-             ^K commands  F1 help  ^G go to  F2 topics  F3 postbox  F8 log         v bottom
+             ^K commands  F1 help  ^G go to  F2 topics  F9 lab  ^Q quit            v bottom
             """,
             theme: Appearance(symbols: .ascii).theme(colors: 256))
     }

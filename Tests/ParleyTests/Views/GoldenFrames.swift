@@ -51,7 +51,7 @@ struct GoldenFrames {
                                     │ 10:05  李小龍  日本語のテキスト 👍                                                           ↺
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
-             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics  F3 postbox  F8 log  F9 lab  Tab pane  ^Q quit   ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics  F3 postbox  F8 log  Tab pane  F9 lab  ^Q quit   ⇣ bottom
             """)
     }
 
@@ -84,7 +84,7 @@ struct GoldenFrames {
                                 │ 10:05  李小龍  日本語のテキスト 👍                       ↺
             ────────────────────┴───────────────────────────────────────────────────────────
              > write to chat.lobby
-             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F9 lab  ^Q quit    ⇣ bottom
             """,
             styles: """
                 0: t21 r20 .1 c18 t20
@@ -186,7 +186,7 @@ struct GoldenFrames {
                                 │ 10:00  alice   and this waits                            …
             ────────────────────┴───────────────────────────────────────────────────────────
              > offline: will be sent when connected
-             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F9 lab  ^Q quit    ⇣ bottom
             """,
             styles: """
                 0: t7 r1 .1 w51 t20
@@ -279,7 +279,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
              > /post USER/POSTBOX TEXT, or Alt-r to reply
-             Enter read  Space mark  Del delete  Alt-r reply  Alt-n next page           3/3
+             Enter read  Space mark  Del delete  Alt-r reply  F9 lab  ^Q quit           3/3
             """,
             styles: """
                 0: t21 r26 .1 c18 t14
@@ -454,7 +454,7 @@ struct GoldenFrames {
                 │ PgDn                  page down                                      │   ↺
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
-             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F9 lab  ^Q quit    ⇣ bottom
             """)
     }
 

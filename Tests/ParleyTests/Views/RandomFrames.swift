@@ -125,7 +125,7 @@ private struct EventSource {
                     .pageFailed(request: request, error()),
                 ]))
         case 21:
-            let deletion = model.inbox.deletion
+            let deletion = model.inbox.deletion.run
             let request = deletion?.request ?? UInt64(next(40))
             let result = BulkDeletion(deleted: deletion?.current ?? ["l1"], failed: [.init(id: "l2", error: error())])
             return .postbox(pick([.deletion(request: request, result), .deletionFailed(request: request, error())]))
@@ -134,6 +134,9 @@ private struct EventSource {
                 pick([
                     .boxes([postbox("b1", text()), postbox("b2", "work", isEnabled: false)]), .boxes([]),
                     .counts(["b1": next(2000), "b2": -1]), .created(letter(next(100), text())),
+                    .portion(
+                        request: model.inbox.finding?.sweep.request ?? UInt64(next(40)),
+                        LetterPortion(letters: letters(), nextToken: pick([nil, "t"]))),
                 ]))
         case 23: return searchNews(model)
         case 24, 25:
@@ -148,12 +151,12 @@ private struct EventSource {
                     "/leave", "/leave chat.qa", "/close", "/disconnect", "/resend", "/discard", "/delete", "/history",
                     "/search hello",
                     "/search 日本 from:bob in:chat.*", "/who", "/save", "/away \(text())", "/back", "/links", "/link 1",
-                    "/lab", "/lab", "/lab save \(text())",
+                    "/lab", "/lab", "/lab save \(text())", "/kv", "/help letter",
                 ])
                 return .input(.paste(command))
             }
             return pick([
-                .suspending, .resumed, .log(text()), .people(topic: pick(Self.topics), roster()),
+                .suspending, .resumed, .log(text()), .keys(text(), isFailure: next(2) == 0), .people(topic: pick(Self.topics), roster()),
                 .notice(text(), isFailure: true), .start(topics: Self.topics), .lab(labNews()), .lab(labNews()),
             ])
         }
