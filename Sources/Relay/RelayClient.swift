@@ -395,6 +395,9 @@ public actor RelayClient {
 
     // MARK: What they tell
 
+    /// What the credentials may do, as the network said at the newest connection; nil where it did not.
+    public var accessRights: AccessRights? { namespace?.rights }
+
     /// The names of the network's topics, as far as they are known.
     var namespace: RelayConfiguration.Namespace? { following.namespace }
     /// Whether anything is followed.

@@ -28,6 +28,8 @@ public struct RelayConfiguration: Sendable {
         public var apiPrefix: String
         /// The topics that the user was granted; nil if the network does not say.
         public var topics: [String]?
+        /// What the credentials may do; nil if the network does not say.
+        public var rights: AccessRights?
         /// When the stream of topics was made, in nanoseconds since 1970; nil if the network does not say.
         public var streamCreated: UInt64?
         /// Whether stored messages come in batches without a consumer, from servers that have batches: what the network
@@ -37,12 +39,13 @@ public struct RelayConfiguration: Sendable {
         /// Creates a namespace.
         public init(
             name: String, hash: String, apiPrefix: String = JetStream.standardPrefix, topics: [String]? = nil,
-            streamCreated: UInt64? = nil, readsBatches: Bool = false
+            rights: AccessRights? = nil, streamCreated: UInt64? = nil, readsBatches: Bool = false
         ) {
             self.name = name
             self.hash = hash
             self.apiPrefix = apiPrefix
             self.topics = topics
+            self.rights = rights
             self.streamCreated = streamCreated
             self.readsBatches = readsBatches
         }

@@ -38,7 +38,8 @@ struct InvitedTests {
         try await run(server) { network, authority in
             let administrator = NetworkAdministrator(directory: network.directory)
             let end = NetworkAdministrator.now + 3_600
-            let invitation = try await administrator.invite(user: "alice", topics: ["chat.>"], expires: end)
+            let invitation = try await administrator.invite(
+                user: "alice", rights: RightsChange(topics: ["chat.>"]), expires: end)
             #expect(invitation.servers == [network.description.url] && invitation.authority != nil)
             // As it is handed over.
             let received = try Invitation(parsing: invitation.text())

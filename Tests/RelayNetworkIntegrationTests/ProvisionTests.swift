@@ -358,7 +358,7 @@ struct ProvisionedTests {
             try await site.serving { _ in
                 let administrator = NetworkAdministrator(directory: site.directory)
                 let end = NetworkAdministrator.now + 3_600
-                try site.directory.establish(UserName("carol"), topics: ["chat.>"], expires: nil)
+                try site.directory.establish(UserName("carol"), rights: AccessRights(topics: ["chat.>"]), expires: nil)
                 let invitation = try await administrator.invite(user: "carol", expires: end)
                 let credentials = try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
                 try await site.connection(credentials).close()
@@ -484,11 +484,11 @@ struct ProvisionedTests {
             }
             #expect(try await state(of: "alice") == .accepting)
             #expect(try await state(of: "nobody") == .unknownUser)
-            let refusal = try #require(await namespace.reply(to: nobody))
+            let refusal = try #require(await namespace.reply(to: nobody, in: ""))
             #expect(String(decoding: refusal, as: UTF8.self).contains("NAMESPACE_RETRIEVE_FAILURE"))
             await owner.close()
             #expect(try await state(of: "alice") == nil)
-            #expect(await namespace.reply(to: alice) == nil)
+            #expect(await namespace.reply(to: alice, in: "") == nil)
         }
     }
 

@@ -1,4 +1,5 @@
 import NATS
+import Relay
 import TestSupport
 import Testing
 
@@ -81,14 +82,14 @@ struct DirectoryTests {
         let claims = try UserClaims.verify(first.jwt)
         #expect(claims.name == "alice" && claims.inboxPrefix == "_INBOX" && claims.expires == nil)
         let alice = try UserName("alice")
-        try directory.establish(alice, topics: ["chat.>"], expires: 4_102_444_800)
+        try directory.establish(alice, rights: AccessRights(topics: ["chat.>"]), expires: 4_102_444_800)
         try directory.renewOwnCredentials(of: alice)
         let second = try directory.credentials(for: "alice")
         #expect(second.keyPair == first.keyPair)
         #expect(try UserClaims.verify(second.jwt).expires == 4_102_444_800)
         #expect(throws: NetworkError.invalidUserName("../bob")) { try directory.credentials(for: "../bob") }
         #expect(throws: NetworkError.self) {
-            try directory.establish(UserName("bob"), topics: ["chat.*"], expires: nil)
+            try directory.establish(UserName("bob"), rights: AccessRights(topics: ["chat.*"]), expires: nil)
         }
         #expect(!FileManager.default.fileExists(atPath: directory.path + "/users/bob.creds"))
     }

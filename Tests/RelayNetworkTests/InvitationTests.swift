@@ -108,7 +108,7 @@ struct InvitationTests {
         let (folder, administrator) = try network()
         let directory = administrator.directory
         let invitation = try await administrator.invite(
-            user: "alice", topics: ["chat.>"], servers: [Self.server], expires: Self.distant)
+            user: "alice", rights: RightsChange(topics: ["chat.>"]), servers: [Self.server], expires: Self.distant)
         let may = try invitation.credentials.claims()
         #expect(may.grant.template.pub?.allow == ["relay.enrol.alice"] && may.expires == Self.distant)
         #expect(may.grant.template.sub?.allow == ["_INBOX_~join.>"])

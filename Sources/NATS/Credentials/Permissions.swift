@@ -65,6 +65,20 @@ package enum SubjectPattern {
         return first.count == second.count
     }
 
+    /// The pattern of all subjects that match both patterns; nil where none does.
+    package static func intersection(_ first: String, _ second: String) -> String? {
+        guard overlaps(first, second) else { return nil }
+        let first = first.split(separator: ".", omittingEmptySubsequences: false)
+        let second = second.split(separator: ".", omittingEmptySubsequences: false)
+        var common: [Substring] = []
+        for (one, other) in zip(first, second) {
+            if one == ">" { return (common + second[common.count...]).joined(separator: ".") }
+            if other == ">" { return (common + first[common.count...]).joined(separator: ".") }
+            common.append(one == "*" ? other : one)
+        }
+        return common.joined(separator: ".")
+    }
+
     /// Whether every subject that matches `inner` matches `outer` too.
     package static func covers(_ outer: String, _ inner: String) -> Bool {
         let outerTokens = outer.split(separator: ".", omittingEmptySubsequences: false)

@@ -24,8 +24,10 @@ struct NetworkChoice: ParsableArguments {
 
     /// Says what is left to do about a user whose account only the servers' administrators hand to them.
     func advise(about user: String) {
-        guard let path = try? directory().tokenToHandOver(of: user) else { return }
-        Output.complain("parley: hand \(path) to the servers; until then nothing of this holds there")
+        let paths = (try? directory().tokensToHandOver(of: user)) ?? []
+        for path in paths {
+            Output.complain("parley: hand \(path) to the servers; until then nothing of this holds there")
+        }
     }
 
     /// Who acts on it.

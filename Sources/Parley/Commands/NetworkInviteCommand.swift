@@ -11,10 +11,7 @@ struct NetworkInviteCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long it can be used, such as 12h or 30d; 7d if left out.", valueName: "length"))
     var expires: String?
 
-    @Option(
-        parsing: .upToNextOption,
-        help: ArgumentHelp("Topics the user may use; all when left out, for a new user.", valueName: "pattern"))
-    var topics: [String] = []
+    @OptionGroup(title: "Rights") var rights: RightsOptions
 
     @Option(
         help: ArgumentHelp(
@@ -38,7 +35,7 @@ struct NetworkInviteCommand: AsyncParsableCommand {
             throw ValidationError("--expires takes a length such as 12h or 30d.")
         }
         guard revoke || out != nil else { throw ValidationError("--out names the file for the invitation.") }
-        guard !revoke || out == nil && expires == nil && topics.isEmpty && server.isEmpty else {
+        guard !revoke || out == nil && expires == nil && rights.change.isEmpty && server.isEmpty else {
             throw ValidationError("--revoke goes with nothing else.")
         }
         guard !json || out != "-" else { throw ValidationError("--json does not go with --out -.") }
@@ -50,7 +47,7 @@ struct NetworkInviteCommand: AsyncParsableCommand {
             let length = expires.flatMap(PastTime.seconds).map { Int64($0) }
             let end = WallClock.now.milliseconds / 1_000 + (length ?? NetworkAdministrator.invitationLifetime)
             let invitation = try await choice.administrator().invite(
-                user: name, topics: topics.isEmpty ? nil : topics, servers: server, expires: end)
+                user: name, rights: rights.change, servers: server, expires: end)
             choice.advise(about: name)
             // A printed invitation ends with its last mark.
             guard out != "-" else { return Output.line(String(invitation.text().dropLast())) }

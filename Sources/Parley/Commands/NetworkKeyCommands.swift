@@ -35,7 +35,7 @@ struct NetworkKeyListCommand: AsyncParsableCommand {
         }
     }
 
-    private static let heading = ["KEY", "KIND", "MADE", "UNTIL", "LAST SEEN"]
+    private static let heading = ["KEY", "KIND", "MADE", "UNTIL", "RIGHTS", "LAST SEEN"]
 
     /// The rows under their headings, each column as wide as its widest entry.
     private static func table(_ rows: [[String]]) -> [String] {
@@ -64,6 +64,7 @@ struct NetworkKeyNewCommand: AsyncParsableCommand {
             "Where the credentials file goes; to where --as looks on this machine if left out.", valueName: "file"))
     var out: String?
 
+    @OptionGroup(title: "Rights, which are at most the user's") var rights: RightsOptions
     @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object.") var json = false
     @Argument(help: "The user's name.") var name: String
@@ -81,7 +82,7 @@ struct NetworkKeyNewCommand: AsyncParsableCommand {
             let administrator = NetworkAdministrator(directory: directory)
             let end = expires.flatMap(PastTime.seconds).map { WallClock.now.milliseconds / 1_000 + Int64($0) }
             let (key, credentials) = try await administrator.makeKey(
-                of: name, for: out == nil ? .identity : .file, expires: end)
+                of: name, for: out == nil ? .identity : .file, rights: rights.change, expires: end)
             if let out {
                 try await administrator.write(credentials.fileText(), of: name, key: key.publicKey, to: out)
             }
@@ -155,7 +156,7 @@ extension NetworkKey {
         [
             "user": .string(user.text), "key": .string(key.id), "kind": .string(key.kind.rawValue),
             "created": .string(Self.text(key.created)), "expires": MessageValue(key.expires.map(Self.text)),
-            "rights": .null, "lastSeen": MessageValue(lastSeen(at: now)),
+            "rights": rights.json, "lastSeen": MessageValue(lastSeen(at: now)),
             "revoked": MessageValue(key.revoked.map(Self.text)),
         ]
     }
@@ -171,6 +172,6 @@ extension NetworkKey {
     fileprivate var columns: [String] {
         let end = key.revoked.map { "revoked \(Self.text($0))" } ?? key.expires.map(Self.text) ?? "without end"
         let seen = lastUse == .connected ? "connected" : lastSeen(at: WallClock.now)
-        return [key.id, key.kind.rawValue, Self.text(key.created), end, seen ?? "-"]
+        return [key.id, key.kind.rawValue, Self.text(key.created), end, rights.words, seen ?? "-"]
     }
 }

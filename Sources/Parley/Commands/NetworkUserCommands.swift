@@ -15,10 +15,7 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
     var expires: String?
 
-    @Option(
-        parsing: .upToNextOption,
-        help: ArgumentHelp("Topics the user may use; all when left out, for a new user.", valueName: "pattern"))
-    var topics: [String] = []
+    @OptionGroup(title: "Rights") var rights: RightsOptions
 
     @Option(
         help: ArgumentHelp(
@@ -46,7 +43,7 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
             let directory = try choice.directory()
             let administrator = NetworkAdministrator(directory: directory)
             let credentials = try await administrator.add(
-                user: name, topics: topics.isEmpty ? nil : topics, expires: end, for: out == nil ? .identity : .file)
+                user: name, rights: rights.change, expires: end, for: out == nil ? .identity : .file)
             var path = directory.credentialsPath(for: try UserName(name))
             let key = credentials.keyPair.publicKey.description
             if let out {
@@ -83,7 +80,7 @@ struct NetworkUserListCommand: AsyncParsableCommand {
                 let name = user.name.text + String(repeating: " ", count: width - user.name.text.count)
                 let devices = user.devices.map { $0.isEmpty ? "" : "  \($0.count) connected" } ?? ""
                 let end = user.endText.map { "  until \($0)" } ?? ""
-                Output.line("\(name)  \(user.standingText)  \(user.topics.joined(separator: " "))\(end)\(devices)")
+                Output.line("\(name)  \(user.standingText)  \(user.rights.words)\(end)\(devices)")
             }
         }
     }
@@ -104,7 +101,7 @@ struct NetworkUserShowCommand: AsyncParsableCommand {
             guard let user = try await choice.administrator().users(named: name).first else { return }
             if json { return Output.json(user.json) }
             Output.line("\(user.name)  \(user.standingText)")
-            Output.line("topics   \(user.topics.joined(separator: " "))")
+            Output.line("rights   \(user.rights.words)")
             Output.line("expires  \(user.endText ?? "never")")
             guard let devices = user.devices else { return Output.line("devices  the network does not run") }
             if devices.isEmpty { Output.line("devices  none connected") }
@@ -116,18 +113,22 @@ struct NetworkUserShowCommand: AsyncParsableCommand {
 /// `parley network user grant`.
 struct NetworkUserGrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "grant", abstract: "Let a user use these topics and no others, from now on.")
-    @Option(
-        parsing: .upToNextOption,
-        help: ArgumentHelp("The topics; > means all.", valueName: "pattern"))
-    var topics: [String]
+        commandName: "grant", abstract: "Give a user these rights, from now on; what is not named stays.",
+        discussion: "Topics that are named replace those from before: these and no others.")
+    @OptionGroup(title: "Rights") var rights: RightsOptions
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: AdministrationOptions
 
+    func validate() throws {
+        guard !rights.change.isEmpty else { throw ValidationError("Name the rights, such as --topics 'chat.>'.") }
+    }
+
     func run() async throws {
         try await reportingFailures {
-            try await options.choice.administrator().grant(user: options.name, topics: topics, reason: why.reason)
-            options.report("grant", "\(options.name) may use \(topics.joined(separator: " "))")
+            let administrator = try options.choice.administrator()
+            try await administrator.grant(user: options.name, rights: rights.change, reason: why.reason)
+            let granted = try await administrator.users(named: options.name).first?.rights
+            options.report("grant", "\(options.name) may use \(granted?.words ?? "")")
         }
     }
 }
@@ -186,10 +187,10 @@ extension NetworkUser {
     fileprivate var json: MessageMap {
         [
             "user": .string(name.text), "standing": .string(standingText),
-            "topics": .array(topics.map(MessageValue.string)), "expires": MessageValue(endText),
+            "topics": .array(rights.subscribe.map(MessageValue.string)), "expires": MessageValue(endText),
             "devices": devices.map { list in
                 .array(list.map { .map(["name": .string($0.client), "address": .string($0.address)]) })
-            } ?? .null,
+            } ?? .null, "rights": rights.json,
         ]
     }
 }

@@ -233,6 +233,8 @@ package struct Delivery: Sendable {
         case (.jetStream(let failure), .postbox(let user, let postbox)) where failure.meansFullStream:
             .postboxNotAccepting("\(user)/\(postbox)", because: .full)
         case (.noResponders, _): .server(code: 503, "no stream stores \(destination)")
+        case (.publishNotPermitted, .key(let key)): .notAuthorized("changing the key \(key)")
+        case (.publishNotPermitted, .postbox): .notAuthorized("sending letters, such as this one to \(destination)")
         case (.publishNotPermitted, _): .notAuthorized("publishing to \(destination)")
         case (.subscribeNotPermitted(let subject), _):
             .notAuthorized("hearing what the server answers, on \(subject)")

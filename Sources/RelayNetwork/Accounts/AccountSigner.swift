@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 /// Makes the tokens of users' accounts from their records and lays them where the server looks for accounts.
 struct AccountSigner {
@@ -54,39 +55,36 @@ struct AccountSigner {
         block = directory.block()
     }
 
-    /// Signs a user's account as the record has it, and keeps token and record.
-    /// - Returns: the token.
-    @discardableResult
-    func install(_ record: inout UserRecord, of name: UserName) throws(NetworkError) -> String {
-        let permissions = try permissions(record, name)
-        let token = try encoded(claims(record, permissions))
-        record.topics = permissions.topics.map(\.text)
+    /// Signs a user's accounts as the record has them, and keeps tokens and record.
+    func install(_ record: inout UserRecord, of name: UserName) throws(NetworkError) {
+        record.rights = try permissions(record.rights, name).rights
+        // Those whose last key ended so long ago that it is forgotten.
+        let unused = record.narrowAccounts.filter { narrow in !record.keys.contains { $0.account == narrow.account } }
+        record.narrowAccounts.removeAll(where: unused.contains)
+        let tokens = try tokens(record, of: name)
         record.signed = max(record.signed, NetworkAdministrator.now)
-        try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: record.account))
+        for (account, token) in zip(record.accounts, tokens) {
+            try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account))
+        }
+        for account in unused { PrivateFile.remove(directory.tokenPath(ofAccount: account.account)) }
         try PrivateFile.writeJSON(record, to: directory.recordPath(of: name))
         try directory.markUnpublished(name)
-        return token
     }
 
-    /// The token of a user's account, which is kept nowhere.
-    /// - Parameter connections: how many connections it allows; nil for as many as it should.
-    func token(_ record: UserRecord, of name: UserName, connections: Int64? = nil) throws(NetworkError) -> String {
-        var claims = try claims(record, permissions(record, name))
-        if let connections { claims.grant.limits.conn = connections }
-        return try encoded(claims)
+    /// The tokens of a user's accounts, the user's own first. They are kept nowhere.
+    /// - Parameter connections: how many connections each allows; nil for as many as it should.
+    func tokens(_ record: UserRecord, of name: UserName, connections: Int64? = nil) throws(NetworkError) -> [String] {
+        try claims(record, of: name).map { claims throws(NetworkError) in
+            var claims = claims
+            if let connections { claims.grant.limits.conn = connections }
+            return try encoded(claims)
+        }
     }
 
-    private func permissions(_ record: UserRecord, _ name: UserName) throws(NetworkError) -> UserPermissions {
+    /// The permissions of a user with these rights.
+    func permissions(_ rights: AccessRights, _ name: UserName) throws(NetworkError) -> UserPermissions {
         try UserPermissions(
-            user: name, topics: record.topics, namespace: identity.names.namespace, hash: identity.names.hash)
-    }
-
-    private func claims(
-        _ record: UserRecord, _ permissions: UserPermissions
-    ) throws(NetworkError) -> AccountClaims {
-        try record.claims(
-            of: permissions, identity, limits: form.limits, mappings: form.mappings, block: block,
-            at: NetworkAdministrator.now)
+            user: name, rights: rights, namespace: identity.names.namespace, hash: identity.names.hash)
     }
 
     /// Signs an account's claims.
@@ -119,9 +117,13 @@ struct AccountSigner {
         }
     }
 
-    /// The claims of a user's account, as the record has them.
-    func claims(_ record: UserRecord, of name: UserName) throws(NetworkError) -> AccountClaims {
-        try claims(record, permissions(record, name))
+    /// The claims of a user's accounts, as the record has them, the user's own first.
+    func claims(_ record: UserRecord, of name: UserName) throws(NetworkError) -> [AccountClaims] {
+        try record.accounts.map { account throws(NetworkError) in
+            try record.claims(
+                of: permissions(record.rights(ofAccount: account), name), in: account, identity, limits: form.limits,
+                mappings: form.mappings, block: block, at: NetworkAdministrator.now)
+        }
     }
 
     /// The claims of the network's own account.

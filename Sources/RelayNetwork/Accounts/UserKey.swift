@@ -25,6 +25,8 @@ public struct UserKey: Codable, Hashable, Sendable {
     public let created: Int64
     /// When its token ends, in seconds since 1970; nil means without end.
     public var expires: Int64?
+    /// The account that the key belongs to; nil for its user's own, whose rights it has.
+    var account: String?
     /// When it was revoked, in seconds since 1970; nil for one that was not. There is no way back.
     public internal(set) var revoked: Int64?
 

@@ -9,8 +9,14 @@ import Relay
 public struct UserPermissions: Hashable, Sendable {
     /// The user.
     public let user: UserName
-    /// The topics granted; none of them lies within another.
+    /// The topics that may be read; none of them lies within another.
     public let topics: [TopicPattern]
+    /// The topics that may be written to; none of them lies within another.
+    public let publishes: [TopicPattern]
+    /// The use of the network's key-value store.
+    public let keyValue: AccessRights.KeyValueAccess
+    /// Whether letters may be sent and the user's own be read.
+    public let letters: Bool
     /// The network's namespace, which names its stream and bucket.
     public let namespace: String
     /// The first token of every topic's subject.
@@ -32,6 +38,23 @@ public struct UserPermissions: Hashable, Sendable {
     public init(
         user: UserName, topics: [String] = [">"], namespace: String, hash: String
     ) throws(NetworkError) {
+        try self.init(user: user, rights: AccessRights(topics: topics), namespace: namespace, hash: hash)
+    }
+
+    /// Grants rights to a user; of each direction's topics the same holds.
+    /// - Throws: `NetworkError.invalidGrant`.
+    public init(
+        user: UserName, rights: AccessRights, namespace: String, hash: String
+    ) throws(NetworkError) {
+        topics = try Self.patterns(rights.subscribe)
+        publishes = rights.publish == rights.subscribe ? topics : try Self.patterns(rights.publish)
+        (keyValue, letters) = (rights.keyValue, rights.letters)
+        self.user = user
+        self.namespace = namespace
+        self.hash = hash
+    }
+
+    private static func patterns(_ topics: [String]) throws(NetworkError) -> [TopicPattern] {
         var kept: [TopicPattern] = []
         for text in topics {
             let pattern = try Self.pattern(text)
@@ -43,10 +66,7 @@ public struct UserPermissions: Hashable, Sendable {
             }
             kept.append(pattern)
         }
-        self.topics = kept
-        self.user = user
-        self.namespace = namespace
-        self.hash = hash
+        return kept
     }
 
     private static func pattern(_ text: String) throws(NetworkError) -> TopicPattern {
@@ -64,39 +84,63 @@ public struct UserPermissions: Hashable, Sendable {
         return pattern
     }
 
-    /// Whether every topic is granted.
+    /// The rights, without topics that lie within others.
+    public var rights: AccessRights {
+        AccessRights(
+            publish: publishes.map(\.text), subscribe: topics.map(\.text), keyValue: keyValue, letters: letters)
+    }
+
+    /// Whether every topic may be read.
     public var grantsEverything: Bool { topics.contains { $0.text == ">" } }
 
-    /// The subjects of the topics granted.
+    /// The subjects of the topics that may be read.
     public var subjects: [String] { topics.map { "\(hash).\($0.text)" } }
 
     /// The imports of the user's account.
     /// - Parameter network: the network's account, which exports them.
     public func imports(from network: NKey) -> [AccountImport] {
         let bucket = NetworkNames.stream(ofBucket: namespace)
-        let calls =
-            ["INFO"] + wholeStream(user.postboxStream) + ["STREAM.MSG.DELETE.\(user.postboxStream)"] + topicCalls
-            + wholeStream(bucket) + sessionCalls + presenceCalls
-        let acknowledged = [user.postboxStream, NetworkNames.topicStream(of: namespace), bucket]
-        let plain =
-            acknowledged.map { "$JS.ACK.\($0).>" } + subjects
-            + topics.map { PresenceBucket.own(user, in: $0.text) } + [
-                NetworkNames.postboxes(of: user.text, "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace,
-                NetworkNames.enrolment(of: user.text), NetworkNames.key(">", in: namespace),
-                NetworkNames.key(user.key, in: SessionBucket.name),
+        var calls = ["INFO"]
+        var acknowledged: [String] = []
+        var plain =
+            publishes.map { "\(hash).\($0.text)" } + [
+                NetworkNames.namespace, NetworkNames.enrolment(of: user.text),
             ]
+        if letters {
+            calls += wholeStream(user.postboxStream) + ["STREAM.MSG.DELETE.\(user.postboxStream)"]
+            acknowledged.append(user.postboxStream)
+            plain += [NetworkNames.postboxes(of: user.text, "*"), NetworkNames.recipient("*", "*")]
+        }
+        if !topics.isEmpty {
+            calls += topicCalls + presenceCalls
+            acknowledged.append(NetworkNames.topicStream(of: namespace))
+            plain += topics.map { PresenceBucket.own(user, in: $0.text) }
+        }
+        if keyValue > .none {
+            calls += wholeStream(bucket)
+            acknowledged.append(bucket)
+        }
+        if keyValue == .write { plain.append(NetworkNames.key(">", in: namespace)) }
+        // Whoever only reads takes no session from the user's other clients.
+        if !publishes.isEmpty || letters {
+            calls += sessionCalls
+            plain.append(NetworkNames.key(user.key, in: SessionBucket.name))
+        }
+        plain += acknowledged.map { "$JS.ACK.\($0).>" }
         var imports = calls.map { AccountImport.service("$JS.API.\($0)", of: network, as: "\(Self.apiPrefix).\($0)") }
         imports += plain.map { .service($0, of: network) }
         imports.append(
             .service(NetworkNames.streams(of: user.text), of: network, as: "\(Self.apiPrefix).STREAM.NAMES"))
         // The server writes the last token, which names the sender.
-        imports.append(
-            .service(
-                NetworkNames.letters(to: "*", "*", from: user.text), of: network,
-                as: NetworkNames.letters(to: "$1", "$2")))
+        if letters {
+            imports.append(
+                .service(
+                    NetworkNames.letters(to: "*", "*", from: user.text), of: network,
+                    as: NetworkNames.letters(to: "$1", "$2")))
+        }
         imports.append(.stream(NetworkNames.control(of: user.text), of: network))
-        // Consumers that push deliver here, as RelayX's Python SDK needs. A user who may read every topic may hear them.
-        if grantsEverything { imports.append(.stream("_INBOX.>", of: network)) }
+        // Consumers that push deliver here, as RelayX's Python SDK needs. A user who may read all there is may hear them.
+        if grantsEverything, letters, keyValue > .none { imports.append(.stream("_INBOX.>", of: network)) }
         return imports
     }
 

@@ -7,8 +7,14 @@ struct UserRecord: Codable, Hashable, Sendable {
     var name: String
     /// The public key of the user's account. Its secret is not kept: the host's signing key is used instead.
     var account: String
-    /// The topics granted.
+    /// The topics granted: those that may be read, and written to where ``publishes`` names no others.
     var topics: [String]
+    /// The topics that may be written to; nil for the same as may be read.
+    var publishes: [String]?
+    /// The use of the network's key-value store; nil for all of it.
+    var keyValue: AccessRights.KeyValueAccess?
+    /// Whether letters may be sent and read; nil where they may.
+    var letters: Bool?
     /// When the account ends, in seconds since 1970; nil means without end.
     var expires: Int64?
     /// When the user was made, in seconds since 1970.
@@ -21,11 +27,61 @@ struct UserRecord: Codable, Hashable, Sendable {
     var invitation: InvitationRecord?
     /// The keys that credentials were issued to; see ``keys``. Earlier versions did not keep them.
     var issued: [UserKey]?
+    /// The accounts of keys that may do less than their user; see ``narrowAccounts``.
+    var narrow: [NarrowAccount]?
+}
+
+/// The account of all keys of a user that may do the same, which is less than the user may.
+struct NarrowAccount: Codable, Hashable, Sendable {
+    /// The public key of the account.
+    var account: String
+    /// What was asked for the keys; what the user has lost since is not theirs either.
+    var rights: AccessRights
 }
 
 extension UserRecord {
     /// A time by which tokens are void that a wrong clock dates later, too.
     private static let endOfTime: Int64 = 253_402_300_799
+
+    /// What the user may do.
+    var rights: AccessRights {
+        get {
+            AccessRights(
+                publish: publishes ?? topics, subscribe: topics, keyValue: keyValue ?? .write, letters: letters ?? true)
+        }
+        set {
+            topics = newValue.subscribe
+            publishes = newValue.publish == newValue.subscribe ? nil : newValue.publish
+            keyValue = newValue.keyValue == .write ? nil : newValue.keyValue
+            letters = newValue.letters ? nil : false
+        }
+    }
+
+    /// The accounts of keys that may do less than the user, besides the user's own account.
+    var narrowAccounts: [NarrowAccount] {
+        get { narrow ?? [] }
+        set { narrow = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// The public keys of all accounts of the user, the user's own first.
+    var accounts: [String] { [account] + narrowAccounts.map(\.account) }
+
+    /// What the keys of an account may do.
+    func rights(ofAccount account: String) -> AccessRights {
+        guard let narrow = narrowAccounts.first(where: { $0.account == account }) else { return rights }
+        return narrow.rights.intersection(rights)
+    }
+
+    /// The account of keys that may do this; made where there is none yet.
+    mutating func account(for rights: AccessRights) -> String {
+        if let known = narrowAccounts.first(where: { $0.rights == rights }) { return known.account }
+        let account = NKeyPair.generate(.account).publicKey.text
+        narrowAccounts.append(NarrowAccount(account: account, rights: rights))
+        return account
+    }
+
+    /// What a key may do.
+    func rights(of key: UserKey) -> AccessRights { rights(ofAccount: key.account ?? account) }
 
     /// The keys that credentials were issued to, oldest first.
     var keys: [UserKey] {
@@ -57,9 +113,9 @@ extension UserRecord {
         return Dictionary(void.map { ($0, Self.endOfTime) }) { first, _ in first }
     }
 
-    /// The public key of the account.
-    func accountKey() throws(NetworkError) -> NKey {
-        do throws(CredentialsError) { return try NKey(account) } catch { throw .credentials(error) }
+    /// The public key of an account; the user's own where none is named.
+    func accountKey(_ text: String? = nil) throws(NetworkError) -> NKey {
+        do throws(CredentialsError) { return try NKey(text ?? account) } catch { throw .credentials(error) }
     }
 
     /// Whether the account has ended.
@@ -76,18 +132,20 @@ extension UserRecord {
         return isOver(at: now) ? ControlMessage(kind: .accessExpired) : nil
     }
 
-    /// The claims of the account. One that is closed keeps a door and no end of its own: whoever logs in may ask why, and
+    /// The claims of one of the accounts. One that is closed keeps a door and no end of its own: whoever logs in may ask why, and
     /// nothing else.
     /// - Parameters:
+    ///   - permissions: what the keys of the account may do.
     ///   - block: the decision that closes the whole network to its users, while there is one.
     ///   - now: seconds since 1970.
     func claims(
-        of permissions: UserPermissions, _ identity: NetworkIdentity, limits: NetworkSettings.UserLimits,
+        of permissions: UserPermissions, in account: String, _ identity: NetworkIdentity,
+        limits: NetworkSettings.UserLimits,
         mappings: UserPermissions.MappingStyle, block: UserStanding.Decision?, at now: Int64
     ) throws(NetworkError) -> AccountClaims {
         let isClosed = closure(block: block, at: now) != nil
         return AccountClaims(
-            subject: try accountKey(), name: permissions.user.text, issuedAt: max(now, signed),
+            subject: try accountKey(account), name: permissions.user.text, issuedAt: max(now, signed),
             expires: isClosed ? nil : expires,
             grant: AccountGrant(
                 limits: isClosed ? ClosedAccount.limits : limits.account,

@@ -18,10 +18,10 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Hands servers the account of a new user, where they do not find it in the network's folder.
-    func introduce(_ token: String, _ identity: NetworkIdentity) async throws(NetworkError) {
+    /// Hands servers the accounts of a new user, or of new keys, where they do not find them in the network's folder.
+    func introduce(_ user: UserName, _ identity: NetworkIdentity) async throws(NetworkError) {
         guard try directory.cluster() != nil else { return }
-        try await enact(identity) { system, _ throws(NetworkError) in try await system.install(token) }
+        try await enact(identity) { system, _ throws(NetworkError) in try await install([user], identity, system) }
     }
 
     /// Runs the body with the users as the services of a network on a cluster know them; again where nobody answered, so

@@ -17,14 +17,14 @@ extension NetworkAdministrator {
     /// Invites somebody: makes the user where there is none, and credentials that can be exchanged once for the person's
     /// own. An invitation from before for the same user is void.
     /// - Parameters:
-    ///   - topics: the patterns granted; nil keeps those of a known user, and grants a new user all topics.
+    ///   - rights: what the user may do; a known user keeps what is not named, and a new user gets all of it.
     ///   - servers: where the person connects; none to take what the network listens at.
     ///   - expires: until when it can be used, in seconds since 1970.
     /// - Returns: the invitation, whose secret is kept nowhere.
     /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network, and as
-    ///   ``add(user:topics:expires:)``.
+    ///   ``add(user:rights:expires:for:)``.
     public func invite(
-        user: String, topics: [String]? = nil, servers: [String] = [], expires: Int64
+        user: String, rights: RightsChange = RightsChange(), servers: [String] = [], expires: Int64
     ) async throws(NetworkError) -> Invitation {
         let user = try UserName(user)
         let listener = try directory.listener()
@@ -34,17 +34,18 @@ extension NetworkAdministrator {
         return try await alone { identity throws(NetworkError) in
             let before = try directory.record(of: user)
             try before?.standing.check(user)
-            if let before, topics == nil {
+            if let before, rights.isEmpty {
                 // An attempt that was interrupted may have made the user without having told the servers.
-                if cluster != nil { try await introduce(directory.changeUser(user) { _ in }.token, identity) }
+                if cluster != nil { try await introduce(user, identity) }
                 if let known = before.invitation { _ = try await end(known, identity) }
             } else {
-                let token = try directory.establish(user, topics: topics ?? [">"], expires: before?.expires)
+                try directory.establish(
+                    user, rights: rights.applied(to: before?.rights ?? .all), expires: before?.expires)
                 if let before {
                     try await enforce(user, before, reason: nil, identity)
                     if let known = before.invitation { _ = try await end(known, identity) }
                 } else {
-                    try await introduce(token, identity)
+                    try await introduce(user, identity)
                 }
             }
             let pair = NKeyPair.generate(.user)

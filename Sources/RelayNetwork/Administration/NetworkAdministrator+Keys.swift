@@ -15,6 +15,8 @@ public struct NetworkKey: Hashable, Sendable {
     public var user: UserName
     /// The key.
     public var key: UserKey
+    /// What it may do now.
+    public var rights: AccessRights
     /// When it was used last, as far as the running servers remember: since they started, and of the newest of all their
     /// connections. Nil where they know of none, and where none runs.
     public var lastUse: Use?
@@ -30,29 +32,41 @@ extension NetworkAdministrator {
         var record = try directory.completeRecord(of: user)
         try await record.take(issuedElsewhere(record, identity))
         let lastUse = try await onServer(identity) { system, _ throws(NetworkError) in
-            var use = try await system.endedConnections(ofAccount: record.account).mapValues(NetworkKey.Use.ended)
-            for connection in try await system.connections(ofAccount: record.account) {
+            var use: [String: NetworkKey.Use] = [:]
+            for account in record.accounts {
+                let ended = try await system.endedConnections(ofAccount: account)
+                use.merge(ended.mapValues(NetworkKey.Use.ended)) { $1 }
+            }
+            for connection in try await system.connections(ofAccounts: record.accounts) {
                 use[connection.key] = .connected
             }
             return use
         }
-        return record.allKeys.map { NetworkKey(user: user, key: $0, lastUse: lastUse?[$0.publicKey]) }
+        return record.allKeys.map {
+            NetworkKey(user: user, key: $0, rights: record.rights(of: $0), lastUse: lastUse?[$0.publicKey])
+        }
     }
 
     /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own key:
     /// whoever loses it makes another key.
     /// - Parameters:
     ///   - kind: what the key is for.
+    ///   - rights: what it may do of what its user may; all of that where nothing is named.
     ///   - expires: when the credentials end, in seconds since 1970; nil for the user's own end.
     ///   - isBearer: whether the token is enough, without a signature by the key.
-    /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, and as ``kick(user:reason:)``.
+    /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.keyInUse`, `.invalidGrant` for rights that
+    ///   the user does not have, and as ``kick(user:reason:)``.
     public func makeKey(
-        of user: String, for kind: UserKey.Kind = .file, expires: Int64? = nil, isBearer: Bool = false
+        of user: String, for kind: UserKey.Kind = .file, rights: RightsChange = RightsChange(), expires: Int64? = nil,
+        isBearer: Bool = false
     ) async throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
         let user = try UserName(user)
-        return try await alone { _ throws(NetworkError) in
+        return try await alone { identity throws(NetworkError) in
             if kind == .identity, try directory.hasOwnKey(of: user) { throw .keyInUse(user.text) }
-            return try directory.issueKey(of: user, kind, expires: expires, isBearer: isBearer)
+            let made = try directory.issueKey(
+                of: user, kind, rights: rights.isEmpty ? nil : rights, expires: expires, isBearer: isBearer)
+            if made.key.account != nil { try await introduce(user, identity) }
+            return made
         }
     }
 
@@ -100,14 +114,14 @@ extension NetworkAdministrator {
     private func revoke(
         _ keys: [UserKey], of user: UserName, _ reason: String?, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
-        let token = try directory.changeUser(user) { $0.revoke(keys, at: Self.now) }.token
+        try directory.changeUser(user) { $0.revoke(keys, at: Self.now) }
         try await enact(identity) { system, address throws(NetworkError) in
             let messages = keys.map { key in
                 (user.text, ControlMessage(kind: .revoked, reason: reason, administrator: name, key: key.publicKey))
             }
             // Clients that the message does not reach are still kept out.
             try? await tell(messages, address, identity)
-            try await system.install(token)
+            try await install([user], identity, system)
         }
     }
 

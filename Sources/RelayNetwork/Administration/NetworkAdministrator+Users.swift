@@ -16,8 +16,8 @@ public struct NetworkUser: Hashable, Sendable {
     public var name: UserName
     /// What the administrator decided.
     public var standing: UserStanding
-    /// The topics granted.
-    public var topics: [String]
+    /// What the user may do.
+    public var rights: AccessRights
     /// When the account ends, in seconds since 1970; nil means without end.
     public var expires: Int64?
     /// The connections; nil when the network does not run.
@@ -37,7 +37,7 @@ extension NetworkAdministrator {
     /// Makes a user. One who exists gets what is given here, in force at once. Either gets credentials for a new key; those
     /// from before hold as well.
     /// - Parameters:
-    ///   - topics: the patterns granted; nil keeps those of a known user, and grants a new user all topics.
+    ///   - rights: what the user may do; a known user keeps what is not named, and a new user gets all of it.
     ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
     ///   - kind: what the key is for. This machine's own key is made where it has none that holds.
     /// - Returns: the credentials, whose secret is kept nowhere, but for that of this machine's own key.
@@ -45,17 +45,17 @@ extension NetworkAdministrator {
     ///   ``kick(user:reason:)``.
     @discardableResult
     public func add(
-        user: String, topics: [String]? = nil, expires: Int64? = nil, for kind: UserKey.Kind = .file
+        user: String, rights: RightsChange = RightsChange(), expires: Int64? = nil, for kind: UserKey.Kind = .file
     ) async throws(NetworkError) -> Credentials {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
             let before = try directory.record(of: user)
-            let token = try directory.establish(
-                user, topics: topics ?? before?.topics ?? [">"], expires: expires ?? before?.expires)
+            try directory.establish(
+                user, rights: rights.applied(to: before?.rights ?? .all), expires: expires ?? before?.expires)
             if let before {
                 try await enforce(user, before, reason: nil, identity)
             } else {
-                try await introduce(token, identity)
+                try await introduce(user, identity)
             }
             if kind == .identity, try directory.hasOwnKey(of: user) {
                 try directory.renewOwnCredentials(of: user)
@@ -65,17 +65,30 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Grants a user these topics and no others, at once. Readers of topics that are not granted any more end, also
+    /// Gives a user these rights at once; what is not named stays. Readers of topics that are not granted any more end, also
     /// other users': theirs are made anew by themselves.
     /// - Throws: `NetworkError.invalidGrant`, and as ``kick(user:reason:)``.
-    public func grant(user: String, topics: [String], reason: String? = nil) async throws(NetworkError) {
+    public func grant(user: String, rights: RightsChange, reason: String? = nil) async throws(NetworkError) {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             let before = try directory.knownRecord(of: user)
-            _ = try directory.changeUser(user) { $0.topics = topics }
+            try directory.changeUser(user) { $0.rights = rights.applied(to: $0.rights) }
             try await enforce(user, before, reason: reason, identity)
         }
+    }
+
+    /// Makes a user, or changes one, with topics in both directions: see ``add(user:rights:expires:for:)``.
+    @discardableResult
+    public func add(
+        user: String, topics: [String], expires: Int64? = nil, for kind: UserKey.Kind = .file
+    ) async throws(NetworkError) -> Credentials {
+        try await add(user: user, rights: RightsChange(topics: topics), expires: expires, for: kind)
+    }
+
+    /// Grants a user these topics in both directions and no others: see ``grant(user:rights:reason:)``.
+    public func grant(user: String, topics: [String], reason: String? = nil) async throws(NetworkError) {
+        try await grant(user: user, rights: RightsChange(topics: topics), reason: reason)
     }
 
     /// Lets a user's account end at a time, or never. An end that has passed ends the connections at once.
@@ -89,7 +102,7 @@ extension NetworkAdministrator {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             let before = try directory.knownRecord(of: user)
-            _ = try directory.changeUser(user) { $0.expires = end }
+            try directory.changeUser(user) { $0.expires = end }
             try directory.renewOwnCredentials(of: user)
             try await enforce(
                 user, before, reason: reason, newEnd: reason.map { Self.words(end, $0) }, identity)
@@ -104,17 +117,17 @@ extension NetworkAdministrator {
         let names = if let name { [try UserName(name)] } else { try directory.userNames() }
         for name in names {
             let record = try directory.knownRecord(of: name)
-            accounts[record.account] = users.count
+            for account in record.accounts { accounts[account] = users.count }
             users.append(
                 NetworkUser(
-                    name: name, standing: record.standing, topics: record.topics, expires: record.expires))
+                    name: name, standing: record.standing, rights: record.rights, expires: record.expires))
         }
         guard !users.isEmpty else { return [] }
         let identity = try NetworkIdentity.open(in: directory)
-        let only = users.count == 1 ? accounts.keys.first : nil
+        let only = users.count == 1 ? Array(accounts.keys) : nil
         try await onServer(identity) { system, _ throws(NetworkError) in
             for index in users.indices { users[index].devices = [] }
-            for connection in try await system.connections(ofAccount: only) {
+            for connection in try await system.connections(ofAccounts: only) {
                 guard let index = accounts[connection.account] else { continue }
                 users[index].devices?.append(
                     .init(client: connection.client ?? "", address: connection.address ?? ""))
@@ -128,7 +141,7 @@ extension NetworkAdministrator {
         "\(NetworkUser.words(untilEnd: end)): \(reason)"
     }
 
-    /// Hands the server a user's changed account, ends what is not granted any more, and tells the user.
+    /// Hands the server a user's changed accounts, ends what is not granted any more, and tells the user.
     /// - Parameters:
     ///   - reason: the administrator's words.
     ///   - newEnd: the words for an end that is still to come; nil where the user is told nothing of one.
@@ -149,7 +162,7 @@ extension NetworkAdministrator {
                 try await install([user], identity, system)
             }
             if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, address, identity) }
-            guard !isOver, before.topics != after.topics || newEnd != nil else { return }
+            guard !isOver, before.rights != after.rights || newEnd != nil else { return }
             try? await tell([user.text], .permissionsChanged, newEnd ?? reason, address, identity)
         }
         if isRunning != nil { directory.forgetNarrowings() }

@@ -36,7 +36,7 @@ public struct NetworkAdministrator: Sendable {
     public func kick(user: String, reason: String? = nil) async throws(NetworkError) -> Int {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
-        let account = try directory.knownRecord(of: user).account
+        let accounts = try directory.knownRecord(of: user).accounts
         return try await alone { identity throws(NetworkError) in
             let runsElsewhere = try directory.cluster() != nil
             guard identity.administrator != nil || !runsElsewhere else {
@@ -45,16 +45,14 @@ public struct NetworkAdministrator: Sendable {
                 )
             }
             let outcome = try await onServer(identity) { system, address throws(NetworkError) in
-                let connections = try await system.connections(ofAccount: account)
+                let connections = try await system.connections(ofAccounts: accounts)
                 guard !connections.isEmpty else { return 0 }
                 try await tell([user.text], .kicked, reason, address, identity)
                 for connection in connections where try await !system.disconnect(connection) {
                     // Before 2.10 the server closes none by its number, but all that are more than their account may have.
                     // To void their logins would do it too, and would be a ban to a client that has not heard its word.
-                    let signer = try AccountSigner(directory, identity)
-                    let record = try directory.knownRecord(of: user)
-                    try await system.install(signer.token(record, of: user, connections: 0))
-                    try await system.install(signer.token(record, of: user))
+                    try await install([user], connections: 0, identity, system)
+                    try await install([user], identity, system)
                     break
                 }
                 return connections.count
@@ -125,7 +123,7 @@ public struct NetworkAdministrator: Sendable {
                 let wasAdmitted = record.standing[keyPath: mark] == nil
                 record.standing[keyPath: mark] = .init(since: Self.now, reason: reason)
                 return wasAdmitted
-            }.result
+            }
             try await enact(identity) { system, address throws(NetworkError) in
                 // Clients that the message does not reach are still kept out.
                 try? await tell([user.text], kind, reason, address, identity)
@@ -144,7 +142,7 @@ public struct NetworkAdministrator: Sendable {
                 let wasExcluded = record.standing[keyPath: mark] != nil
                 record.standing[keyPath: mark] = nil
                 return wasExcluded
-            }.result
+            }
             try await enact(identity) { system, _ throws(NetworkError) in
                 if wasExcluded {
                     try await exchange([user], identity, system)
@@ -174,7 +172,9 @@ public struct NetworkAdministrator: Sendable {
         let signer = try AccountSigner(directory, identity)
         for user in users {
             guard let record = try directory.record(of: user) else { continue }
-            try await system.install(signer.token(record, of: user, connections: connections))
+            for token in try signer.tokens(record, of: user, connections: connections) {
+                try await system.install(token)
+            }
         }
     }
 

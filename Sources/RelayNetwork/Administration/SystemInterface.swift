@@ -69,6 +69,14 @@ struct SystemInterface: Sendable {
         return found
     }
 
+    /// The connections of some accounts, or of all users of this network where none are named.
+    func connections(ofAccounts accounts: [String]?) async throws(NetworkError) -> [UserConnection] {
+        guard let accounts else { return try await connections() }
+        var found: [UserConnection] = []
+        for account in accounts { found += try await connections(ofAccount: account) }
+        return found
+    }
+
     private func connections(
         ofAccount account: String?, _ subject: String
     ) async throws(NetworkError) -> [UserConnection] {

@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -17,7 +18,7 @@ extension NetworkDirectory {
                 try record.standing.check(name)
                 return try ownCredentials(&record, of: name, identity)
             }
-            var record = try makeUser(name, topics: [">"], expires: nil, identity).record
+            var record = try makeUser(name, rights: .all, expires: nil, identity)
             return try ownCredentials(&record, of: name, identity)
         }
     }
@@ -35,56 +36,66 @@ extension NetworkDirectory {
         try userNames(suffix: ".json").sorted { $0.text < $1.text }
     }
 
-    /// Makes a user, or gives one that exists other topics and another end; the keys and the account stay.
-    /// - Returns: the account's token, where a server may know an older one.
-    @discardableResult
-    func establish(_ name: UserName, topics: [String], expires: Int64?) throws(NetworkError) -> String {
+    /// Makes a user, or gives one that exists other rights and another end; the keys and the account stay.
+    func establish(_ name: UserName, rights: AccessRights, expires: Int64?) throws(NetworkError) {
         try identified { identity throws(NetworkError) in
             guard var record = try record(of: name) else {
-                return try makeUser(name, topics: topics, expires: expires, identity).token
+                _ = try makeUser(name, rights: rights, expires: expires, identity)
+                return
             }
             try record.standing.check(name)
-            record.topics = topics
+            record.rights = rights
             record.expires = expires
-            return try AccountSigner(self, identity).install(&record, of: name)
+            try AccountSigner(self, identity).install(&record, of: name)
         }
     }
 
     /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own key.
     /// - Parameters:
+    ///   - rights: what the key may do of what its user may; nil for all of it.
     ///   - expires: when they end, in seconds since 1970, where that is before the user's own end.
     ///   - isBearer: whether the token is enough, without a signature.
-    /// - Throws: `NetworkError.unknownUser`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, and as
-    ///   ``credentials(for:)``.
+    /// - Throws: `NetworkError.unknownUser`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.invalidGrant` for rights
+    ///   that the user does not have, and as ``credentials(for:)``.
     func issueKey(
-        of name: UserName, _ kind: UserKey.Kind, expires: Int64? = nil, isBearer: Bool = false
+        of name: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
+        isBearer: Bool = false
     ) throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
             try record.standing.check(name)
             let pair = NKeyPair.generate(.user)
             let end = [expires, record.expires].compactMap(\.self).min()
-            let key = UserKey(pair.publicKey.text, kind, created: NetworkAdministrator.now, expires: end)
+            let signer = try AccountSigner(self, identity)
+            var key = UserKey(pair.publicKey.text, kind, created: NetworkAdministrator.now, expires: end)
+            if let rights = try rights.map({ change throws(NetworkError) in
+                try signer.permissions(change.applied(to: record.rights), name).rights
+            }), rights != record.rights {
+                try rights.check(within: record.rights, of: name)
+                key.account = record.account(for: rights)
+            }
             try record.keys.add(key, of: name, at: key.created)
-            // A key is remembered before it can be used.
-            try keep(record, of: name)
+            // A key is remembered, and its account signed, before it can be used.
+            if key.account == nil { try keep(record, of: name) } else { try signer.install(&record, of: name) }
             let credentials = try identity.issuer.issue(
-                to: pair, name: name.text, account: record.accountKey(), expires: end, isBearer: isBearer)
+                to: pair, name: name.text, account: record.accountKey(key.account), expires: end, isBearer: isBearer)
             if kind == .identity { try keepOwn(credentials, of: name) }
             return (key, credentials)
         }
     }
 
-    /// Changes what is kept of a user, and the account's token with it.
-    /// - Returns: what the body returned, and the token.
+    /// Changes what is kept of a user, and the tokens of the user's accounts with it.
+    /// - Returns: what the body returned.
+    @discardableResult
     func changeUser<R>(
         _ name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
-    ) throws(NetworkError) -> (result: R, token: String) {
+    ) throws(NetworkError) -> R {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
             try adoptOwnKey(&record, of: name)
             let result = try body(&record)
-            return (result, try AccountSigner(self, identity).install(&record, of: name))
+            try AccountSigner(self, identity).install(&record, of: name)
+            return result
         }
     }
 
@@ -163,10 +174,10 @@ extension NetworkDirectory {
         else { return nil }
         guard let claims = try? AccountClaims.decode(String(decoding: token, as: UTF8.self)) else {
             // A server that is handed a token writes it into the same file, which is cut short for that moment.
-            return try? userNames().first { (try? record(of: $0))?.account == account }
+            return try? userNames().first { (try? record(of: $0))?.accounts.contains(account) == true }
         }
         guard claims.subject == account, let name = claims.name.flatMap({ try? UserName($0) }),
-            (try? record(of: name))?.account == account
+            (try? record(of: name))?.accounts.contains(account) == true
         else { return nil }
         return name
     }
@@ -200,13 +211,14 @@ extension NetworkDirectory {
     }
 
     private func makeUser(
-        _ name: UserName, topics: [String], expires: Int64?, _ identity: NetworkIdentity
-    ) throws(NetworkError) -> (record: UserRecord, token: String) {
+        _ name: UserName, rights: AccessRights, expires: Int64?, _ identity: NetworkIdentity
+    ) throws(NetworkError) -> UserRecord {
         var record = UserRecord(
-            name: name.text, account: NKeyPair.generate(.account).publicKey.text, topics: topics, expires: expires,
+            name: name.text, account: NKeyPair.generate(.account).publicKey.text, topics: [], expires: expires,
             created: NetworkAdministrator.now, signed: 0)
-        let token = try AccountSigner(self, identity).install(&record, of: name)
-        return (record, token)
+        record.rights = rights
+        try AccountSigner(self, identity).install(&record, of: name)
+        return record
     }
 
     /// The credentials of this machine's own key, made where there are none.

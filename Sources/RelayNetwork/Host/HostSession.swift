@@ -132,13 +132,14 @@ struct HostSession: Sendable {
             let system = try await SystemInterface(at: address, identity: supervisor.identity)
             defer { system.close() }
             for name in try directory.userNames() {
-                guard let record = try directory.record(of: name), record.signed >= start,
-                    let token = try PrivateFile.read(directory.tokenPath(ofAccount: record.account))
-                else { continue }
-                let text = String(decoding: token, as: UTF8.self)
-                // An account's imports are made anew with every token, and requests on their way are lost with the old.
-                guard try await system.token(ofAccount: record.account) != text else { continue }
-                try await system.install(text)
+                guard let record = try directory.record(of: name), record.signed >= start else { continue }
+                for account in record.accounts {
+                    guard let token = try PrivateFile.read(directory.tokenPath(ofAccount: account)) else { continue }
+                    let text = String(decoding: token, as: UTF8.self)
+                    // An account's imports are made anew with every token, and requests on their way are lost with the old.
+                    guard try await system.token(ofAccount: account) != text else { continue }
+                    try await system.install(text)
+                }
             }
         } catch {
             if case .connection(let cause) = error { throw cause }

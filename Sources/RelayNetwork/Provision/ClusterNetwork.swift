@@ -114,11 +114,11 @@ extension NetworkDirectory {
 
     /// The file with the newest token of a user's account, where nobody but the servers' administrators hands it to them.
     /// - Throws: as ``cluster()``.
-    public func tokenToHandOver(of user: String) throws(NetworkError) -> String? {
+    public func tokensToHandOver(of user: String) throws(NetworkError) -> [String] {
         guard try cluster() != nil, try IdentityFiles(folder: keys).read().administrator == nil,
             let record = try record(of: UserName(user))
-        else { return nil }
-        return tokenPath(ofAccount: record.account)
+        else { return [] }
+        return record.accounts.map(tokenPath(ofAccount:))
     }
 
     // MARK: What the services are to be told

@@ -206,36 +206,37 @@ public struct NetworkProvision: Sendable {
         let users = try directory.userNames()
         var found: [FoundAccount] = []
         for user in [UserName?.none] + users.map(Optional.some) {
-            guard var claims = try claims(of: user, signer) else { continue }
-            let name = user.map { "account of \($0)" } ?? "account \(signer.identity.names.namespace)"
-            var part = ProvisionReport.Part(name: name, state: .same)
-            switch try await system.storedToken(ofAccount: claims.subject, kept) {
-            case .unknown:
-                part.state = .unknown
-                if !kept.isComplete {
-                    part.changes = ["\(kept.answers) of \(count) servers say which accounts they have"]
+            for var claims in try claims(of: user, signer) {
+                let name = user.map { "account of \($0)" } ?? "account \(signer.identity.names.namespace)"
+                var part = ProvisionReport.Part(name: name, state: .same)
+                switch try await system.storedToken(ofAccount: claims.subject, kept) {
+                case .unknown:
+                    part.state = .unknown
+                    if !kept.isComplete {
+                        part.changes = ["\(kept.answers) of \(count) servers say which accounts they have"]
+                    }
+                case .none: part.state = .missing
+                case .token(let present):
+                    // Whoever looks after the disk lets the network store again when there is room, and nobody else.
+                    if user == nil, NetworkAccount.isClosedToMessages(present) {
+                        claims = signer.networkClaims(acceptsMessages: false)
+                    }
+                    part.changes = AccountDifference(claims, present: present).changes
+                    if !part.changes.isEmpty { part.state = .different }
                 }
-            case .none: part.state = .missing
-            case .token(let present):
-                // Whoever looks after the disk lets the network store again when there is room, and nobody else.
-                if user == nil, NetworkAccount.isClosedToMessages(present) {
-                    claims = signer.networkClaims(acceptsMessages: false)
-                }
-                part.changes = AccountDifference(claims, present: present).changes
-                if !part.changes.isEmpty { part.state = .different }
+                found.append(FoundAccount(user: user, claims: claims, part: part))
             }
-            found.append(FoundAccount(user: user, claims: claims, part: part))
         }
         return found
     }
 
     private func claims(
         of user: UserName?, _ signer: AccountSigner
-    ) throws(NetworkError) -> AccountClaims? {
-        guard let user else { return signer.networkClaims(acceptsMessages: true) }
+    ) throws(NetworkError) -> [AccountClaims] {
+        guard let user else { return [signer.networkClaims(acceptsMessages: true)] }
         return try directory.record(of: user).map { record throws(NetworkError) in
             try signer.claims(record, of: user)
-        }
+        } ?? []
     }
 
     /// Hands the servers an account that they lack, or have otherwise where that is to be changed.

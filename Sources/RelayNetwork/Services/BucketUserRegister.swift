@@ -144,7 +144,9 @@ struct BucketUserRegister: UserRegister {
     func publish(_ record: UserRecord, of user: UserName) async throws(NetworkError) {
         do throws(NATSError) {
             // The account first: a user who is known is known by the account too.
-            try await bucket.put(ByteBuffer(string: user.text), for: Self.key(account: record.account))
+            for account in record.accounts {
+                try await bucket.put(ByteBuffer(string: user.text), for: Self.key(account: account))
+            }
             try await bucket.put(ByteBuffer(bytes: Wire.json(record)), for: Self.key(user))
         } catch {
             throw .connection(error)

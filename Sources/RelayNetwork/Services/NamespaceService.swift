@@ -29,8 +29,10 @@ struct NamespaceService: Sendable {
             var hash: String
             /// What the subjects of JetStream's calls begin with.
             var api: String
-            /// The topics granted.
+            /// The topics that may be read.
             var topics: [String]
+            /// What the account of the asker may do.
+            var rights: AccessRights
             /// When the stream of topics was made, in nanoseconds since 1970; nil when that is not known now.
             var created: Int64?
             /// That what is read directly may have many answers, as this version's exports let them through.
@@ -45,7 +47,7 @@ struct NamespaceService: Sendable {
 
     /// The answer to a user; none where the register cannot be read, as if it had been lost: the user asks again, or goes
     /// by the names that are known.
-    func reply(to user: UserName) async -> [UInt8]? {
+    func reply(to user: UserName, in account: String) async -> [UInt8]? {
         let (record, block): (UserRecord?, UserStanding.Decision?)
         do throws(NetworkError) { (record, block) = (try await users.found(user), try await users.block()) } catch {
             return nil
@@ -56,9 +58,10 @@ struct NamespaceService: Sendable {
             let proof = try? closure.proof(for: user.text, signedBy: issuer.signingKey, at: now)
             return Wire.json(Reply(refusal: proof))
         }
+        let rights = record.rights(ofAccount: account)
         let answer = Reply.Names(
-            namespace: names.namespace, hash: names.hash, api: UserPermissions.apiPrefix, topics: record.topics,
-            created: await streamMade())
+            namespace: names.namespace, hash: names.hash, api: UserPermissions.apiPrefix, topics: rights.subscribe,
+            rights: rights, created: await streamMade())
         return Wire.json(Reply(status: "NAMESPACE_RETRIEVE_SUCCESS", data: answer))
     }
 

@@ -190,7 +190,7 @@ struct NetworkServices: Sendable {
         switch request.endpoint {
         case .namespace:
             await postboxes.prepare(user)
-            return await namespace.reply(to: user)
+            return await namespace.reply(to: user, in: request.account)
         case .streams where isOwn(NetworkNames.streams(of: user.text)):
             return streams.reply(to: message.bytes, of: user)
         case .enrolment where isOwn(NetworkNames.enrolment(of: user.text)):

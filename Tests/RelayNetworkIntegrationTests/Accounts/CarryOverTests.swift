@@ -113,7 +113,7 @@ struct CarryOverTests {
 
                 let users = try await network.administrator.users()
                 #expect(users.map(\.name.text) == ["alice", "bob", "carol"])
-                #expect(users.map(\.topics) == [[">"], [">"], ["chat.>", "ops.a"]])
+                #expect(users.map(\.rights.subscribe) == [[">"], [">"], ["chat.>", "ops.a"]])
                 #expect(users[1].standing.banned?.reason == "spam")
 
                 let stranger = try network.client(credentials: RelayCredentials(handedOut))

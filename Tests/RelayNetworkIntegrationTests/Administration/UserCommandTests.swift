@@ -59,7 +59,8 @@ struct UserCommandTests {
         let objects = try await user(folder, "list", "--json").lines
         #expect(
             objects.first
-                == #"{"user":"alice","standing":"active","topics":["chat.>","ops.a"],"expires":null,"devices":null}"#,
+                == #"{"user":"alice","standing":"active","topics":["chat.>","ops.a"],"expires":null,"devices":null,"#
+                + #""rights":{"publish":["chat.>","ops.a"],"subscribe":["chat.>","ops.a"],"kv":"write","letters":true}}"#,
             "\(objects)")
 
         let granted = try await user(folder, "grant", "alice", "--topics", "chat.>")
@@ -71,7 +72,7 @@ struct UserCommandTests {
             "\(ends)")
         #expect(
             try await user(folder, "show", "alice").lines == [
-                "alice  active", "topics   chat.>", "expires  2100-01-01T00:00:00.000Z",
+                "alice  active", "rights   chat.>", "expires  2100-01-01T00:00:00.000Z",
                 "devices  the network does not run",
             ])
         let never = try await user(folder, "expire", "alice", "never", "--json")
@@ -101,7 +102,7 @@ struct UserCommandTests {
             #expect(try await user(folder, "list").lines == ["alice  active  >  1 connected"])
             #expect(
                 try await user(folder, "show", "alice").lines == [
-                    "alice  active", "topics   >", "expires  never", "device   laptop from 127.0.0.1",
+                    "alice  active", "rights   >", "expires  never", "device   laptop from 127.0.0.1",
                 ])
             let acts = [
                 (["grant", "alice", "--topics", "chat.>", "--reason", "tidying up"], "tidying up"),

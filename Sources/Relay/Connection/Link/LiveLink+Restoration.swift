@@ -48,6 +48,7 @@ extension LiveLink {
             var hash: String
             var api: String?
             var topics: [String]?
+            var rights: AccessRights?
             var created: UInt64?
             var batches: Bool?
         }
@@ -108,7 +109,8 @@ extension LiveLink {
         if let names = answer?.data, answer?.status == "NAMESPACE_RETRIEVE_SUCCESS" {
             return RelayConfiguration.Namespace(
                 name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
-                topics: names.topics, streamCreated: names.created, readsBatches: names.batches ?? false)
+                topics: names.topics, rights: names.rights, streamCreated: names.created,
+                readsBatches: names.batches ?? false)
         }
         if let refusal = answer?.refusal, await inClient({ $0.heardRefusal(refusal) }) != false { return nil }
         throw .protocolViolation("the namespace service refused this user")

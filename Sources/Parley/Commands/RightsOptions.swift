@@ -1,0 +1,68 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+extension AccessRights.KeyValueAccess: ExpressibleByArgument {}
+
+/// What somebody may do on the network.
+struct RightsOptions: ParsableArguments {
+    /// A word for yes or no.
+    enum Answer: String, ExpressibleByArgument, CaseIterable { case yes, no }
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics to write to and to read, such as chat.>; '' for none.", valueName: "pattern"))
+    var topics: [String] = []
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics to write to; without --subscribe, none can be read.", valueName: "pattern"))
+    var publish: [String] = []
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics to read; without --publish, none can be written to.", valueName: "pattern"))
+    var subscribe: [String] = []
+
+    @Option(help: ArgumentHelp("The network's key-value store: read, write or none.", valueName: "access"))
+    var kv: AccessRights.KeyValueAccess?
+
+    @Option(help: ArgumentHelp("Whether to send letters and to read the user's own: yes or no.", valueName: "answer"))
+    var letters: Answer?
+
+    func validate() throws {
+        guard topics.isEmpty || publish.isEmpty && subscribe.isEmpty else {
+            throw ValidationError("--topics means both directions: it goes with neither --publish nor --subscribe.")
+        }
+    }
+
+    /// The rights that are named.
+    var change: RightsChange {
+        func patterns(_ named: [String]) -> [String]? { named.isEmpty ? nil : named.filter { !$0.isEmpty } }
+        var change = RightsChange(topics: patterns(topics))
+        if topics.isEmpty { (change.publish, change.subscribe) = (patterns(publish), patterns(subscribe)) }
+        change.keyValue = kv
+        change.letters = letters.map { $0 == .yes }
+        return change
+    }
+}
+
+extension AccessRights {
+    /// The rights as one JSON value.
+    var json: MessageValue {
+        .map([
+            "publish": .array(publish.map(MessageValue.string)),
+            "subscribe": .array(subscribe.map(MessageValue.string)),
+            "kv": .string(keyValue.rawValue), "letters": .bool(letters),
+        ])
+    }
+
+    /// The rights in a few words.
+    var words: String {
+        func list(_ topics: [String]) -> String { topics.isEmpty ? "nothing" : topics.joined(separator: " ") }
+        var words = publish == subscribe ? [list(subscribe)] : ["write \(list(publish))", "read \(list(subscribe))"]
+        if keyValue != .write { words.append(keyValue == .none ? "no keys" : "read keys") }
+        if !letters { words.append("no letters") }
+        return words.joined(separator: ", ")
+    }
+}
