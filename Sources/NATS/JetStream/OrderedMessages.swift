@@ -253,17 +253,18 @@ final class LiveConsumer {
         }
     }
 
-    /// Whether another copy of the stream is to be asked, as the server has said once more that there is nothing: after two
-    /// heartbeats of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to nothing.
+    /// Whether another consumer is to be asked, as the server has said once more that there is nothing: after two heartbeats
+    /// of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to nothing.
     private var isComparisonDue: Bool {
-        guard silences >= nextComparison, jetStream.connection.info.cluster != nil else { return false }
+        guard silences >= nextComparison else { return false }
         nextComparison *= 2
         return true
     }
 
     /// Whether the stream has messages that this consumer says it has not. A consumer reads the copy of the server that it
-    /// lives on. Where that copy does not catch up with the others, it reports silence for as long. A new consumer lives on
-    /// a server that is drawn anew, and shows how many messages that one has.
+    /// lives on. Where that copy does not catch up with the others, it reports silence for as long; and servers have passed
+    /// over a message that was stored while they looked for it. A new consumer of a cluster lives on a server that is drawn
+    /// anew, and shows how many messages that one has.
     private func hasFallenBehind(isolation actor: isolated (any Actor)?) async -> Bool {
         guard let position else { return false }
         var configuration = ConsumerConfiguration(
@@ -292,7 +293,9 @@ final class LiveConsumer {
         switch PullStatus(copy message) {
         case .alive:
             silences += 1
-            return nil
+            // What it has sent and what has come are the same, unless the last of it was lost on the way.
+            let sent = message.headers["Nats-Last-Consumer"].flatMap { UInt64($0) } ?? 0
+            return sent >= expectedConsumerSequence ? .lost : nil
         case nil: return nil
         case .ended: try pulls.ended(message, isTooSmall: false)
         case .tooSmall: try pulls.ended(message, isTooSmall: true)

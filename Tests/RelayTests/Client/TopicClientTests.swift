@@ -41,10 +41,12 @@ struct TopicClientTests {
         await client.close()
     }
 
-    @Test("B38 a cluster's copy that has stopped catching up is left for another one, and nothing is missed")
-    func stalledCopy() async throws {
+    @Test(
+        "B38 a consumer that has stopped catching up is left for another one, and nothing is missed",
+        arguments: ["three", nil])
+    func stalledCopy(cluster: String?) async throws {
         let network = try MemoryNetwork()
-        network.server.info.cluster = "three"
+        network.server.info.cluster = cluster
         let client = try await network.connected()
         let received = try await client.gathered("chat.room")
         try network.store("before")
@@ -60,6 +62,27 @@ struct TopicClientTests {
         try network.store("after")
         try await received.wait(forText: "after")
         #expect(received.texts == ["before", "1", "2", "3", "after"])
+        await client.close()
+    }
+
+    @Test("B38 a message that was lost behind all others is missed at the consumer's next sign of life")
+    func lostLast() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let received = try await client.gathered("chat.room")
+        try network.store("before")
+        try await received.wait(forText: "before")
+        func made() -> Int { network.server.received.count { $0.contains("CONSUMER.CREATE.") } }
+        let first = made()
+        network.server.sendHeartbeats()
+        // As if a second one had been sent.
+        network.server.replaceNumbers(["Nats-Last-Consumer": "2"])
+        network.server.sendHeartbeats()
+        try await eventually("another consumer") { made() > first }
+        network.server.replaceNumbers([:])
+        try network.store("after")
+        try await received.wait(forText: "after")
+        #expect(received.texts == ["before", "after"] && made() == first + 1)
         await client.close()
     }
 
