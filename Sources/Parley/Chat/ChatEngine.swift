@@ -496,7 +496,7 @@ actor ChatEngine {
             do throws(RelayError) {
                 await queue.send(.keys(try await request.answer(from: client), isFailure: false))
             } catch {
-                await queue.send(.keys(error.words, isFailure: true))
+                await queue.send(.keys(KeyValueRequest.words(error), isFailure: true))
             }
         }
     }

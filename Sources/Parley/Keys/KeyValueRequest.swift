@@ -135,6 +135,11 @@ extension KeyValueRequest {
         "\(stored.key) = \(stored.value) (revision \(stored.revision))"
     }
 
+    /// Why there is no answer. A person has not to connect first: that goes on by itself.
+    static func words(_ error: RelayError) -> String {
+        error == .notConnected ? "Keys are read from the network, and there is no connection." : error.words
+    }
+
     /// Which keys there are.
     static func words(_ keys: [String]) -> String {
         guard !keys.isEmpty else { return "No key has a value." }

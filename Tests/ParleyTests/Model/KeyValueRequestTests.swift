@@ -126,5 +126,8 @@ struct KeyValueRequestTests {
         #expect(KeyValueRequest.words([]) == "No key has a value.")
         #expect(KeyValueRequest.words(["a"]) == "1 key: a")
         #expect(KeyValueRequest.words(["b", "a"]) == "2 keys: b, a")
+        let offline = "Keys are read from the network, and there is no connection."
+        #expect(KeyValueRequest.words(RelayError.notConnected) == offline)
+        #expect(KeyValueRequest.words(RelayError.invalidToken) == RelayError.invalidToken.words)
     }
 }
