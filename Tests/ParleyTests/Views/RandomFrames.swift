@@ -156,7 +156,8 @@ private struct EventSource {
                 return .input(.paste(command))
             }
             return pick([
-                .suspending, .resumed, .log(text()), .keys(text(), isFailure: next(2) == 0), .people(topic: pick(Self.topics), roster()),
+                .suspending, .resumed, .log(text()), .keys(text(), isFailure: next(2) == 0),
+                .people(topic: pick(Self.topics), roster()),
                 .notice(text(), isFailure: true), .start(topics: Self.topics), .lab(labNews()), .lab(labNews()),
             ])
         }
