@@ -196,6 +196,8 @@ enum InboxScenario {
             try terminal.type(Array("\u{1B}[3~".utf8))
             try wait("the question") { $0.contains("y/N") }
             try terminal.type(Array("y".utf8))
+            // Nothing leaves while it can still be undone.
+            try wait("the deletion") { $0.contains("deleting") }
         }
 
         /// Has the screen painted again, as words come whole then, until it has what is waited for.
