@@ -217,9 +217,7 @@ extension PlainAnnouncer {
         let lines: [String]
         switch model.overlay {
         case .question(let question): return ["\(question.text) (y/n)"]
-        case .help(let scroll):
-            let rows = HelpLayout(size: model.size, keys: model.settings.keys).rows
-            lines = Self.words(rows.dropFirst(scroll).prefix(scroll > 0 ? 24 : rows.count))
+        case .help: lines = Self.words(HelpLayout(size: model.size, keys: model.settings.keys).rows)
         case .people:
             lines =
                 ["Who is in \(model.people.topic ?? ""):"]
@@ -241,7 +239,7 @@ extension PlainAnnouncer {
         return lines
     }
 
-    private static func words(_ rows: ArraySlice<HelpLayout.Row>) -> [String] {
+    private static func words(_ rows: [HelpLayout.Row]) -> [String] {
         rows.compactMap { row in
             switch row {
             case .blank: nil

@@ -31,7 +31,7 @@ struct PaletteTests {
                 #expect(items.contains { $0.target == target && $0.note == entry.label })
             }
             // What a command does too is listed once, as that command.
-            #expect(items.contains { $0.title == "/help [SUBJECT]" && $0.note == "F1" })
+            #expect(items.contains { $0.title == "/help [WORD]" && $0.note == "F1" })
             // One that a key does too has it beside it.
             for (title, key) in [
                 ("/inbox", "F3"), ("/next", "Alt-a"), ("/read [NUMBER]", "F4"), ("/edit", "Alt-e"), ("/log", "F8"),
