@@ -248,6 +248,7 @@ actor ChatEngine {
             user = name
             await queue.send(.identified(.init(user: name, network: connector.network)))
         }
+        if status.state == .connected { await queue.send(.bounded(messageBytes: client.largestMessage)) }
         await queue.send(.statusChanged(status))
         if status.state == .disconnected, let words = tokenFailure {
             tokenFailure = nil
@@ -335,9 +336,11 @@ actor ChatEngine {
     private func publish(_ id: String, _ topic: String, _ text: String) async {
         // What nobody here listens to comes back to nobody.
         if subscriptions[topic] != nil { await labTap.handsOver(id, to: topic) }
+        let time = WallClock.now
         do throws(RelayError) {
-            try client.enqueueLine(topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id)
+            try client.enqueueLine(topic: topic, text: text, from: writer, writtenAt: time, id: id)
         } catch {
+            client.keepRefusedLine(topic: topic, text: text, from: writer, writtenAt: time, id: id, because: error)
             await failed(id, error)
         }
     }
@@ -357,8 +360,14 @@ actor ChatEngine {
                 default: throw error
                 }
             }
-            _ = try client.submitLine(
-                topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: true)
+            let time = WallClock.now
+            do throws(RelayError) {
+                _ = try client.submitLine(
+                    topic: topic, text: text, from: writer, writtenAt: time, id: id, mayBeStored: true)
+            } catch {
+                client.keepRefusedLine(topic: topic, text: text, from: writer, writtenAt: time, id: id, because: error)
+                throw error
+            }
         } catch {
             await failed(id, error)
         }

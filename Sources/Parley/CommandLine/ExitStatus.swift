@@ -99,6 +99,13 @@ struct CommandFailure: Error, Hashable {
 }
 
 extension ConnectionStatus {
+    /// The exit status of a program that ends while something waits for the connection: a session that ended says why, and
+    /// otherwise it is a matter of time.
+    var codeOfEnd: Int32 {
+        guard state == .disconnected, let reason, reason != .closedByUser else { return CommandFailure.notAcknowledged }
+        return CommandFailure(.connection(reason)).code
+    }
+
     /// Why there is no connection, as a sentence behind another one; empty where there is one, or nobody knows.
     var hindrance: String {
         guard state != .connected, let reason else { return "" }

@@ -103,6 +103,8 @@ struct ChatModel: Equatable, Sendable {
     var spoken: Spoken?
     /// A sentence for the person, on the bottom line for a while.
     var notice: Notice?
+    /// Bytes of text that a message can have.
+    var messageBytes = Compose.messageBytes
     /// What happened to the connection, newest last.
     var log = ConnectionLog()
     /// Own lines and letters that are with the client core, by their messages' ids.

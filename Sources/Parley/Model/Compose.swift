@@ -9,8 +9,10 @@ struct Compose: Equatable, Sendable {
 
     /// Lines that are sent without asking.
     static let quietLines = 5
-    /// Bytes of text that a message can have, as `RelayConfiguration` has it by default; the network may allow fewer.
+    /// Bytes of text that a message can have, as `RelayConfiguration` has it by default; a server may allow fewer.
     static let messageBytes = 128 << 10
+    /// What a text may need around it in its message.
+    static let envelopeBytes = 1_024
 
     var text: String { editor.text }
     var isEmpty: Bool { editor.isEmpty }
@@ -29,8 +31,8 @@ struct Compose: Equatable, Sendable {
         return "no \(search.isForward ? "later" : "earlier") line has \(search.query)"
     }
 
-    /// Bytes that are too many for one message; 0 where none are.
-    var surplusBytes: Int { max(0, editor.utf8Count - Self.messageBytes) }
+    /// Bytes that are too many for a message of so many; 0 where none are.
+    func surplusBytes(of limit: Int) -> Int { max(0, editor.utf8Count - limit) }
 
     /// Replaces the text and puts the cursor behind it.
     mutating func set(_ text: String) { editor.text = text }

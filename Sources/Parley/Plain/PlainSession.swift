@@ -5,6 +5,14 @@ import Relay
 import RelayNetwork
 import Terminal
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// The interactive client without a screen: lines are read, and lines are written, each once. What happens is decided by
 /// the same model as on the screen.
 struct PlainSession {
@@ -32,6 +40,9 @@ struct PlainSession {
     private let taken = DispatchSemaphore(value: 0)
     private var model: ChatModel
     private var announcer = PlainAnnouncer()
+    private var refusals = PlainRefusals()
+    /// Whether lines that cannot be carried out fail the session: whoever types them is told at once, and types another.
+    private let isScript = !ClosedTerminal.isCharacterDevice(STDIN_FILENO)
     /// Lines that wait until it is known where the person was.
     private var waiting: [String] = []
     private var hasEnded = false
@@ -39,8 +50,8 @@ struct PlainSession {
 
     /// Runs until the person leaves, or nothing more can be read and all is sent.
     ///
-    /// - Throws: ``CommandFailure`` where something is not sent yet, or the input cannot be read; the exit status of a
-    ///   signal.
+    /// - Throws: ``CommandFailure`` where something was refused or is not sent yet, or the input cannot be read; the exit
+    ///   status of a signal.
     static func run(_ connector: Connector, topics: [String], configuration: ChatConfiguration) throws {
         var session = PlainSession(connector, configuration)
         let outcome = Result { try session.run(topics, keeps: connector.hasStore, configuration) }
@@ -86,7 +97,7 @@ struct PlainSession {
             tellAbsence()
             takeWaiting()
             guard hasEnded, !isOver else { continue }
-            if waiting.isEmpty, model.isSettled { return }
+            if waiting.isEmpty, model.isSettled { return try refusals.check() }
             if waiting.isEmpty, model.connectionGivenUp != nil { break }
             // Many letters take their time; each part of them shows that it goes on.
             if model.inbox.deletion.run?.done != deleted {
@@ -97,9 +108,11 @@ struct PlainSession {
             deadline = end
             if .now >= end { break }
         }
+        // What was refused will not be sent by another run, so it is told rather than what waits.
+        try refusals.check()
         if let failure = model.connectionGivenUp { throw failure }
         guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
-        throw CommandFailure(CommandFailure.notAcknowledged, undone)
+        throw CommandFailure(model.status.codeOfEnd, undone + model.status.hindrance)
     }
 
     private func wait(until deadline: ContinuousClock.Instant?) {
@@ -140,7 +153,10 @@ struct PlainSession {
             case .end: hasEnded = true
             // The signal may be heard later, or was already: it is the same end, with the same status.
             case .failed(.hangUp) where EndingSignals.hangUp() != .ignored: throw ExitCode(CommandFailure.hangUp.code)
-            case .failed(let failure): throw failure
+            // What was read before is still done.
+            case .failed(let failure):
+                hasEnded = true
+                refusals.inputFailed(failure)
             case .signal(EndingSignals.stopping):
                 suspend(signals)
                 wasStopped = true
@@ -188,7 +204,10 @@ struct PlainSession {
 
     private mutating func apply(_ event: ChatEvent) {
         let due = update(&model, .tick(Self.now))
+        let notice = model.notice
         let effects = due + update(&model, event)
+        let failure = model.notice.flatMap { $0 != notice && $0.kind == .failure && isScript ? $0.text : nil }
+        refusals.note(event, effects, failure: failure)
         for effect in effects { perform(effect) }
         for line in announcer.lines(after: event, effects, &model) { Output.line(line) }
     }

@@ -33,6 +33,8 @@ enum ChatEvent: Equatable, Sendable {
     case notified(by: [NotificationMethod])
     /// Who is signed in where, once it is known.
     case identified(ChatModel.Identity)
+    /// The largest message in bytes that the server takes, with what is around its text.
+    case bounded(messageBytes: Int)
     /// The connection's status changed.
     case statusChanged(ConnectionStatus)
     /// News of one joined topic or pattern, by its name as joined.

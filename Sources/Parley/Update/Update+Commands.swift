@@ -84,11 +84,12 @@ extension ChatModel {
         return true
     }
 
-    /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened.
+    /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened. Without a
+    /// screen it cannot: the core refuses it, and keeps it with the reason.
     mutating func fits(_ text: String) -> Bool {
         let bytes = text.utf8.count
-        guard bytes > Compose.messageBytes else { return true }
-        let limit = Wording.grouped(Compose.messageBytes)
+        guard hasScreen, bytes > messageBytes else { return true }
+        let limit = Wording.grouped(messageBytes)
         say(
             "It has \(Wording.grouped(bytes)) bytes, a message at most \(limit). Shorten it, or send it in parts.",
             .failure)

@@ -55,7 +55,7 @@ extension ChatModel {
         guard let letter = readableLetter() else { return }
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.forwarding($0) }
         let body = LetterSubject.joined(subject, letter.forwarded(under: nil))
-        guard body.utf8.count < Compose.messageBytes else {
+        guard body.utf8.count < messageBytes else {
             return say("The letter is too long to be sent on with a text; parley inbox forward sends it.", .failure)
         }
         let command = "/post "

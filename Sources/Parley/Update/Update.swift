@@ -61,6 +61,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .identified(let identity):
         model.identity = identity
         model.recognizeMentions()
+    case .bounded(let bytes):
+        model.messageBytes = max(1, min(Compose.messageBytes, bytes - Compose.envelopeBytes))
     case .statusChanged(let status):
         effects = model.statusChanged(status)
     case .topic(let name, let news):

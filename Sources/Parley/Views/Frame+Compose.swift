@@ -17,7 +17,7 @@ extension Frame {
             canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.heading)
             return
         }
-        let surplus = model.compose.surplusBytes
+        let surplus = model.compose.surplusBytes(of: model.messageBytes)
         if surplus > 0 {
             let words = SafeText(" \(Wording.count(surplus, "byte")) too many for one message ")
             let shown = words.truncated(columns: room)

@@ -99,13 +99,17 @@ package struct Delivery: Sendable {
             switch outbox.enqueue(message) {
             case .accepted: break
             case .acceptedDropping(let dropped): for resolution in dropped { actions.append(ended(resolution)) }
-            case .rejected(let error): actions.append(ended(PublishResolution(message, .failed(error))))
+            case .rejected(let error): actions.append(ended(Self.rejection(message, error)))
             }
         }
         for message in earlier where outbox.state(of: message.id) == .queued {
             actions.append(.tell(PublishNews(id: message.id, state: .queued)))
         }
         return actions
+    }
+
+    private static func rejection(_ message: OutboxMessage, _ error: RelayError) -> PublishResolution {
+        PublishResolution(message, .failed(error), mayBeStored: message.mayBeStored)
     }
 
     /// Takes a message back that has not left yet; empty when it is too late.
@@ -220,7 +224,13 @@ package struct Delivery: Sendable {
         // The server may have stored what it was sent before it refused to answer, which it may permit again.
         let passes = error.isRetryable || error.isRefusedAnswer && outbox.wasSentBefore(id)
         guard passes else { return finish(id, .failed(reason), into: &actions) }
-        let (wasUnderWay, end) = outbox.refused(id: id, reason, at: now)
+        let isInDoubt =
+            switch error {
+            case .timeout: true
+            case .jetStream(let failure): failure.errorCode == JetStreamFailure.notStoredYet.errorCode
+            default: false
+            }
+        let (wasUnderWay, end) = outbox.refused(id: id, reason, isInDoubt: isInDoubt, at: now)
         if let end {
             actions.append(ended(end))
         } else if wasUnderWay {

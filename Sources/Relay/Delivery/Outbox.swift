@@ -157,9 +157,9 @@ package struct Outbox: Sendable {
     }
 
     /// Everything that has not ended, oldest first.
-    package var messages: [OutboxMessage] {
-        lanes.flatMap(\.all).sorted { $0.number < $1.number }.map(\.message)
-    }
+    package var messages: [OutboxMessage] { entries.map(\.message) }
+
+    private var entries: [OutboxEntry] { lanes.flatMap(\.all).sorted { $0.number < $1.number } }
 
     /// Changes messages that have not left yet. Their size counts anew.
     package mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
@@ -269,19 +269,21 @@ package struct Outbox: Sendable {
         else { return nil }
         left(place, removed)
         let outcome = PublishOutcome.acknowledged(sequence: sequence, duplicate: duplicate)
-        return (PublishResolution(removed.message, outcome), removed.message.isOnTopic)
+        return (PublishResolution(removed.message, outcome, mayBeStored: true), removed.message.isOnTopic)
     }
 
     /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and its
     /// destination goes on with it alone, after a moment, until it is stored.
     ///
+    /// - Parameter isInDoubt: whether the server may have stored it all the same.
     /// - Returns: whether it was under way, and its end where it has been refused for longer than the policy allows.
     package mutating func refused(
-        id: String, _ error: RelayError, at now: ContinuousClock.Instant
+        id: String, _ error: RelayError, isInDoubt: Bool = false, at now: ContinuousClock.Instant
     ) -> (wasUnderWay: Bool, end: PublishResolution?) {
         guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else {
             return (false, nil)
         }
+        if isInDoubt { lanes[place.lane].doubt(place.index) }
         if let limit = policy.refusalLimit, let since = entry.refusedSince, now - since >= limit {
             return (true, end(id, .failed(error)))
         }
@@ -299,10 +301,10 @@ package struct Outbox: Sendable {
             return nil
         }
         left(place, removed)
-        return PublishResolution(removed.message, outcome)
+        return PublishResolution(removed.message, outcome, mayBeStored: removed.wasInDoubt)
     }
 
-    private mutating func left(_ place: Place, _ removed: (message: OutboxMessage, wasInFlight: Bool)) {
+    private mutating func left(_ place: Place, _ removed: OutboxLane.Removed) {
         if removed.wasInFlight { inFlightCount -= 1 }
         byteCount -= removed.message.payload.count
         if isOpen, place.number < flushEnd, excused.remove(place.number) == nil { unflushed -= 1 }
@@ -340,7 +342,7 @@ package struct Outbox: Sendable {
     /// - Returns: what was discarded, oldest first.
     package mutating func discardAll(_ reason: ConnectionReason) -> [PublishResolution] {
         connectionLost()
-        let discarded = messages.map { PublishResolution($0, .discarded(reason)) }
+        let discarded = entries.map { PublishResolution($0.message, .discarded(reason), mayBeStored: $0.isInDoubt) }
         placed = [:]
         lanes = []
         laneOf = [:]

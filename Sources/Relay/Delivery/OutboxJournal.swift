@@ -8,7 +8,7 @@ package struct OutboxJournal: Sendable {
         case forgotten
         /// The network has it.
         case stored
-        case notSent(String)
+        case notSent(String, mayBeStored: Bool)
     }
 
     private struct Part: Sendable {
@@ -47,11 +47,14 @@ package struct OutboxJournal: Sendable {
     ///
     /// - Parameter mayLeave: whether it may be sent before more is written of it.
     package mutating func accepted(_ message: OutboxMessage, mayLeave: Bool, since: Timestamp) {
-        let publish = KeptPublish(message: message, state: mayLeave ? .sending : .queued, since: since, run: run)
-        waiting.accepted[message.id] = (number: nextNumber, publish: publish)
+        accepted(KeptPublish(message: message, state: mayLeave ? .sending : .queued, since: since, run: run))
+    }
+
+    private mutating func accepted(_ publish: KeptPublish) {
+        waiting.accepted[publish.message.id] = (number: nextNumber, publish: publish)
         nextNumber += 1
         // A row that is there under the identifier is replaced.
-        waiting.ended[message.id] = nil
+        waiting.ended[publish.message.id] = nil
     }
 
     /// A message has ended, and nobody needs it any more.
@@ -66,8 +69,17 @@ package struct OutboxJournal: Sendable {
         waiting.ended[id] = .stored
     }
 
-    /// A message has ended without being sent, and waits for the person.
-    package mutating func notSent(_ id: String, because reason: String) { waiting.ended[id] = .notSent(reason) }
+    /// A message has ended without being acknowledged, and waits for the person.
+    ///
+    /// - Parameter mayBeStored: whether the network may have it all the same.
+    package mutating func notSent(_ id: String, because reason: String, mayBeStored: Bool) {
+        waiting.ended[id] = .notSent(reason, mayBeStored: mayBeStored)
+    }
+
+    /// A message was refused before the outbox had it, and waits for the person.
+    package mutating func refused(_ message: OutboxMessage, because reason: String, since: Timestamp) {
+        accepted(KeptPublish(message: message, state: .notSent(reason), since: since, run: run))
+    }
 
     /// A message has ended.
     package mutating func ended(_ resolution: PublishResolution) {
@@ -76,16 +88,18 @@ package struct OutboxJournal: Sendable {
         case .acknowledged: stored(id)
         // The person has taken it back.
         case .failed(.cancelled): forget(id)
-        case .failed(let error): notSent(id, because: error.words)
-        case .discarded(let reason): notSent(id, because: reason.words)
-        case .uncertain: notSent(id, because: RelayError.uncertain(id).words)
+        case .failed(let error): notSent(id, because: error.words, mayBeStored: resolution.mayBeStored)
+        case .discarded(let reason): notSent(id, because: reason.words, mayBeStored: resolution.mayBeStored)
+        case .uncertain: notSent(id, because: RelayError.uncertain(id).words, mayBeStored: true)
         }
     }
 
     /// All that waits may leave from now on.
     package mutating func leave() {
         if hasUnsentRows { waiting.leaves = true }
-        for id in waiting.accepted.keys { waiting.accepted[id]?.publish.state = .sending }
+        for (id, entry) in waiting.accepted where entry.publish.state == .queued {
+            waiting.accepted[id]?.publish.state = .sending
+        }
     }
 
     /// Rows of earlier runs are this run's now.
@@ -104,20 +118,21 @@ package struct OutboxJournal: Sendable {
         underWay = waiting
         waiting = Part()
         var changes: [StoreChange] = []
+        var isTrimmed = false
         if underWay.leaves { changes.append(.outboxLeaves(run: run)) }
         for (_, publish) in underWay.accepted.values.sorted(by: { $0.number < $1.number }) {
             // It comes behind those that are there, also where it was there before.
             changes.append(.outboxEnded(id: publish.message.id))
             changes.append(.outbox(publish))
             if publish.state == .queued { hasUnsentRows = true }
+            if publish.state.reason != nil { isTrimmed = true }
         }
-        var isTrimmed = false
         for (id, ending) in underWay.ended {
             switch ending {
             case .forgotten: changes.append(.outboxEnded(id: id))
             case .stored: changes.append(.outboxStored(id: id))
-            case .notSent(let reason):
-                changes.append(.outboxState(id: id, .notSent(reason)))
+            case .notSent(let reason, let mayBeStored):
+                changes.append(.outboxNotSent(id: id, reason, mayBeStored: mayBeStored))
                 isTrimmed = true
             }
         }

@@ -133,7 +133,14 @@ final class OutboxKeeper: Sendable {
     func forget(_ id: String) { note(atOnce: false) { $0.forget(id) } }
 
     /// A message waits for the person after all.
-    func notSent(_ id: String, because reason: String) { note(atOnce: true) { $0.notSent(id, because: reason) } }
+    func notSent(_ id: String, because reason: String, mayBeStored: Bool) {
+        note(atOnce: true) { $0.notSent(id, because: reason, mayBeStored: mayBeStored) }
+    }
+
+    /// A message that the outbox did not take waits for the person.
+    func refused(_ message: OutboxMessage, because reason: String) {
+        note(atOnce: true) { $0.refused(message, because: reason, since: .now) }
+    }
 
     private func note(atOnce isUrgent: Bool, _ change: (inout OutboxJournal) -> Void) {
         let isPossible = state.withLockedValue { state -> Bool in

@@ -17,6 +17,7 @@ struct OutboxEntry: Sendable {
         (self.number, self.message) = (number, message)
         bytes = message.payload.count
         mayBeStored = message.mayBeStored
+        isInDoubt = message.isInDoubt
         isAlwaysSought = message.isOnKey
     }
 
@@ -25,6 +26,8 @@ struct OutboxEntry: Sendable {
 
     /// Whether an earlier run may have sent it, and it was not looked for yet.
     var mayBeStored: Bool
+    /// Whether it was sent and not answered, so that the server may have it whatever it says of a later attempt.
+    var isInDoubt: Bool
     /// When it was first written to a connection; nil before.
     var firstSent: ContinuousClock.Instant?
     /// When it was written to a connection last.
@@ -179,16 +182,15 @@ struct OutboxLane: Sendable {
         entries[index].lastSent = now
         entries[index].newestBefore = newestBefore
         entries[index].mayBeStored = false
+        entries[index].isInDoubt = false
         if underWayCount == 1 { lastProgress = now }
         if sought == place { sought = nil }
     }
 
     /// The server stored a message, whose end this is.
     ///
-    /// - Returns: the message, and whether it was under way; nil where it has ended before.
-    mutating func stored(
-        _ place: Int, at now: ContinuousClock.Instant, limit: Int
-    ) -> (message: OutboxMessage, wasInFlight: Bool)? {
+    /// - Returns: as ``remove(_:)``.
+    mutating func stored(_ place: Int, at now: ContinuousClock.Instant, limit: Int) -> Removed? {
         let index = place - base
         // An answer of an earlier connection says nothing about this one.
         if entries[index].stage == .underWay {
@@ -202,7 +204,7 @@ struct OutboxLane: Sendable {
         return remove(place)
     }
 
-    /// An entry was refused: it waits again.
+    /// An entry was refused, or not answered: it waits again.
     mutating func putBack(_ place: Int, at now: ContinuousClock.Instant) {
         let index = place - base
         guard entries[index].stage == .underWay else { return }
@@ -218,6 +220,14 @@ struct OutboxLane: Sendable {
         }
     }
 
+    /// An entry under way may be stored, as the server did not say what became of it.
+    mutating func doubt(_ place: Int) {
+        let index = place - base
+        // While it is looked for it is not sent.
+        guard entries[index].stage == .underWay, sought != place else { return }
+        entries[index].isInDoubt = true
+    }
+
     /// How often in a row the lane was refused.
     var refusalCount: Int { refusals }
 
@@ -225,6 +235,7 @@ struct OutboxLane: Sendable {
     mutating func putAllBack() {
         for index in first..<entries.count {
             entries[index].refusedSince = nil
+            doubt(base + index)
             if entries[index].stage == .underWay { wait(index) }
         }
         findNext(from: first)
@@ -234,11 +245,21 @@ struct OutboxLane: Sendable {
         window = 1
     }
 
+    /// An entry that has ended.
+    struct Removed {
+        let message: OutboxMessage
+        /// Whether it was under way.
+        let wasInFlight: Bool
+        /// Whether an attempt before the last one may have stored it.
+        let wasInDoubt: Bool
+    }
+
     /// Ends an entry; nil where it has ended before.
-    mutating func remove(_ place: Int) -> (message: OutboxMessage, wasInFlight: Bool)? {
+    mutating func remove(_ place: Int) -> Removed? {
         let index = place - base
         let stage = entries[index].stage
         guard stage != .ended else { return nil }
+        let isInDoubt = entries[index].isInDoubt
         if refused == place { refused = nil }
         if stage == .underWay { leaveWay(index) } else { waitingCount -= 1 }
         entries[index].stage = .ended
@@ -248,7 +269,7 @@ struct OutboxLane: Sendable {
         if index == first { advance() }
         while entries.count > first, entries.last?.stage == .ended { entries.removeLast() }
         next = min(next, entries.count)
-        return (message, stage == .underWay)
+        return Removed(message: message, wasInFlight: stage == .underWay, wasInDoubt: isInDoubt)
     }
 
     /// Changes messages that wait.

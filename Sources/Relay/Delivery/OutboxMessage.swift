@@ -29,14 +29,16 @@ public struct OutboxMessage: Sendable, Identifiable {
         let destination: Destination
         let payload: [UInt8]
         let mayBeStored: Bool
+        let isInDoubt: Bool
         let unsigned: ChatLine?
         let pending: PendingPublish?
 
         init(
-            id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool, unsigned: ChatLine?,
-            pending: PendingPublish?
+            id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool, isInDoubt: Bool,
+            unsigned: ChatLine?, pending: PendingPublish?
         ) {
             self.pending = pending
+            self.isInDoubt = isInDoubt
             self.id = id
             self.destination = destination
             self.payload = payload
@@ -59,6 +61,8 @@ public struct OutboxMessage: Sendable, Identifiable {
     public var payload: [UInt8] { content.payload }
     /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.
     public var mayBeStored: Bool { content.mayBeStored }
+    /// Whether an earlier attempt may have stored it, looked for or not.
+    var isInDoubt: Bool { content.isInDoubt }
     /// A line of chat that waits for its writer's name, which the first token brings; its payload is then encoded again.
     var unsigned: ChatLine? { content.unsigned }
     /// What tells the message's end to whoever handed it over and waits for it.
@@ -76,20 +80,20 @@ public struct OutboxMessage: Sendable, Identifiable {
     }
 
     init(
-        id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, unsigned: ChatLine?,
-        pending: PendingPublish? = nil
+        id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, isInDoubt: Bool = false,
+        unsigned: ChatLine?, pending: PendingPublish? = nil
     ) {
         content = Content(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: unsigned,
-            pending: pending)
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored,
+            isInDoubt: isInDoubt || mayBeStored, unsigned: unsigned, pending: pending)
     }
 
     /// The message, whose end is told to somebody.
     func awaited(by pending: PendingPublish?) -> OutboxMessage {
         guard let pending else { return self }
         return OutboxMessage(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: unsigned,
-            pending: pending)
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, isInDoubt: isInDoubt,
+            unsigned: unsigned, pending: pending)
     }
 
     /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox, and who
@@ -97,14 +101,32 @@ public struct OutboxMessage: Sendable, Identifiable {
     func handedOverAgain() -> OutboxMessage {
         OutboxMessage(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored && isOnTopic,
-            unsigned: unsigned)
+            isInDoubt: isInDoubt, unsigned: unsigned)
     }
 
     /// The message with its writer's name in it.
     func signed(_ payload: [UInt8]) -> OutboxMessage {
         OutboxMessage(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil,
-            pending: pending)
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, isInDoubt: isInDoubt,
+            unsigned: nil, pending: pending)
+    }
+}
+
+extension OutboxMessage {
+    /// How large what was written is, without what is put around it for the way: of a line or a letter, its text.
+    var contentBytes: Int {
+        switch destination {
+        case .topic(let topic):
+            let envelope = try? Envelope(
+                decoding: payload, fallbackID: id, fallbackRoom: topic, fallbackStart: Timestamp(milliseconds: 0))
+            guard let message = envelope?.message else { return payload.count }
+            if let text = ChatLine.words(in: message)?.text { return text.utf8.count }
+            var writer = MessagePackWriter(capacity: payload.count)
+            writer.write(message)
+            return writer.bytes.count
+        case .postbox: return PostboxLetter(reading: payload)?.message.utf8.count ?? payload.count
+        case .key: return payload.count
+        }
     }
 }
 

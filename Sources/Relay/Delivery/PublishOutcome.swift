@@ -68,18 +68,23 @@ public struct PublishResolution: Hashable, Sendable, Identifiable {
     public let outcome: PublishOutcome
     /// Who waits for the end; no part of what a resolution says.
     let pending: PendingPublish?
+    /// Whether the network may have the message although it did not end as acknowledged: an attempt was not answered. No
+    /// part of what a resolution says.
+    package let mayBeStored: Bool
 
     /// Makes a resolution.
     public init(id: String, outcome: PublishOutcome) {
         self.id = id
         self.outcome = outcome
         pending = nil
+        mayBeStored = outcome == .uncertain
     }
 
-    init(_ message: OutboxMessage, _ outcome: PublishOutcome) {
+    init(_ message: OutboxMessage, _ outcome: PublishOutcome, mayBeStored: Bool) {
         id = message.id
         self.outcome = outcome
         pending = message.pending
+        self.mayBeStored = mayBeStored || outcome == .uncertain
     }
 
     /// Whether the same message ended in the same way.

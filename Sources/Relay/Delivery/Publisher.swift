@@ -141,11 +141,23 @@ final class Publisher: StorageObserver {
     /// Why a message is not taken, whatever the outbox says; nil when it is.
     private func objection(to message: OutboxMessage, _ state: State) -> RelayError? {
         guard state.hasBegun else { return .notConnected }
-        let serversLimit = state.route.map { $0.jetStream.connection.maximumPayload - 256 } ?? .max
-        let limit = min(maximumMessageBytes, max(0, serversLimit))
-        guard message.payload.count <= limit else { return .tooLarge(bytes: message.payload.count, limit: limit) }
-        return nil
+        let (size, largest) = (message.payload.count, serversLimit(state))
+        guard size > min(maximumMessageBytes, largest) else { return nil }
+        let content = message.contentBytes
+        let limit = min(maximumMessageBytes, max(0, largest - max(0, size - content)))
+        return content <= limit ? nil : .tooLarge(bytes: content, limit: limit)
     }
+
+    /// The largest payload that the present server takes, beside the headers that come with it.
+    private func serversLimit(_ state: State) -> Int {
+        state.route.map { max(0, $0.jetStream.connection.maximumPayload - Self.headerRoom) } ?? .max
+    }
+
+    /// What the largest message that a server takes leaves to the headers.
+    static let headerRoom = 256
+
+    /// The largest payload in bytes that the present server takes; more than any without one.
+    var largestPayload: Int { state.withLockedValue { serversLimit($0) } }
 
     private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
         if let refusal = objection(to: message, state) { return .failure(refusal) }
@@ -231,9 +243,11 @@ final class Publisher: StorageObserver {
     /// Another user signs in: discards what waits, whatever the policy says. What is kept of it waits for the person.
     func discardAll() {
         state.withLockedValue { state in
-            let ids = state.delivery.outbox.messages.map(\.id)
-            perform(state.delivery.discardAll(.closedByUser), &state)
-            if let keeper { for id in ids { keeper.notSent(id, because: "Another user signed in.") } }
+            let actions = state.delivery.discardAll(.closedByUser)
+            perform(actions, &state)
+            for case .end(let end) in actions {
+                keeper?.notSent(end.id, because: "Another user signed in.", mayBeStored: end.mayBeStored)
+            }
         }
     }
 
@@ -353,7 +367,14 @@ final class Publisher: StorageObserver {
             guard let route = state.route else { return }
             if isWatched { board.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false) }
             do throws(NATSError) { try send(message, over: route, &state) } catch {
-                if route.jetStream.connection.isOpen { refused.append((message.id, .failure(error))) }
+                guard route.jetStream.connection.isOpen else { return }
+                var error = error
+                // The person is told the bound of what they wrote, and no other.
+                if case .payloadTooLarge = error, case .tooLarge(let bytes, let limit)? = objection(to: message, state)
+                {
+                    error = .payloadTooLarge(bytes: bytes, limit: limit)
+                }
+                refused.append((message.id, .failure(error)))
             }
         case .wake(let moment):
             state.alarm?.cancel()

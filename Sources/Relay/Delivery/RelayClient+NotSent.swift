@@ -24,7 +24,8 @@ extension RelayClient {
         do throws(RelayError) {
             try publisher.submit(kept.message.handedOverAgain())
         } catch {
-            keeper.notSent(id, because: kept.state.reason ?? error.words)
+            let reason = kept.state.reason ?? error.words
+            keeper.notSent(id, because: reason, mayBeStored: kept.message.mayBeStored)
             throw error
         }
     }

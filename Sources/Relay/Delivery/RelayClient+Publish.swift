@@ -211,6 +211,23 @@ extension RelayClient {
         return id
     }
 
+    /// Keeps a line of chat that ``enqueueLine(topic:text:from:writtenAt:id:)`` did not take: it waits for the person, with
+    /// the reason, as what was not sent does. Nothing is kept without a local store in a file.
+    package nonisolated func keepRefusedLine(
+        topic: String, text: String, from name: String?, writtenAt time: Timestamp, id: String,
+        because error: RelayError
+    ) {
+        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time)
+        guard let keeper = publisher.keeper, let message = try? self.line(line, topic: topic, at: time, id: id) else {
+            return
+        }
+        keeper.refused(message, because: error.words)
+    }
+
+    /// The largest message in bytes that the present server takes, with what is put around it for the way; more than any
+    /// without one.
+    package nonisolated var largestMessage: Int { publisher.largestPayload }
+
     /// Puts a letter for a user's postbox into the outbox and returns at once.
     ///
     /// - Parameters:

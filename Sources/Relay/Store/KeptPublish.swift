@@ -32,8 +32,8 @@ package struct KeptPublish: Hashable, Sendable {
 package enum StoreChange: Hashable, Sendable {
     /// Keeps a message of the outbox, behind those that are there; one that is there under its identifier keeps its place.
     case outbox(KeptPublish)
-    /// Changes how far a message of the outbox has come.
-    case outboxState(id: String, KeptPublish.State)
+    /// Keeps why a message of the outbox was not sent, and whether the network may have it all the same.
+    case outboxNotSent(id: String, String, mayBeStored: Bool)
     /// Forgets a message of the outbox, which has ended.
     case outboxEnded(id: String)
     /// Forgets a message of the outbox that the network has; a letter is kept as one that was sent.
@@ -91,7 +91,7 @@ package enum StoreChange: Hashable, Sendable {
     /// Whether it is what a person typed and sent, which not even a power cut may lose.
     package var isPrecious: Bool {
         switch self {
-        case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
+        case .outbox, .outboxNotSent, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
         case .draft, .line, .ignored, .muted, .choice, .place, .joined, .join, .order, .leave, .cursor, .received,
             .rewound, .gap, .readMark, .letter, .letterRead, .letterDeleted, .lettersListed, .postboxesListed:
             false
@@ -102,9 +102,9 @@ package enum StoreChange: Hashable, Sendable {
     package var isPersonal: Bool {
         switch self {
         case .draft, .place, .readMark, .letterRead: true
-        case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored, .muted,
-            .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter, .letterDeleted,
-            .lettersListed, .postboxesListed:
+        case .outbox, .outboxNotSent, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored,
+            .muted, .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter,
+            .letterDeleted, .lettersListed, .postboxesListed:
             false
         }
     }
@@ -146,6 +146,8 @@ package enum StoreBounds {
     package static let gaps = 100
     /// So many parts of a stream for each topic or pattern, the newest.
     package static let spans = 1_000
-    /// So many bytes of a line or a draft; what is longer is cut.
+    /// So many bytes of a line; what is longer is cut.
     package static let textBytes = 64 << 10
+    /// So many bytes of a draft: more than can be typed, so that a text that is too long to be sent is not cut.
+    package static let draftBytes = 1 << 20
 }

@@ -11,12 +11,11 @@ extension StoreChange {
     func write(to database: Database) throws {
         switch self {
         case .outbox(let publish): try Self.put(publish, in: database)
-        case .outboxState(let id, let state):
-            // One that was sent and is not any more may be stored all the same.
+        case .outboxNotSent(let id, let reason, let mayBeStored):
+            let state = KeptPublish.State.notSent(reason)
             try database.execute(
-                sql: """
-                    UPDATE outbox SET may_be_stored = (may_be_stored OR state = 1), state = ?, reason = ? WHERE id = ?
-                    """, arguments: [state.code, state.reason, id])
+                sql: "UPDATE outbox SET may_be_stored = ?, state = ?, reason = ? WHERE id = ?",
+                arguments: [mayBeStored, state.code, reason, id])
         case .outboxEnded(let id): try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
         case .outboxStored(let id):
             try Self.keepSent(id, in: database)
@@ -175,7 +174,7 @@ extension StoreChange {
             INSERT INTO drafts (conversation, text) VALUES (?, ?)
             ON CONFLICT (conversation) DO UPDATE SET text = excluded.text
             """
-        try database.execute(sql: sql, arguments: [conversation, bounded(text, StoreBounds.textBytes)])
+        try database.execute(sql: sql, arguments: [conversation, bounded(text, StoreBounds.draftBytes)])
         try database.execute(
             sql: "DELETE FROM drafts WHERE number <= (SELECT max(number) FROM drafts) - ?",
             arguments: [StoreBounds.drafts])

@@ -80,6 +80,34 @@ extension EndToEndTests {
         }
 
         @Test(
+            "A refusal decides the exit status as it does for send, and what was typed is kept with its reason",
+            arguments: NATSServerProcess.binaries)
+        func refused(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let added = try await network.parley("network", "user", "add", "carol", "--topics", "chat.*")
+                #expect(added.exitCode == 0, "\(added)")
+                let text = String(repeating: "x", count: 131_073)
+                for (topic, input, status, words) in [
+                    ("chat.lobby", "allowed\n", Int32(0), ""),
+                    ("ops.x", "not granted\n", 77, "1 message not sent. Not permitted: "),
+                    ("chat.lobby", "\(text)\n", 65, "takes 131073 bytes and at most 131072 are accepted"),
+                    ("chat.lobby", "/post nobody/personal hi\n", 65, "There is no user nobody."),
+                    ("chat.lobby", "/psot bob hi\nand this\n", 65, "1 line could not be carried out. "),
+                ] {
+                    let result = try await network.parley("--plain", "--as", "carol", topic, input: input)
+                    #expect(result.exitCode == status && result.diagnostics.contains(words), "\(words): \(result)")
+                }
+                #expect(try await network.texts(on: "chat.lobby") == ["allowed", "and this"])
+                // Nothing of it is doubtful after the restart, and nothing is lost.
+                let kept = try await network.objects("outbox", "list", "--as", "carol", "--json")
+                #expect(kept.map { $0["text"].string } == ["not granted", text], "\(kept)")
+                #expect(kept.allSatisfy { $0["state"].string == "notSent" && $0["mayBeStored"].bool == false })
+                let sent = try await network.parley("send", "--as", "carol", "chat.lobby", input: text)
+                #expect(sent.exitCode == 65 && sent.diagnostics.contains("131073 bytes and at most 131072"), "\(sent)")
+            }
+        }
+
+        @Test(
             "A closed window is the signal's end whatever is noticed first, and what waits leaves with the next run",
             arguments: [true, false])
         func closedWindow(isJob: Bool) async throws {

@@ -229,6 +229,13 @@ struct PlainCommandsTests {
         #expect(plain.enter("hello").lines == [])
     }
 
+    @Test("B35: a line that is too long is left to the core, which refuses it and keeps it")
+    func tooLong() {
+        var plain = Self.lobby()
+        let text = String(repeating: "x", count: Compose.messageBytes + 1)
+        #expect(plain.enter(text).id != nil)
+    }
+
     @Test("Unsent lines have numbers that stay; one is sent again or dropped by its own")
     func unsent() {
         var plain = Self.lobby()

@@ -186,6 +186,40 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().map(\.message.id) == [id])
     }
 
+    @Test("B32 what the network refuses for good is kept as not sent, and nothing says that it may have been")
+    func refused() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        let outcomes = Gathered(client.publishes)
+        kept.network.server.deleteStream("test_stream")
+        let id = try client.enqueue(topic: "chat.room", message: "for nobody")
+        try await kept.network.letTimePass("the refusal") { outcomes.all.contains { $0.state.isFinal } }
+        let listed = try await client.notSent()
+        #expect(listed.map(\.id) == [id] && listed.allSatisfy { !$0.mayBeStored && $0.reason.contains("no stream") })
+        await client.close()
+        #expect(try await kept.rows().map(\.message.mayBeStored) == [false])
+    }
+
+    @Test("B32 a line that was refused for its size is kept with its reason, and can be sent where more is taken")
+    func tooLong() async throws {
+        let kept = try KeptOutbox()
+        let text = String(repeating: "x", count: (128 << 10) + 1)
+        let client = try await kept.network.connected(kept.configuration())
+        let error = RelayError.tooLarge(bytes: text.utf8.count, limit: 128 << 10)
+        #expect(throws: error) { try client.enqueueLine(topic: "chat.room", text: text, id: "long") }
+        client.keepRefusedLine(topic: "chat.room", text: text, from: nil, writtenAt: .now, id: "long", because: error)
+        #expect(try await client.notSent().map(\.reason) == [error.words])
+        await client.close()
+        var configuration = kept.configuration()
+        configuration.maximumMessageBytes *= 2
+        let next = try await kept.network.connected(configuration)
+        let listed = try await next.notSent()
+        #expect(listed.map(\.id) == ["long"] && listed.map(\.text) == [text] && listed.allSatisfy { !$0.mayBeStored })
+        try await next.sendAgain(id: "long")
+        try await eventually("the line") { kept.storedIDs == ["long"] }
+        await next.close()
+    }
+
     @Test("B30 B32 of two clients with one store each sends its own lines, once")
     func shared() async throws {
         let kept = try KeptOutbox()

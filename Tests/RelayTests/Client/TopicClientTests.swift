@@ -224,6 +224,12 @@ struct TopicClientTests {
             if case .tooLarge(_, let limit) = error as? RelayError { limit == 128 << 10 } else { false }
         }
         #expect(network.stored().isEmpty)
+        // The limit is that of the text, whatever is put around it.
+        let text = String(repeating: "x", count: 128 << 10)
+        #expect(throws: RelayError.tooLarge(bytes: text.utf8.count + 1, limit: text.utf8.count)) {
+            try client.enqueueLine(topic: "chat.room", text: text + "x")
+        }
+        _ = try await client.submitLine(topic: "chat.room", text: text).receipt(within: .seconds(60))
         await client.close()
     }
 

@@ -118,6 +118,48 @@ import Testing
                 == .tell(PublishNews(id: "1", state: .queued)))
     }
 
+    @Test("B32: what is refused for good is known not to be stored, unless an earlier attempt went unanswered")
+    func doubt() throws {
+        let refusals: [NATSError] = [
+            .publishNotPermitted(subject: "h.t"), .payloadTooLarge(bytes: 2, limit: 1),
+            .jetStream(JetStreamFailure(code: 503, errorCode: 10_077, text: "maximum messages exceeded")),
+            .jetStream(JetStreamFailure(code: 400, errorCode: 10_054, text: "message size exceeds maximum allowed")),
+        ]
+        func mayBeStored(_ actions: [Delivery.Action]) -> [Bool] {
+            actions.compactMap { if case .end(let end) = $0 { end.mayBeStored } else { nil } }
+        }
+        for refusal in refusals {
+            var delivery = try opened()
+            #expect(mayBeStored(delivery.answered([("1", .failure(refusal))], at: now)) == [false], "\(refusal)")
+            // Its connection ended before the answer came.
+            delivery = try opened()
+            _ = delivery.connectionLost()
+            #expect(delivery.opened(tellsOfRecipients: true, at: now).first == .send(message("1")))
+            #expect(mayBeStored(delivery.answered([("1", .failure(refusal))], at: now)) == [true], "\(refusal)")
+            // The answer did not come in time.
+            delivery = try opened()
+            _ = delivery.answered([("1", .failure(.timeout("x")))], at: now)
+            _ = delivery.moment(at: now + .milliseconds(250))
+            #expect(mayBeStored(delivery.answered([("1", .failure(refusal))], at: now)) == [true], "\(refusal)")
+            // It was looked for meanwhile, and not found.
+            delivery = try opened()
+            _ = delivery.connectionLost()
+            let later = now + .seconds(600)
+            _ = delivery.opened(tellsOfRecipients: true, at: later)
+            #expect(delivery.lookedUp(id: "1", .absent, at: later) == [.send(message("1"))])
+            #expect(mayBeStored(delivery.answered([("1", .failure(refusal))], at: later)) == [false], "\(refusal)")
+        }
+        // What an earlier run may have sent stays in doubt where it cannot be looked for.
+        var delivery = Delivery()
+        _ = delivery.restore([OutboxMessage(id: "1", destination: letter, payload: [1], mayBeStored: true)])
+        #expect(mayBeStored(delivery.opened(tellsOfRecipients: true, at: now)) == [true])
+        // What waited and was never sent is not in doubt, and what was under way is.
+        delivery = Delivery(policy: OutboxPolicy(discardsOnWindowExpiry: true, maximumInFlight: 1))
+        for id in ["1", "2"] { _ = try delivery.submit(message(id), at: now) }
+        _ = delivery.opened(tellsOfRecipients: true, at: now)
+        #expect(mayBeStored(delivery.sessionEnded(.windowExpired)) == [true, false])
+    }
+
     @Test("A topic without a stream: asked about at the second refusal, and given up when there is no stream")
     func missingStream() throws {
         var delivery = try opened()

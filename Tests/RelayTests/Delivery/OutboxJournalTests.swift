@@ -69,9 +69,12 @@ import Testing
         for (outcome, change) in [
             (PublishOutcome.acknowledged(sequence: 1, duplicate: false), StoreChange.outboxStored(id: "1")),
             (.failed(.cancelled), .outboxEnded(id: "1")),
-            (.failed(failure), .outboxState(id: "1", .notSent(failure.words))),
-            (.discarded(.windowExpired), .outboxState(id: "1", .notSent(ConnectionReason.windowExpired.words))),
-            (.uncertain, .outboxState(id: "1", .notSent(RelayError.uncertain("1").words))),
+            (.failed(failure), .outboxNotSent(id: "1", failure.words, mayBeStored: false)),
+            (
+                .discarded(.windowExpired),
+                .outboxNotSent(id: "1", ConnectionReason.windowExpired.words, mayBeStored: false)
+            ),
+            (.uncertain, .outboxNotSent(id: "1", RelayError.uncertain("1").words, mayBeStored: true)),
         ] {
             var journal = OutboxJournal(run: "run")
             journal.ended(end("1", outcome))
@@ -101,13 +104,26 @@ import Testing
         let reason = ConnectionReason.windowExpired.words
         #expect(
             Set(changes.dropFirst(4)) == [
-                .outboxStored(id: "1"), .outboxState(id: "2", .notSent(reason)), .outboxTrimmed,
+                .outboxStored(id: "1"), .outboxNotSent(id: "2", reason, mayBeStored: false), .outboxTrimmed,
             ])
         do {
             let endsTrouble = journal.written()
             #expect(endsTrouble)
         }
         #expect(!journal.isInTrouble && journal.isEmpty)
+    }
+
+    @Test("B32: what the outbox refused is written with its reason, and does not leave with what waits")
+    func refused() {
+        var journal = OutboxJournal(run: "run")
+        journal.accepted(message("1"), mayLeave: false, since: since)
+        journal.refused(message("2"), because: "too long", since: since)
+        journal.leave()
+        #expect(
+            journal.take() == [
+                .outboxEnded(id: "1"), row("1", .sending), .outboxEnded(id: "2"), row("2", .notSent("too long")),
+                .outboxTrimmed,
+            ])
     }
 
     @Test("What is accepted again under its identifier replaces what was not sent")

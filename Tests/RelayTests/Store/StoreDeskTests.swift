@@ -12,10 +12,10 @@ struct StoreDeskTests {
         var letter = StoreFixture.publish("2")
         letter.message = OutboxMessage(
             id: "2", destination: .postbox(user: "carol", postbox: "personal"), payload: [1, 2])
-        try await store.commit([
-            .outbox(StoreFixture.publish("1")), .outbox(letter), .outbox(StoreFixture.publish("3")),
-        ])
-        try await store.commit([.outboxState(id: "1", .sending), .outboxState(id: "3", .notSent("the session ended"))])
+        var first = StoreFixture.publish("1")
+        first.state = .sending
+        try await store.commit([.outbox(first), .outbox(letter), .outbox(StoreFixture.publish("3"))])
+        try await store.commit([.outboxNotSent(id: "3", "the session ended", mayBeStored: false)])
         try await store.commit([.outbox(StoreFixture.publish("4")), .outboxEnded(id: "4"), .outboxEnded(id: "none")])
         // One that is there keeps its place.
         letter.message = OutboxMessage(id: "2", destination: letter.message.destination, payload: [3])
@@ -155,6 +155,14 @@ struct StoreDeskTests {
         #expect(try await store.lines(limit: 1) == [KeptLine("there", in: "chat.lobby")])
         try await store.commit([.line(KeptLine(String(repeating: "é", count: StoreBounds.textBytes)))])
         #expect(try await store.lines(limit: 1)[0].text.utf8.count == StoreBounds.textBytes)
+    }
+
+    @Test("B35: a text that is too long to be sent is kept whole as a draft")
+    func longDraft() async throws {
+        let store = try StoreFixture.inMemory()
+        let text = String(repeating: "x", count: 262_144)
+        try await store.commit([.draft(conversation: "chat.lobby", text)])
+        #expect(try await store.drafts() == ["chat.lobby": text])
     }
 
     @Test("Letters are kept once, by their direction and time")

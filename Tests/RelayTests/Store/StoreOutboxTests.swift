@@ -66,14 +66,16 @@ struct StoreOutboxTests {
     func claiming() async throws {
         let store = try StoreFixture.inMemory()
         try await store.commit([publish("1", .sending, of: "a"), publish("2", of: "a")])
-        try await store.commit([.outboxLeaves(run: "b"), .outboxState(id: "1", .notSent("because"))])
+        try await store.commit([.outboxLeaves(run: "b"), .outboxNotSent(id: "1", "because", mayBeStored: true)])
         let notSent = try store.notSent()
         #expect(notSent.map(\.message.id) == ["1"] && notSent.allSatisfy(\.message.mayBeStored))
         #expect(try store.claim(notSent: "2", for: "b") == nil)
         #expect(try store.claim(notSent: "1", for: "b") == notSent.first)
         #expect(try store.claim(notSent: "1", for: "c") == nil)
         #expect(try await store.outbox().map(\.run) == ["b", "a"])
-        try await store.commit([.outboxState(id: "2", .notSent("because"))])
+        // It was on its way, and the server refused it: it is known not to be stored.
+        try await store.commit([.outboxLeaves(run: "a"), .outboxNotSent(id: "2", "because", mayBeStored: false)])
+        #expect(try store.notSent().map(\.message.mayBeStored) == [false])
         #expect(try store.drop(notSent: ["1", "2", "3"]) == ["2"])
         #expect(try store.drop(notSent: ["2"]).isEmpty)
     }

@@ -1,0 +1,77 @@
+import Relay
+
+/// What a session without a screen was asked for and could not do: its exit status is that of `parley send`.
+///
+/// A pure value. A message that is sent again, or dropped, no longer counts.
+struct PlainRefusals {
+    /// Messages that were refused, by their identifiers.
+    private var messages: [String: (number: Int, failure: CommandFailure)] = [:]
+    /// The first line that could not be carried out, and how many there were.
+    private var commands: (first: CommandFailure, count: Int)?
+    /// Why nothing more could be read.
+    private var input: CommandFailure?
+    private var lastNumber = 0
+
+    /// More refused messages than this are not told apart; the session fails all the same.
+    private static let limit = 10_000
+
+    /// The input ended with a failure.
+    mutating func inputFailed(_ failure: CommandFailure) { input = failure }
+
+    /// Takes in an event.
+    ///
+    /// - Parameters:
+    ///   - effects: what followed from it.
+    ///   - failure: what the person was told because of it, where that was a failure.
+    mutating func note(_ event: ChatEvent, _ effects: [ChatEffect], failure: String?) {
+        switch event {
+        case .published(let news): note(news)
+        case .line:
+            for effect in effects {
+                switch effect {
+                case .drop(let ids): for id in ids { messages[id] = nil }
+                case .sendAgain(let id, _, _): messages[id] = nil
+                default: break
+                }
+            }
+            noteCommand(failure)
+        case .postbox, .postboxes: noteCommand(failure)
+        default: break
+        }
+    }
+
+    private mutating func note(_ news: PublishNews) {
+        let failure: CommandFailure
+        switch news.state {
+        case .queued, .sending, .acknowledged, .failed(.cancelled):
+            messages[news.id] = nil
+            return
+        case .failed(let error): failure = CommandFailure(error)
+        case .discarded(let reason): failure = CommandFailure(.connection(reason))
+        case .uncertain: failure = CommandFailure(.uncertain(news.id))
+        }
+        guard messages.count < Self.limit else { return }
+        lastNumber += 1
+        messages[news.id] = (lastNumber, failure)
+    }
+
+    private mutating func noteCommand(_ words: String?) {
+        guard let words else { return }
+        commands = (commands?.first ?? CommandFailure(CommandFailure.badData, words), (commands?.count ?? 0) + 1)
+    }
+
+    /// Fails where something was refused.
+    func check() throws(CommandFailure) {
+        if let failure { throw failure }
+    }
+
+    /// How the session ends; nil where nothing was refused.
+    var failure: CommandFailure? {
+        if let input { return input }
+        if let first = messages.values.min(by: { $0.number < $1.number })?.failure {
+            return CommandFailure(first.code, "\(Wording.count(messages.count, "message")) not sent. \(first.text)")
+        }
+        guard let (first, count) = commands else { return nil }
+        return CommandFailure(first.code, "\(Wording.count(count, "line")) could not be carried out. \(first.text)")
+    }
+}
