@@ -22,8 +22,40 @@ struct DirectoryTests {
     func standardPath() {
         #expect(NetworkDirectory.standard(environment: ["XDG_DATA_HOME": "/x"]).path == "/x/parley/local")
         #expect(
-            NetworkDirectory.standard(environment: ["XDG_DATA_HOME": "rel", "HOME": "/h"]).path
+            NetworkDirectory.standard(environment: ["XDG_DATA_HOME": "", "HOME": "/h/"]).path
                 == "/h/.local/share/parley/local")
+    }
+
+    @Test("Without HOME, folders and ~/ are in the account's home folder, wherever they lead")
+    func accountsHome() throws {
+        let account = { UserAccount(name: "svc", home: "/srv/svc") }
+        for environment in [[:], ["HOME": ""], ["PATH": "/bin"]] {
+            #expect(UserFolders.data.path(environment, account: account) == "/srv/svc/.local/share")
+            #expect(UserFolders.configuration.path(environment, account: account) == "/srv/svc/.config")
+            #expect(UserFolders.state.path(environment, account: account) == "/srv/svc/.local/state")
+            #expect(UserFolders.mistake(in: environment, account: account) == nil)
+        }
+        let home = try #require(UserAccount.current()?.home)
+        #expect(NetworkDirectory.standard(environment: [:]).path == home + "/.local/share/parley/local")
+        #expect(UserFolders.expanded("~/a.creds", [:]) == home + "/a.creds")
+        #expect(UserFolders.expanded("~/a.creds", ["HOME": "/h"]) == "/h/a.creds")
+        for path in ["~", "~bob/x", "/a/~/b", "a"] { #expect(UserFolders.expanded(path, ["HOME": "/h"]) == path) }
+    }
+
+    @Test("A relative folder is refused by its variable's name, and so is none at all")
+    func folderMistakes() {
+        let account = { UserAccount(name: "svc", home: "/srv/svc") }
+        for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+            for path in ["rel", "./rel", "~/rel", " /rel"] {
+                let words = UserFolders.mistake(in: ["HOME": "/h", name: path], account: account)
+                #expect(words?.hasPrefix("\(name) is “\(path)”, which is not a full path.") == true)
+            }
+        }
+        for none in [nil, UserAccount(name: "x", home: nil), UserAccount(name: "x", home: ".")] {
+            #expect(UserFolders.mistake(in: [:], account: { none })?.contains("Set HOME") == true)
+            let named = ["XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s"]
+            #expect(UserFolders.mistake(in: named, account: { none }) == nil)
+        }
     }
 
     @Test("A cluster of this machine is known by its ports on loopback, all of those that are named")

@@ -1,3 +1,5 @@
+import RelayNetwork
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -23,14 +25,7 @@ final class ErrorLog {
 
     /// Redirects standard error; nil when there is no place for a log, and nothing was changed.
     init?(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
-        let state: String
-        if let home = environment["XDG_STATE_HOME"], home.hasPrefix("/") {
-            state = home
-        } else if let home = environment["HOME"], home.hasPrefix("/") {
-            state = home + "/.local/state"
-        } else {
-            return nil
-        }
+        guard let state = UserFolders.state.path(environment) else { return nil }
         let folder = state + "/parley"
         path = folder + "/parley.log"
         var status = stat()

@@ -1,4 +1,5 @@
 import Relay
+import RelayNetwork
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -46,7 +47,7 @@ enum LetterFile {
     ///   - path: the file; `~/` is the home folder.
     ///   - overwrites: whether a file that is there goes. It stays whole until the new one is.
     static func save(_ text: String, to path: String, overwrites: Bool) -> Outcome {
-        let path = path.hasPrefix("~/") ? (ProcessInfo.processInfo.environment["HOME"] ?? "~") + path.dropFirst() : path
+        let path = UserFolders.expanded(path, ProcessInfo.processInfo.environment)
         do throws(CommandFailure) {
             if overwrites { try replace(path, with: text) } else { try InboxSaveCommand.write(text, to: path) }
             return .saved(path: path)

@@ -68,7 +68,7 @@ struct TextEditor: Sendable {
         guard data.count <= Self.limit else {
             return .failed("The text has \(Wording.count(data.count, "byte")), which is too many. It is in \(file).")
         }
-        guard var written = String(data: data, encoding: .utf8) else {
+        guard var written = try? TextInput.text(of: Array(data)) else {
             return .failed("The text is not written in UTF-8. It is in \(file).")
         }
         remove(folder)

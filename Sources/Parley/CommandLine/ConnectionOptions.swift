@@ -1,19 +1,12 @@
 import ArgumentParser
 import Relay
+import RelayNetwork
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Who to be and where to connect, as far as the command line says.
 protocol ConnectionFlags {
     var profile: String? { get }
@@ -127,11 +120,9 @@ extension ConnectionFlags {
                 plan.namespace = .init(name: namespace, hash: hash)
             }
         }
-        if profile.tlsAuthority != nil || profile.tlsCertificate != nil || profile.tlsFirst != nil {
-            plan.tls = TLSOptions(
-                authorityFile: Self.path(profile.tlsAuthority, environment),
-                certificateFile: Self.path(profile.tlsCertificate, environment),
-                privateKeyFile: Self.path(profile.tlsKey, environment), handshakesFirst: profile.tlsFirst ?? false)
+        plan.tls = profile.tls(environment)
+        do { try plan.tls?.check() } catch {
+            throw CommandFailure(CommandFailure.badConfiguration, "\(error)")
         }
         return plan
     }
@@ -196,7 +187,7 @@ extension ConnectionFlags {
 
     /// Where the credentials come from: the flag, then the environment, then the profile.
     func credentialsSource(_ profile: Profile, _ environment: [String: String]) -> CredentialsSource {
-        if let creds { return .file(creds) }
+        if let creds { return .file(UserFolders.expanded(creds, environment)) }
         let (key, secret) = (environment["PARLEY_API_KEY"], environment["PARLEY_SECRET"])
         if key != nil || secret != nil { return .apiKey(key ?? "", secret: secret ?? "") }
         if let token = environment["PARLEY_TOKEN"] { return .token(token) }
@@ -229,7 +220,7 @@ extension ConnectionFlags {
             if creds != nil {
                 throw CommandFailure(CommandFailure.usage, "--creds needs a server: add --server URL.")
             }
-            return .privateNetwork(user: profile.user ?? Self.loginName(environment, account: Self.accountName))
+            return .privateNetwork(user: profile.user ?? Self.loginName(environment))
         }
         let addresses: [ServerAddress]
         do throws(RelayError) { addresses = try RelayConfiguration.addresses(profile.servers) } catch {
@@ -240,13 +231,12 @@ extension ConnectionFlags {
     }
 
     private static func path(_ text: String?, _ environment: [String: String]) -> String? {
-        guard let text, text.hasPrefix("~/"), let home = environment["HOME"] else { return text }
-        return home + text.dropFirst(1)
+        text.map { UserFolders.expanded($0, environment) }
     }
 
     /// The login's name as far as it can be a user's name.
     static func loginName(_ environment: [String: String]) -> String {
-        loginName(environment, account: accountName)
+        loginName(environment) { UserAccount.current()?.name }
     }
 
     /// The login's name as far as it can be a user's name: the environment's, or else the account's. A service or a container
@@ -260,15 +250,16 @@ extension ConnectionFlags {
         let kept = (name ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber || "+=_-".contains($0)) }
         return kept.isEmpty ? nil : String(kept.prefix(64))
     }
+}
 
-    /// The name of the account that the program runs as; nil where the system does not know it.
-    private static func accountName() -> String? {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        // As long an entry as any system has: names come from directories, too.
-        var texts = [CChar](repeating: 0, count: 64 << 10)
-        guard getpwuid_r(geteuid(), &entry, &texts, texts.count, &found) == 0, let found else { return nil }
-        return found.pointee.pw_name.map { String(cString: $0) }
+extension Profile {
+    /// How the connection is secured; nil where the profile does not say.
+    func tls(_ environment: [String: String]) -> TLSOptions? {
+        guard tlsAuthority != nil || tlsCertificate != nil || tlsKey != nil || tlsFirst != nil else { return nil }
+        func path(_ text: String?) -> String? { text.map { UserFolders.expanded($0, environment) } }
+        return TLSOptions(
+            authorityFile: path(tlsAuthority), certificateFile: path(tlsCertificate), privateKeyFile: path(tlsKey),
+            handshakesFirst: tlsFirst ?? false)
     }
 }
 

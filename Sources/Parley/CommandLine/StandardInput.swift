@@ -8,11 +8,13 @@
 
 /// What is piped in.
 enum StandardInput {
-    /// Everything, without the last line's end.
-    static func all() -> String {
-        var text = ""
-        while let line = readLine(strippingNewline: false) { text += line }
-        while text.last?.isNewline == true { text.removeLast() }
+    /// Everything, without the line ends at its end.
+    ///
+    /// - Throws: ``CommandFailure`` where it cannot be read, is no text, or is longer than anything that can be sent.
+    static func all() throws(CommandFailure) -> String {
+        var reader = LineReader()
+        var text = try TextInput.text(of: reader.all())
+        while let last = text.last, last == "\n" || last == "\r\n" || last == "\r" { text.removeLast() }
         return text
     }
 }
@@ -49,6 +51,10 @@ struct LineReader {
     /// What came behind the last line's end.
     private var rest: [UInt8] = []
     private var hasEnded = false
+    /// How many lines were given, so that a place can be named.
+    private var count = 0
+    /// What is told once the lines before it were given.
+    private var failure: CommandFailure?
 
     /// Begins to read.
     ///
@@ -58,15 +64,31 @@ struct LineReader {
         self.limit = limit
     }
 
-    /// The next lines, without their ends, at least one; nil at the end. Bytes that are no UTF-8 are replaced.
+    /// All that is left.
     ///
-    /// - Throws: ``CommandFailure`` where the input cannot be read, or a line is too long.
+    /// - Throws: ``CommandFailure`` where the input cannot be read, or is too long.
+    mutating func all() throws(CommandFailure) -> [UInt8] {
+        while !hasEnded {
+            try fill()
+            guard rest.count <= limit else {
+                throw CommandFailure(CommandFailure.badData, "The input is longer than \(limit) bytes.")
+            }
+        }
+        defer { rest = [] }
+        return rest
+    }
+
+    /// The next lines, without their ends, at least one; nil at the end.
+    ///
+    /// - Throws: ``CommandFailure`` where the input cannot be read, or a line is too long or no text; the lines before it
+    ///   were given.
     mutating func next() throws(CommandFailure) -> [String]? {
+        if let failure { throw failure }
         while !hasEnded {
             let searched = rest.count
             try fill()
             if let end = rest[searched...].lastIndex(of: UInt8(ascii: "\n")) {
-                let lines = Self.lines(rest[..<end])
+                let lines = try self.lines(rest[..<end])
                 rest.removeSubrange(...end)
                 return lines
             }
@@ -76,7 +98,7 @@ struct LineReader {
         }
         guard !rest.isEmpty else { return nil }
         defer { rest = [] }
-        return Self.lines(rest[...])
+        return try lines(rest[...])
     }
 
     private mutating func fill() throws(CommandFailure) {
@@ -102,10 +124,12 @@ struct LineReader {
         }
     }
 
-    private static func lines(_ bytes: ArraySlice<UInt8>) -> [String] {
-        bytes.withUnsafeBytes { bytes in
+    /// The lines in these bytes, up to the first that is no text; what is wrong with that is for the next call.
+    private mutating func lines(_ bytes: ArraySlice<UInt8>) throws(CommandFailure) -> [String] {
+        let mark = count == 0 ? TextInput.markLength(bytes) : 0
+        let found = bytes.withUnsafeBytes { bytes -> [String] in
             var lines: [String] = []
-            var start = 0
+            var start = mark
             while true {
                 var end = bytes.count
                 if let begin = bytes.baseAddress, start < end,
@@ -114,10 +138,21 @@ struct LineReader {
                     end = UnsafeRawPointer(found) - begin
                 }
                 let hasReturn = end > start && bytes[end - 1] == UInt8(ascii: "\r")
-                lines.append(String(decoding: bytes[start..<(hasReturn ? end - 1 : end)], as: UTF8.self))
+                let line = UnsafeRawBufferPointer(rebasing: bytes[start..<(hasReturn ? end - 1 : end)])
+                count += 1
+                let begin = start == mark ? 0 : start
+                do throws(CommandFailure) {
+                    lines.append(
+                        try TextInput.text(line) { TextInput.place(line: count, byte: $0 + 1 + start - begin) })
+                } catch {
+                    failure = error
+                    return lines
+                }
                 guard end < bytes.count else { return lines }
                 start = end + 1
             }
         }
+        if found.isEmpty, let failure { throw failure }
+        return found
     }
 }

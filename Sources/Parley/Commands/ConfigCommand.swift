@@ -36,7 +36,8 @@ struct ConfigPathCommand: ParsableCommand {
 /// `parley config check`.
 struct ConfigCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Read the configuration file, and name its first mistake with line and column.",
+        commandName: "check",
+        abstract: "Read the configuration file and the files that it names, and name the first mistake with its place.",
         discussion: "The exit status is 78 where there is one.")
 
     @OptionGroup var connection: ConnectionOptions
@@ -47,6 +48,7 @@ struct ConfigCheckCommand: ParsableCommand {
             let source = try ConfigurationSource(flag: connection.config, ProcessInfo.processInfo.environment)
             // A profile that is named has to be there.
             _ = try source.file.profile(connection.profile)
+            try source.checkFiles(ProcessInfo.processInfo.environment)
             let count = source.file.profiles.count
             if json {
                 Output.json([

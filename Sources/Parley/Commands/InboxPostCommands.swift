@@ -23,7 +23,7 @@ struct InboxPostCommand: AsyncParsableCommand {
         try await reportingFailures {
             let recipient = try LetterAddress(address)
             try sending.check()
-            let body = text ?? StandardInput.all()
+            let body = try text.map(TextInput.argument) ?? StandardInput.all()
             guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
             let plan = try connection.plan()
             let client = try await Connector(plan).connect()

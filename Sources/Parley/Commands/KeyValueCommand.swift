@@ -110,7 +110,7 @@ struct KeyValuePutCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { client in
-            let written = value ?? StandardInput.all()
+            let written = try value.map(TextInput.argument) ?? StandardInput.all()
             guard value != nil || !written.isEmpty else {
                 throw CommandFailure(CommandFailure.badData, "There is nothing to store.")
             }

@@ -1,5 +1,19 @@
 import ArgumentParser
 import Relay
+import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// The whole command line. `parley` alone is `parley chat`.
 @main
@@ -20,6 +34,14 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// On the process's first thread, which the chat keeps: the tasks' pool has few.
     @MainActor static func main() async {
+        // What the standard library makes of them has other characters in place of those that are none.
+        let bytes = (1..<max(1, Int(CommandLine.argc))).map { place in
+            CommandLine.unsafeArgv[place].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
+        }
+        if let failure = TextInput.mistake(inArguments: bytes) {
+            Output.complain("parley: " + failure.text)
+            exit(withError: ExitCode(failure.code))
+        }
         let words = answered(rearranged(Array(CommandLine.arguments.dropFirst()))) { isKnownTopic($0, of: [$0]) }
         if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
             Output.complain("parley: " + mistake)
@@ -27,11 +49,22 @@ struct ParleyCommand: AsyncParsableCommand {
         }
         do {
             // Making the parser takes as long as all else until the first frame.
-            if let topics = topics(in: words) { return try ChatCommand.run(topics: topics) }
+            if let topics = topics(in: words) {
+                try checkFolders()
+                return try ChatCommand.run(topics: topics)
+            }
             var command = try parseAsRoot(words)
+            if words.first != "help" { try checkFolders() }
             guard var task = command as? any AsyncParsableCommand else { return try command.run() }
             try await task.run()
         } catch { exit(withError: error) }
+    }
+
+    /// Refuses an environment whose folders lead to other files than the person's: a network would be started there.
+    private static func checkFolders() throws {
+        guard let mistake = UserFolders.mistake(in: ProcessInfo.processInfo.environment) else { return }
+        Output.complain("parley: " + mistake)
+        throw ExitCode(CommandFailure.badConfiguration)
     }
 
     /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they mean.

@@ -43,7 +43,7 @@ struct SendCommand: AsyncParsableCommand {
         try await reportingFailures {
             do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
             // Whoever pipes a text in may take any time for it.
-            let body = lines ? "" : text ?? StandardInput.all()
+            let body = try lines ? "" : text.map(TextInput.argument) ?? StandardInput.all()
             guard lines || !body.isEmpty else {
                 throw CommandFailure(CommandFailure.badData, "There is nothing to send.")
             }

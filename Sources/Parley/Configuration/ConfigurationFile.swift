@@ -1,4 +1,5 @@
 import JSON5
+import RelayNetwork
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -92,12 +93,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     /// Where the file is, and whether it was named explicitly.
     static func place(flag: String?, _ environment: [String: String]) -> (path: String, isNamed: Bool) {
         let named = flag ?? environment["PARLEY_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
-        return (named ?? standardPath(environment), named != nil)
-    }
-
-    private static func standardPath(_ environment: [String: String]) -> String {
-        if let home = environment["XDG_CONFIG_HOME"], home.hasPrefix("/") { return home + "/parley/config.json" }
-        return (environment["HOME"] ?? "") + "/.config/parley/config.json"
+        if let named { return (UserFolders.expanded(named, environment), true) }
+        return ((UserFolders.configuration.path(environment) ?? "") + "/parley/config.json", false)
     }
 
     static func failure(_ text: String) -> CommandFailure {

@@ -24,10 +24,7 @@ public struct NetworkDirectory: Hashable, Sendable {
 
     /// Where all that Parley keeps is: `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
     package static func dataFolder(_ environment: [String: String]) -> String {
-        // The XDG specification has relative paths ignored.
-        if let named = environment["XDG_DATA_HOME"], named.hasPrefix("/") { return named + "/parley" }
-        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return (home ?? FileManager.default.homeDirectoryForCurrentUser.path) + "/.local/share/parley"
+        (UserFolders.data.path(environment) ?? "") + "/parley"
     }
 
     /// Where the credentials are by which this machine uses the network as a user.

@@ -41,15 +41,19 @@ extension InputParser {
         if pasteIsCut { events.append(.pasteCut) }
     }
 
-    /// The text of a paste: broken UTF-8 mended, each line break one line feed, no other control but tab.
+    /// The text of a paste: broken UTF-8 mended, each line break one line feed, no other control but tab, and no byte order
+    /// mark before it.
     private static func pastedText(_ bytes: [UInt8]) -> String {
         var text = String.UnicodeScalarView()
         var endsWithReturn = false
-        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+        let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+        for scalar in scalars.first == "\u{FEFF}" ? scalars.dropFirst() : scalars[...] {
             switch scalar {
             case "\r": text.append("\n")
             case "\n": if !endsWithReturn { text.append("\n") }
             case "\t": text.append("\t")
+            // A vertical tab or form feed parts words all the same.
+            case "\u{B}", "\u{C}": text.append(" ")
             default: if scalar.properties.generalCategory != .control { text.append(scalar) }
             }
             endsWithReturn = scalar == "\r"

@@ -80,9 +80,66 @@ struct LineReaderTests {
         #expect(!ClosedTerminal.isCharacterDevice(ends[0]) && !ClosedTerminal.means(EIO, of: ends[0]))
     }
 
-    @Test("Bytes that are no text are replaced, and a line without bounds is refused")
+    /// The lines before a failure, and the failure.
+    private func failure(_ bytes: [UInt8]) throws -> (lines: [String], failure: CommandFailure?) {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        #expect(write(ends[1], bytes, bytes.count) == bytes.count)
+        close(ends[1])
+        var reader = LineReader(ends[0])
+        var lines: [String] = []
+        do throws(CommandFailure) {
+            while let next = try reader.next() { lines += next }
+            return (lines, nil)
+        } catch { return (lines, error) }
+    }
+
+    @Test(
+        "A line that is not UTF-8 is refused with the place of its first bad byte, and those before it are given",
+        arguments: [
+            ([0x61, 0xFF, 0x0A], [], "line 1, byte 2 is 0xFF"),
+            (
+                [0x61, 0x0A, 0x62, 0x0D, 0x0A, 0xC3, 0xA4, 0x63, 0xE9, 0x0A, 0x64, 0x0A], ["a", "b"],
+                "line 3, byte 4 is 0xE9"
+            ),
+            // A character that is cut, one that is written with too many bytes, and half of one of UTF-16.
+            ([0x61, 0x0A, 0xE2, 0x82], ["a"], "line 2, byte 1 is 0xE2"),
+            ([0xC0, 0x80, 0x0A], [], "line 1, byte 1 is 0xC0"),
+            ([0xED, 0xA0, 0x80, 0x0A], [], "line 1, byte 1 is 0xED"),
+            ([0xEF, 0xBB, 0xBF, 0x61, 0x80, 0x0A], [], "line 1, byte 5 is 0x80"),
+            ([0xFF, 0xFE, 0x61, 0x00, 0x0A, 0x00], [], "It looks like UTF-16."),
+        ] as [([UInt8], [String], String)])
+    func invalid(_ bytes: [UInt8], _ lines: [String], _ words: String) throws {
+        let result = try failure(bytes)
+        #expect(result.lines == lines)
+        #expect(result.failure?.code == CommandFailure.badData && result.failure?.text.contains(words) == true)
+        let whole = #expect(throws: CommandFailure.self) { try TextInput.text(of: bytes) }
+        #expect(whole?.text.contains(words) == true, "\(String(describing: whole))")
+    }
+
+    @Test("A byte order mark is dropped at the beginning alone, and vertical tabs and form feeds stay")
+    func marks() throws {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        #expect(
+            try read([mark + Array("a\u{B}b\n".utf8) + mark + Array("c\u{C}d\n".utf8)]) == [
+                ["a\u{B}b", "\u{FEFF}c\u{C}d"]
+            ])
+        #expect(try TextInput.text(of: mark + Array("a\u{FEFF}".utf8)) == "a\u{FEFF}")
+        #expect(TextInput.argument("\u{FEFF}a\u{FEFF}") == "a\u{FEFF}" && TextInput.argument("") == "")
+        #expect(try read([mark]) == [[""]])
+    }
+
+    @Test("An argument that is not UTF-8 is named with its first bad byte")
+    func arguments() {
+        #expect(TextInput.mistake(inArguments: [Array("send".utf8), Array("ä".utf8), []]) == nil)
+        let mistake = TextInput.mistake(inArguments: [Array("send".utf8), [0x61, 0xE4, 0x62]])
+        #expect(mistake?.code == CommandFailure.badData)
+        #expect(mistake?.text.contains("argument 2, byte 2 is 0xE4") == true)
+    }
+
+    @Test("A line without bounds is refused")
     func strange() throws {
-        #expect(try read([[0x61, 0xFF, 0x0A]]) == [["a\u{FFFD}"]])
         #expect(throws: CommandFailure.self) {
             try read([Array(repeating: 0x61, count: 300), Array(repeating: 0x61, count: 300)], limit: 500)
         }

@@ -1,0 +1,84 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The account that the program runs as, as the system's user database has it.
+package struct UserAccount: Hashable, Sendable {
+    /// The login name; nil where the database has none.
+    package let name: String?
+    /// The home folder; nil where the database has none.
+    package let home: String?
+
+    /// The account of this process; nil where the database does not know it.
+    package static func current() -> UserAccount? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        // As long an entry as any system has: names come from directories, too.
+        var texts = [CChar](repeating: 0, count: 64 << 10)
+        guard getpwuid_r(geteuid(), &entry, &texts, texts.count, &found) == 0, let found else { return nil }
+        return UserAccount(
+            name: found.pointee.pw_name.map { String(cString: $0) },
+            home: found.pointee.pw_dir.map { String(cString: $0) })
+    }
+}
+
+/// The folders of the person who runs the program: those that the environment names, else those below the home folder. A
+/// service has mostly no `HOME`; the user database knows it all the same.
+package enum UserFolders: String, CaseIterable, Sendable {
+    /// What programs keep.
+    case data = "XDG_DATA_HOME"
+    /// What the person has set.
+    case configuration = "XDG_CONFIG_HOME"
+    /// What programs note of their runs.
+    case state = "XDG_STATE_HOME"
+
+    private var belowHome: String {
+        switch self {
+        case .data: "/.local/share"
+        case .configuration: "/.config"
+        case .state: "/.local/state"
+        }
+    }
+
+    /// The folder; nil where neither the environment nor the user database names one.
+    package func path(
+        _ environment: [String: String], account: () -> UserAccount? = UserAccount.current
+    ) -> String? {
+        Self.absolute(environment[rawValue]) ?? Self.home(environment, account: account).map { $0 + belowHome }
+    }
+
+    /// The home folder; nil where neither the environment nor the user database names one.
+    package static func home(
+        _ environment: [String: String], account: () -> UserAccount? = UserAccount.current
+    ) -> String? {
+        absolute(environment["HOME"]) ?? absolute(account()?.home)
+    }
+
+    /// A path with the home folder in place of a leading `~/`.
+    package static func expanded(_ path: String, _ environment: [String: String]) -> String {
+        guard path.hasPrefix("~/"), let home = home(environment) else { return path }
+        return home + path.dropFirst()
+    }
+
+    /// Why the environment's folders cannot be used, in a sentence; nil when they can.
+    package static func mistake(
+        in environment: [String: String], account: () -> UserAccount? = UserAccount.current
+    ) -> String? {
+        for name in ["HOME"] + allCases.map(\.rawValue) {
+            guard let path = environment[name], !path.isEmpty, !path.hasPrefix("/") else { continue }
+            return "\(name) is “\(path)”, which is not a full path. Set one that begins with /, or unset it."
+        }
+        guard allCases.contains(where: { $0.path(environment, account: account) == nil }) else { return nil }
+        return "There is no home folder: HOME is not set, and this account has none. Set HOME to a folder of yours."
+    }
+
+    private static func absolute(_ path: String?) -> String? {
+        guard var path, path.hasPrefix("/") else { return nil }
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path == "/" ? "" : path
+    }
+}
