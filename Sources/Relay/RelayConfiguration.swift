@@ -111,7 +111,8 @@ public struct RelayConfiguration: Sendable {
     public var followsCluster = true
     /// Where the client's chances come from, such as the jitter of its waits: equal seeds give equal ones. Nil draws one.
     public var seed: UInt64?
-    /// The largest encoded message in bytes that `publish` takes; the server's own limit applies as well.
+    /// The largest message in bytes that `publish` takes, without what is put around it for the way; the server's own limit
+    /// applies as well.
     public var maximumMessageBytes: Int
     /// TLS settings, when the servers' addresses alone don't say it all.
     public var tls: TLSOptions?
@@ -158,13 +159,13 @@ public struct RelayConfiguration: Sendable {
         self.pongTimeout = pongTimeout
     }
 
-    /// Reads server URLs (`nats://` or `tls://`).
+    /// Reads server URLs (`nats://` or `tls://`). One text may hold several, with commas between them.
     ///
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the first that is none, or when there is none at all.
     public static func addresses(_ urls: [String]) throws(RelayError) -> [ServerAddress] {
         guard !urls.isEmpty else { throw .invalidArgument("At least one server address is needed") }
         var addresses: [ServerAddress] = []
-        for url in urls {
+        for url in urls.flatMap(parts) {
             do throws(NATSError) { addresses.append(try ServerAddress(parsing: url)) } catch {
                 throw .invalidArgument("\(error)")
             }
@@ -174,6 +175,23 @@ public struct RelayConfiguration: Sendable {
 }
 
 extension RelayConfiguration {
+    /// The addresses in a list; a comma in a password parts nothing.
+    private static func parts(of list: String) -> [String] {
+        let pieces = list.split(separator: ",").filter { $0.contains { !$0.isWhitespace } }
+        guard pieces.count > 1 else { return pieces.isEmpty ? [list] : [String(pieces[0])] }
+        var parts: [String] = []
+        for piece in pieces {
+            if let last = parts.last, list.contains("@"), !last.contains("@"), last.contains(":"),
+                !piece.contains("://")
+            {
+                parts[parts.count - 1] = "\(last),\(piece)"
+            } else {
+                parts.append(String(piece))
+            }
+        }
+        return parts
+    }
+
     /// This machine's name, which is a device's name unless another one is given.
     static var hostName: String {
         var bytes = [CChar](repeating: 0, count: 256)
@@ -185,6 +203,7 @@ extension RelayConfiguration {
 
 /// A server's address, as the configuration names it.
 public typealias ServerAddress = NATS.ServerAddress
+package typealias IPLiteral = NATS.IPLiteral
 /// A proxy's address, as the configuration names it.
 public typealias ProxyAddress = NATS.ProxyAddress
 /// What a TLS connection trusts and presents.

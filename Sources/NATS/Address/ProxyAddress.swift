@@ -31,22 +31,26 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads a URL; `socks5h://` is the same as `socks5://`.
+    /// Reads a URL. Without a scheme it is an HTTP proxy's; `socks5h://` is the same as `socks5://`, whose usual port is
+    /// 1080. HTTP proxies have no usual port: curl takes another one than browsers do.
     ///
     /// - Throws: `invalidArgument` when it is none, lacks the port, or asks for what the proxy's kind cannot do.
     public init(parsing text: String) throws(NATSError) {
-        guard let split = URLAuthority.splitScheme(text) else {
-            throw .invalidArgument("A proxy's address begins with http:// or socks5://.")
-        }
+        let text = text.trimmingBlanks()
+        let split = URLAuthority.splitScheme(text) ?? (scheme: "http", rest: text[...])
         let kind: Kind
         switch split.scheme {
         case "http": kind = .http
         case "socks5", "socks5h": kind = .socks5
+        case "https":
+            throw .invalidArgument("A proxy that is reached through TLS cannot be used; write http://host:port.")
+        case "socks", "socks4", "socks4a":
+            throw .invalidArgument("Of SOCKS proxies those of version 5 can be used; write socks5://host:port.")
         default: throw .invalidArgument("A proxy's address begins with http:// or socks5://.")
         }
         let example = "\(kind.rawValue)://host:port"
         let authority = try URLAuthority(parsing: split.rest, kind: "proxy's address", example: example)
-        guard let port = authority.port else {
+        guard let port = authority.port ?? (kind == .socks5 ? 1_080 : nil) else {
             throw .invalidArgument("The proxy's address has no port; write \(example).")
         }
         let userInfo = authority.userInfo.flatMap { $0.isEmpty ? nil : $0 }

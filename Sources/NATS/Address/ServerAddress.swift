@@ -29,15 +29,26 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a URL. Throws `invalidArgument` when it is none, or of another protocol.
     public init(parsing text: String) throws(NATSError) {
+        let text = text.trimmingBlanks()
         var rest = text[...]
         var usesTLS = false
         if let split = URLAuthority.splitScheme(text) {
             switch split.scheme {
             case "nats": usesTLS = false
             case "tls": usesTLS = true
+            case "ws", "wss":
+                throw .invalidArgument(
+                    "A WebSocket address cannot be used. Write nats:// or tls:// and the server's port for clients.")
             default: throw .invalidArgument("A server address begins with nats:// or tls://.")
             }
             rest = split.rest
+        } else if rest.hasPrefix("//") {
+            rest = rest.dropFirst(2)
+        } else if let scheme = ["nats:", "tls:"].first(where: { text.lowercased().hasPrefix($0) }),
+            rest.dropFirst(scheme.count).first?.isNumber != true
+        {
+            // A host may have this name, and a port behind it.
+            throw .invalidArgument("In a server address two slashes come behind \(scheme), as in \(scheme)//host:port.")
         }
         let authority = try URLAuthority(parsing: rest, kind: "server address", example: "nats://host:port")
         self.init(host: authority.host, port: authority.port ?? 4222, usesTLS: usesTLS)

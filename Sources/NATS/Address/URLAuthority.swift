@@ -24,20 +24,29 @@ struct URLAuthority {
     /// - Throws: `invalidArgument` with what to write instead, without the text itself, which may hold a secret.
     init(parsing text: Substring, kind: String, example: String) throws(NATSError) {
         var rest = text
-        if rest.last == "/" { rest.removeLast() }
         if let at = rest.lastIndex(of: "@") {
             userInfo = String(rest[..<at])
             rest = rest[rest.index(after: at)...]
         }
+        if let end = rest.firstIndex(where: { "/?#".contains($0) }) {
+            guard rest[end...] == "/" else {
+                throw .invalidArgument("A \(kind) ends with the port: leave out what follows, from \(rest[end]) on.")
+            }
+            rest = rest[..<end]
+        }
         let host: Substring
-        var portText: Substring?
-        if rest.first == "[", let close = rest.firstIndex(of: "]") {
+        var portText: Substring = ""
+        let isBracketed = rest.first == "["
+        if isBracketed {
+            guard let close = rest.firstIndex(of: "]") else {
+                throw .invalidArgument("The [ of an address has no ].")
+            }
             host = rest[rest.index(after: rest.startIndex)..<close]
             let tail = rest[rest.index(after: close)...]
             guard tail.isEmpty || tail.first == ":" else {
                 throw .invalidArgument("After the ] of an address comes :port or nothing.")
             }
-            if !tail.isEmpty { portText = tail.dropFirst() }
+            portText = tail.dropFirst()
         } else if let colon = rest.lastIndex(of: ":") {
             host = rest[..<colon]
             portText = rest[rest.index(after: colon)...]
@@ -47,14 +56,13 @@ struct URLAuthority {
         } else {
             host = rest
         }
-        self.host = String(host)
-        guard Self.isUsable(host: self.host) else {
-            throw .invalidArgument("The \(kind) has no usable host; write \(example).")
-        }
-        guard let portText else { return }
-        guard let port = Int(portText), (1...65_535).contains(port) else {
-            throw .invalidArgument("The port of a \(kind) is a number from 1 to 65535.")
-        }
+        guard !host.isEmpty else { throw .invalidArgument("The \(kind) has no host; write \(example).") }
+        self.host = try isBracketed ? HostName.bracketed(host) : HostName.plain(host)
+        // As in any URL, a colon alone says nothing.
+        guard !portText.isEmpty else { return }
+        guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(portText),
+            (1...65_535).contains(port)
+        else { throw .invalidArgument("The port of a \(kind) is a number from 1 to 65535.") }
         self.port = port
     }
 

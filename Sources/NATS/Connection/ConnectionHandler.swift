@@ -47,6 +47,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private let loginDeadline: NIODeadline
     private var loginAlarm: Scheduled<Void>?
+    private var silenceAlarm: Scheduled<Void>?
     /// The error for when the deadline passes. It names the proxy until the tunnel is open, and the server after that.
     private var loginTimeoutError: NATSError
     var liveness: LivenessMachine?
@@ -104,9 +105,27 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard core.isOpen else { return context.close(promise: nil) }
         // Behind a proxy the channel becomes active once the tunnel is open.
         loginTimeoutError = Self.loginTimedOut(address)
-        guard machine.state == .securingFirst else { return context.fireChannelActive() }
-        startTLS(context)
+        if machine.state == .securingFirst { startTLS(context) } else { awaitFirstWord(context) }
         context.fireChannelActive()
+    }
+
+    /// How long a server is silent until it is asked whether it waits for TLS. One that does so for a while alone speaks
+    /// later, so that the answer counts when the time for the login is over.
+    private static let silenceBeforeTLS = TimeAmount.seconds(1)
+
+    private func awaitFirstWord(_ context: ChannelHandlerContext) {
+        // A proxy's other end is not this machine's to dial.
+        guard core.options.proxy == nil, let remote = context.channel.remoteAddress, remote.ipAddress != nil
+        else { return }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        silenceAlarm = context.eventLoop.scheduleTask(in: Self.silenceBeforeTLS) {
+            guard bound.value.machine.state == .waitingForInfo, bound.value.ending == nil else { return }
+            TLSProbe.ask(remote, on: bound.eventLoop, within: .seconds(2)).whenSuccess { waitsForTLS in
+                guard waitsForTLS else { return }
+                bound.value.loginTimeoutError = .tls(
+                    "\(bound.value.address) wants TLS before its first word; set tlsFirst")
+            }
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -231,6 +250,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func succeed(_ context: ChannelHandlerContext) {
         loginAlarm?.cancel()
         loginAlarm = nil
+        silenceAlarm?.cancel()
         subscribeInbox()
         startPings(context)
         ready.succeed(())
@@ -256,6 +276,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func finish(_ error: NATSError) {
         loginAlarm?.cancel()
+        silenceAlarm?.cancel()
         livenessAlarm?.cancel()
         inboxAlarm?.cancel()
         clock?.cancel()

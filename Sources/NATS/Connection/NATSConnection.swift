@@ -155,7 +155,8 @@ public final class NATSConnection: Sendable {
                 switch result {
                 case .success: outcome.fulfil(.success(bound))
                 case .failure(let error):
-                    outcome.fulfil(.failure(ErrorTranslation.natsError(error, address: address)))
+                    let error = ErrorTranslation.natsError(error, address: address)
+                    outcome.fulfil(.failure(options.proxy.map { error.through($0) } ?? error))
                 }
             }
             open(Attempt(core: core, handler: handler, timeout: timeout, deadline: deadline, ready: ready))

@@ -37,6 +37,7 @@ public struct Credentials: Sendable, Hashable {
     /// Reads the bytes of a credentials file, which the caller wipes.
     init(fileText bytes: [UInt8]) throws(CredentialsError) {
         guard bytes.count <= Self.maximumLength else { throw .malformedToken("it is too long") }
+        guard TextEncoding(of: bytes) != .utf16 else { throw .otherEncoding("UTF-16") }
         guard let token = Self.block("NATS USER JWT", in: bytes) else { throw .missingToken }
         guard let seed = Self.block("USER NKEY SEED", in: bytes) else { throw .missingSeed }
         let keyPair = try NKeyPair(seedText: seed)
@@ -75,7 +76,7 @@ public struct Credentials: Sendable, Hashable {
         var isInside = false
         var content: ArraySlice<UInt8>?
         for line in bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
-            let trimmed = line.trimmingASCIIWhitespace()
+            let trimmed = line.trimmingBlanks()
             if trimmed.starts(with: dashes) {
                 if isInside { return content }
                 let label = trimmed.drop(while: { $0 == UInt8(ascii: "-") })

@@ -30,6 +30,8 @@ public enum CredentialsError: Error, Hashable, Sendable {
     case expired(Int64)
     /// A token's time has not begun; the value is its begin in seconds since 1970.
     case notYetValid(Int64)
+    /// The credentials are a text in this encoding, which is not UTF-8.
+    case otherEncoding(String)
     /// The credentials text has no JSON web token block.
     case missingToken
     /// The credentials text has no seed block.
@@ -61,6 +63,7 @@ extension CredentialsError: CustomStringConvertible {
         case .wrongIssuer: "The token was issued by a key that may not issue it."
         case .expired: "The credentials have expired: ask for new ones."
         case .notYetValid: "The credentials are not valid yet: check the clock of this machine."
+        case .otherEncoding(let name): "The credentials are \(name): save them as UTF-8."
         case .missingToken:
             "The credentials hold no NATS USER JWT block: use the whole file as it was issued."
         case .missingSeed:

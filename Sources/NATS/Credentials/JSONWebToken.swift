@@ -30,7 +30,7 @@ public struct JSONWebToken: Hashable, Sendable {
     public init(parsing text: some StringProtocol) throws(CredentialsError) {
         guard text.utf8.count <= Self.maximumLength else { throw .malformedToken("it is too long") }
         let bytes = Array(text.utf8)
-        let trimmed = bytes[...].trimmingASCIIWhitespace()
+        let trimmed = bytes[...].trimmingBlanks()
         guard !trimmed.isEmpty else { throw .malformedToken("it is empty") }
         let parts = trimmed.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3 else { throw .malformedToken("it has not three parts") }

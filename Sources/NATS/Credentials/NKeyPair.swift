@@ -71,7 +71,7 @@ public struct NKeyPair: Sendable {
 
     /// Reads a seed from the bytes of its text, which the caller wipes.
     init(seedText text: ArraySlice<UInt8>) throws(CredentialsError) {
-        let trimmed = text.trimmingASCIIWhitespace()
+        let trimmed = text.trimmingBlanks()
         guard !trimmed.isEmpty else { throw .malformedSeed(.empty) }
         guard trimmed.count == Self.seedTextLength else { throw .malformedSeed(.badLength) }
         guard var raw = Base32.decode(trimmed) else { throw .malformedSeed(.badCharacter) }
@@ -148,13 +148,35 @@ extension NKeyPair: CustomStringConvertible, CustomDebugStringConvertible, Custo
     public var customMirror: Mirror { Mirror(self, children: ["publicKey": publicKey]) }
 }
 
+extension String {
+    /// The text without the blanks at its ends that copying brings.
+    package func trimmingBlanks() -> String { String(decoding: Array(utf8)[...].trimmingBlanks(), as: UTF8.self) }
+}
+
 extension ArraySlice where Element == UInt8 {
-    /// The slice without spaces, tabs, carriage returns and line feeds at its ends.
-    func trimmingASCIIWhitespace() -> ArraySlice<UInt8> {
-        func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
-        guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
-            return []
+    /// The slice without the blanks at its ends that a copied text brings: spaces, also those that do not break or have no
+    /// width, tabs, line ends, and a byte order mark.
+    func trimmingBlanks() -> ArraySlice<UInt8> {
+        let wide: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xC2, 0xA0], [0xE2, 0x80, 0x8B]]
+        var rest = self
+        while let first = rest.first {
+            if first == 32 || (9...13).contains(first) {
+                rest = rest.dropFirst()
+            } else if let blank = wide.first(where: { rest.starts(with: $0) }) {
+                rest = rest.dropFirst(blank.count)
+            } else {
+                break
+            }
         }
-        return self[first...last]
+        while let last = rest.last {
+            if last == 32 || (9...13).contains(last) {
+                rest = rest.dropLast()
+            } else if let blank = wide.first(where: { rest.suffix($0.count).elementsEqual($0) }) {
+                rest = rest.dropLast(blank.count)
+            } else {
+                break
+            }
+        }
+        return rest
     }
 }

@@ -4,6 +4,24 @@ import NIOHTTP1
 import NIOPosix
 import NIOSOCKS
 
+extension NATSError {
+    /// The same failure of a login, with the proxy that the server was reached through: it may be the proxy's doing.
+    func through(_ proxy: ProxyAddress) -> NATSError {
+        let name = "\(proxy)"
+        func named(_ text: String) -> String { text.contains(name) ? text : "\(text) (through the proxy \(name))" }
+        switch self {
+        case .timeout(let text): return .timeout(named(text))
+        case .tls(let text): return .tls(named(text))
+        case .unreachable(let text): return .unreachable(named(text))
+        case .connectionRefused(let text): return .connectionRefused(named(text))
+        case .connectionLost(let text): return .connectionLost(named(text))
+        case .protocolViolation(let text): return .protocolViolation(named(text))
+        case .closedByServer(let text): return .closedByServer(named(text ?? "without a reason"))
+        default: return self
+        }
+    }
+}
+
 /// What a failure before the tunnel is open means: the proxy's own answer, trouble of the network on the way to it, or
 /// a server that the proxy cannot reach. Only the first is final.
 struct ProxyFailure {
@@ -43,7 +61,9 @@ struct ProxyFailure {
         switch error {
         case let error as NATSError: return error
         case let error as NIOConnectionError:
-            if error.connectionErrors.isEmpty { return .unresolvableHost(proxy.host) }
+            if error.connectionErrors.isEmpty {
+                return .unreachable("the proxy \(proxy) has no address; check its spelling and DNS")
+            }
             return dialError(error.connectionErrors.map(\.error))
         case let error as SOCKSError.ConnectionFailed: return refusal(error.reply)
         case is SOCKSError.InvalidAuthenticationSelection, is SOCKSError.NoValidAuthenticationMethod:

@@ -17,16 +17,9 @@ public struct ServerCertificate: Sendable, Hashable {
     /// Reads the first certificate of a PEM file; authorities between it and the root may follow.
     /// - Throws: `NATSError.invalidArgument` when there is none.
     public init(pemFile path: String) throws(NATSError) {
-        let certificate: NIOSSLCertificate
-        let bytes: [UInt8]
-        do {
-            guard let first = try NIOSSLCertificate.fromPEMFile(path).first else {
-                throw NIOSSLError.failedToLoadCertificate
-            }
-            certificate = first
-            bytes = try first.toDERBytes()
-        } catch {
-            throw .invalidArgument("\(path) holds no certificate that can be read; it has to be PEM.")
+        let certificate = try PEMFile(path, role: "the certificate").certificates()[0]
+        guard let bytes = try? certificate.toDERBytes() else {
+            throw .invalidArgument("\(path) holds no certificate that can be read.")
         }
         summary = CertificateSummary(certificate)
         names = summary.names
@@ -43,10 +36,7 @@ public struct ServerCertificate: Sendable, Hashable {
     /// Checks that a PEM file holds a private key.
     /// - Throws: `NATSError.invalidArgument`.
     public static func checkKey(pemFile path: String) throws(NATSError) {
-        do { _ = try NIOSSLPrivateKey(file: path, format: .pem) } catch {
-            throw .invalidArgument(
-                "\(path) holds no private key that can be read; it has to be PEM, without a password.")
-        }
+        _ = try PEMFile(path, role: "the certificate's key").key()
     }
 
     /// Whether the issuer of a certificate in DER is its subject (RFC 5280, 4.1).

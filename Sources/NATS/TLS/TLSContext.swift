@@ -8,18 +8,11 @@ enum TLSContext {
     ) throws(NATSError) -> NIOSSLClientHandler {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
-        do {
-            if let file = address.authorityFile ?? options.authorityFile {
-                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
-            }
-            if let file = options.certificateFile {
-                configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(file).map { .certificate($0) }
-            }
-            if let file = options.privateKeyFile {
-                configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: file, format: .pem))
-            }
+        do throws(NATSError) {
+            try options.apply(to: &configuration, authorityFile: address.authorityFile)
         } catch {
-            throw .tls("a certificate or key file cannot be read; check that it exists and is PEM")
+            // They were well when the options were checked.
+            throw .tls("\(error)")
         }
         let name = address.expectedCertificateName
         // SNI cannot hold an IP address; the library then checks the certificate against the address of the socket's

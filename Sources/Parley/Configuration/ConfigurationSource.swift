@@ -1,4 +1,6 @@
 import JSON5
+import Relay
+import RelayNetwork
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -31,6 +33,32 @@ struct ConfigurationSource: Sendable {
             return
         }
         try self.init(data, path: path)
+    }
+
+    /// Reads the files that the profiles name.
+    ///
+    /// - Throws: `CommandFailure` that names the first that is missing or cannot be used, with the place of the setting.
+    func checkFiles(_ environment: [String: String]) throws(CommandFailure) {
+        for (name, profile) in file.profiles.sorted(by: { $0.key < $1.key }) {
+            func failure(_ key: Profile.CodingKeys, _ words: String) -> CommandFailure {
+                let keys: [any CodingKey] = [PathKey("profiles"), PathKey(name), key]
+                let place = outline.map { ":\($0.place(of: keys))" } ?? ""
+                return ConfigurationFile.failure("\(path)\(place): profiles.\(name).\(key.rawValue): \(words)")
+            }
+            do { try profile.tls(environment)?.check() } catch {
+                let words = "\(error)"
+                let named: [(Profile.CodingKeys, String?)] = [
+                    (.tlsKey, profile.tlsKey), (.tlsCertificate, profile.tlsCertificate),
+                    (.tlsAuthority, profile.tlsAuthority),
+                ]
+                let key = named.first { $0.1.map { words.contains($0.drop { $0 == "~" }) } ?? false }?.0
+                throw failure(key ?? .tlsCertificate, words)
+            }
+            guard !profile.servers.isEmpty, let creds = profile.creds else { continue }
+            do throws(RelayError) { _ = try RelayCredentials.file(UserFolders.expanded(creds, environment)) } catch {
+                throw failure(.creds, error.words)
+            }
+        }
     }
 
     private init(path: String, file: ConfigurationFile, outline: JSON5Outline?) {

@@ -20,9 +20,10 @@ enum ProxySetting {
             return try read(flag, place: "--proxy", code: CommandFailure.usage)
         }
         if let profile { return try read(profile, place: "proxy", code: CommandFailure.badConfiguration) }
-        let exceptions = ProxyExceptions(value("NO_PROXY", environment) ?? "")
         guard let (name, text) = named("ALL_PROXY", environment) else { return nil }
-        let direct = servers.filter(exceptions.hold)
+        let (exempting, list) = named("NO_PROXY", environment) ?? ("NO_PROXY", "")
+        let exceptions = try ProxyExceptions(list, name: exempting)
+        let direct = servers.filter { ProxyExceptions.isLoopback($0) || exceptions.hold($0) }
         if direct.count == servers.count { return nil }
         guard direct.isEmpty else {
             // Parley must neither dial past the proxy silently nor hand it data that is not meant for it.
@@ -44,46 +45,110 @@ enum ProxySetting {
         }
     }
 
+    /// A variable in either case; in lower case it wins, as with curl.
     private static func named(_ name: String, _ environment: [String: String]) -> (String, String)? {
-        for name in [name, name.lowercased()] {
+        for name in [name.lowercased(), name] {
             if let text = environment[name], !text.isEmpty { return (name, text) }
         }
         return nil
     }
-
-    private static func value(_ name: String, _ environment: [String: String]) -> String? {
-        named(name, environment)?.1
-    }
 }
 
-/// The servers that the environment's proxy is not for: loopback, and what `NO_PROXY` lists.
+/// The servers that `NO_PROXY` lists, for which the environment's proxy is not.
 ///
-/// An entry is a host, or a domain with everything below it (a leading dot or `*.` says the same), perhaps with a port;
-/// `*` is everything.
+/// The entries have commas, semicolons or blanks between them. One is a host, or a domain with everything below it (a leading
+/// dot says the same), an address, or a network as in `10.0.0.0/8`, and perhaps a port; `*` in it is any text, alone every
+/// host, and `<local>` every host without a dot.
 struct ProxyExceptions: Hashable, Sendable {
-    private var entries: [String]
+    private enum Pattern: Hashable {
+        case local
+        case host(String)
+        case address(IPLiteral)
+        case network(IPLiteral, prefix: Int)
+    }
 
-    init(_ list: String) {
-        entries = list.split { $0 == "," || $0.isWhitespace }.map { $0.lowercased() }
+    private struct Entry: Hashable {
+        let pattern: Pattern
+        let port: Int?
+    }
+
+    private var entries: [Entry] = []
+
+    /// - Parameter name: the variable, for the failure.
+    /// - Throws: `CommandFailure` for an entry that is not understood: what it excepts would go through the proxy.
+    init(_ list: String, name: String = "NO_PROXY") throws(CommandFailure) {
+        for text in list.split(whereSeparator: { ",;".contains($0) || $0.isWhitespace }) {
+            guard let entry = Self.entry(text.lowercased()[...]) else {
+                throw CommandFailure(
+                    CommandFailure.badConfiguration,
+                    "\(name) has “\(text.prefix(64))”, which is no host, domain, address or network such as 10.0.0.0/8."
+                )
+            }
+            entries.append(entry)
+        }
     }
 
     /// Whether this server is dialled directly.
     func hold(_ server: ServerAddress) -> Bool {
         let host = Self.bare(server.host.lowercased())
-        return Self.isLoopback(host) || entries.contains { Self.matches($0, host, server.port) }
+        let address = IPLiteral(host)
+        return entries.contains { entry in
+            guard entry.port ?? server.port == server.port else { return false }
+            switch entry.pattern {
+            case .local: return address == nil && !host.contains(".")
+            case .address(let listed): return address == listed
+            case .network(let network, let prefix): return address?.isIn(network, prefix: prefix) ?? false
+            // What an address ends with is no domain.
+            case .host(let listed):
+                return (address == nil || listed.contains("*")) && Self.matches(listed[...], host[...])
+            }
+        }
     }
 
-    private static func matches(_ entry: String, _ host: String, _ port: Int) -> Bool {
-        if entry == "*" { return true }
-        var name = entry[...]
-        if let end = portColon(name) {
-            guard Int(name[name.index(after: end)...]) == port else { return false }
-            name = name[..<end]
+    /// Whether a server is on this machine.
+    static func isLoopback(_ server: ServerAddress) -> Bool {
+        let host = bare(server.host.lowercased())
+        return IPLiteral(host)?.isLoopback ?? (host == "localhost" || host.hasSuffix(".localhost"))
+    }
+
+    private static func entry(_ text: Substring) -> Entry? {
+        if text == "<local>" { return Entry(pattern: .local, port: nil) }
+        var rest = text
+        for scheme in ["nats://", "tls://"] where rest.hasPrefix(scheme) { rest = rest.dropFirst(scheme.count) }
+        if rest.hasSuffix("/") { rest = rest.dropLast() }
+        if let slash = rest.firstIndex(of: "/") {
+            guard let network = IPLiteral(bare(String(rest[..<slash]))),
+                let prefix = Int(rest[rest.index(after: slash)...]), (0...network.bytes.count * 8).contains(prefix)
+            else { return nil }
+            return Entry(pattern: .network(network, prefix: prefix), port: nil)
         }
-        var domain = bare(String(name))
-        if domain.hasPrefix("*.") { domain.removeFirst() }
-        if domain.hasPrefix(".") { domain.removeFirst() }
-        return !domain.isEmpty && (host == domain || host.hasSuffix("." + domain))
+        var port: Int?
+        if let colon = portColon(rest) {
+            guard let number = Int(rest[rest.index(after: colon)...]), (1...65_535).contains(number) else { return nil }
+            port = number
+            rest = rest[..<colon]
+        }
+        let host = bare(String(rest))
+        if let address = IPLiteral(host) { return Entry(pattern: .address(address), port: port) }
+        let domain = host.hasPrefix(".") ? host.dropFirst() : host[...]
+        guard !domain.isEmpty, domain.allSatisfy({ $0.isLetter || $0.isNumber || "-_.*".contains($0) }) else {
+            return nil
+        }
+        // Everything below a domain is excepted with it.
+        return Entry(pattern: .host(domain.hasPrefix("*.") ? String(domain.dropFirst(2)) : String(domain)), port: port)
+    }
+
+    /// Whether a host is what an entry names, or below it.
+    private static func matches(_ listed: Substring, _ host: Substring) -> Bool {
+        guard listed.contains("*") else { return host == listed || host.hasSuffix("." + listed) }
+        let parts = listed.split(separator: "*", omittingEmptySubsequences: false)
+        guard host.hasPrefix(parts[0]) else { return false }
+        var rest = host.dropFirst(parts[0].count)
+        for part in parts.dropFirst().dropLast() {
+            guard let found = rest.firstRange(of: part) else { return false }
+            rest = rest[found.upperBound...]
+        }
+        return rest.hasSuffix(parts[parts.count - 1])
     }
 
     /// The colon before a port: an IPv6 address without brackets has none.
@@ -93,17 +158,11 @@ struct ProxyExceptions: Hashable, Sendable {
         return !before.contains(":") || before.hasSuffix("]") ? colon : nil
     }
 
-    /// Without brackets and the root's dot.
+    /// Without brackets, a zone and the root's dot.
     private static func bare(_ host: String) -> String {
         var host = host[...]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         if host.hasSuffix(".") { host.removeLast() }
-        return String(host)
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        return String(host.prefix { $0 != "%" })
     }
 }

@@ -71,6 +71,8 @@ struct ServerFindings: Sendable {
         // Nothing but the login is asked here, so the topics' names do not matter.
         var probe = configuration
         probe.servers = .fixed([address])
+        // What the dial ends with says more than that the time is over.
+        probe.dialTimeout = Self.loginLimit - .seconds(1)
         probe.namespace = probe.namespace ?? .init(name: "doctor", hash: "doctor")
         let (client, login) = await Self.connect(probe)
         let version = await client.serverVersion
@@ -96,10 +98,14 @@ struct ServerFindings: Sendable {
         case .tlsFailure(let detail):
             // What a TLS library says of a certificate is for those who wrote it.
             let isUntrusted = detail.contains("CERTIFICATE_VERIFY_FAILED")
+            let fix =
+                detail.contains("tlsFirst")
+                ? "set tlsFirst: true in the profile"
+                : "check tlsAuthority in the profile, the certificate's name, and the clock"
             return Finding(
                 name, .failure(CommandFailure.noConnection),
                 "TLS: \(isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail)",
-                fix: "check tlsAuthority in the profile, the certificate's name, and the clock")
+                fix: fix)
         case .accessExpired, .banned, .appBlocked, .deactivated:
             let said = reason.detail.map { " (\($0))" } ?? ""
             return Finding(

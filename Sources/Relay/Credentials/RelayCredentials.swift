@@ -31,10 +31,11 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     /// For servers that ask for nothing.
     public static let none = RelayCredentials(.none, user: nil)
 
-    /// RelayX's pair: the API key is a user JWT, the secret its nkey seed.
+    /// RelayX's pair: the API key is a user JWT, the secret its nkey seed. Blanks around either do not count.
     ///
     /// - Throws: ``RelayError/invalidCredentials(_:)`` when either is empty or malformed; the text never repeats them.
     public static func apiKey(_ apiKey: String, secret: String) throws(RelayError) -> RelayCredentials {
+        let (apiKey, secret) = (apiKey.trimmingBlanks(), secret.trimmingBlanks())
         if apiKey.isEmpty, secret.isEmpty { throw .invalidCredentials("the API key and the secret are empty") }
         if apiKey.isEmpty { throw .invalidCredentials("the API key is empty") }
         if secret.isEmpty { throw .invalidCredentials("the secret is empty") }
@@ -45,10 +46,11 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
         return RelayCredentials(.jwt(apiKey, pair), user: try user(of: apiKey), token: apiKey)
     }
 
-    /// An access token: a bearer JWT, as Nexconn's and RongCloud's clients hold one.
+    /// An access token: a bearer JWT, as Nexconn's and RongCloud's clients hold one. Blanks around it do not count.
     ///
     /// - Throws: ``RelayError/invalidCredentials(_:)`` when it is empty or no JWT.
     public static func accessToken(_ token: String) throws(RelayError) -> RelayCredentials {
+        let token = token.trimmingBlanks()
         guard !token.isEmpty else { throw .invalidCredentials("the access token is empty") }
         return RelayCredentials(.bearer(token), user: try user(of: token), token: token)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import NATS
 import NIOCore
 import TestSupport
@@ -233,6 +234,89 @@ struct TLSTests {
         let patient = try await connect(server, trusting())
         try await patient.flush()
         await patient.close()
+    }
+
+    @Test("A server that says nothing before TLS is recognised, whatever the address says, and the setting is named")
+    func silentBeforeTLS() async throws {
+        let binary = NATSServerProcess.newestBinary
+        let version = try await ChildProcess.run(binary.path, ["--version"]).output
+        guard !version.contains("v2.9.") else { return }
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(more: "handshake_first: true"), jetStream: false)
+        for scheme in ["nats", "tls"] {
+            let address = try ServerAddress(parsing: "\(scheme)://127.0.0.1:\(server.port)")
+            do {
+                let options = ConnectOptions(tls: try trusting(), connectTimeout: .seconds(4))
+                await (try NATSConnection.connect(to: address, options: options)).close()
+                Issue.record("connected")
+            } catch {
+                #expect(error as? NATSError == .tls("\(address) wants TLS before its first word; set tlsFirst"))
+            }
+        }
+        // One that is only slow, or speaks something else, is not taken for one.
+        let silent = try ScriptedPeer { $0.waitForEnd() }
+        let address = ServerAddress(host: "127.0.0.1", port: silent.port)
+        await #expect(throws: NATSError.timeout("the server at \(address) did not complete the login")) {
+            try await NATSConnection.connect(to: address, options: ConnectOptions(connectTimeout: .seconds(3)))
+        }
+    }
+
+    @Test("Certificates and keys are read as people save them: with a byte order mark, or both in one file")
+    func savedFiles() async throws {
+        let server = try await NATSServerProcess.start(
+            NATSServerProcess.newestBinary, configuration: TestCertificates.configuration(more: "verify: true"),
+            jetStream: false)
+        let folder = try TemporaryDirectory("pem")
+        func marked(_ name: String) throws -> String {
+            let text = try String(contentsOfFile: TestCertificates.path(name), encoding: .utf8)
+            return try folder.write("\u{FEFF}" + text, to: name)
+        }
+        let key = try String(contentsOfFile: TestCertificates.path("client.key"), encoding: .utf8)
+        let certificate = try String(contentsOfFile: TestCertificates.path("client.pem"), encoding: .utf8)
+        let authority = try marked("authority.pem")
+        let both = try folder.write(key + certificate, to: "both.pem")
+        for options in [
+            TLSOptions(
+                authorityFile: authority, certificateFile: try marked("client.pem"),
+                privateKeyFile: try marked("client.key")),
+            TLSOptions(authorityFile: authority, certificateFile: both),
+        ] {
+            try options.check()
+            await (try connect(server, options)).close()
+        }
+    }
+
+    @Test("Files that cannot be used are refused by their names, before anything is dialled")
+    func unusableFiles() throws {
+        let folder = try TemporaryDirectory("pem")
+        let (certificate, key) = (try TestCertificates.path("client.pem"), try TestCertificates.path("client.key"))
+        let other = try TestCertificates.path("server.key")
+        let empty = try folder.write("", to: "empty.pem")
+        let wide = folder.path("wide.pem")
+        try Data([0xFF, 0xFE, 0x2D, 0x00]).write(to: URL(filePath: wide))
+        let missing = folder.path("none.pem")
+        for (options, name, words) in [
+            (TLSOptions(authorityFile: missing), missing, "is missing"),
+            (TLSOptions(authorityFile: folder.path), folder.path, "is no file"),
+            (TLSOptions(authorityFile: empty), empty, "holds no certificate"),
+            (TLSOptions(authorityFile: key), key, "holds a private key and no certificate"),
+            (TLSOptions(authorityFile: wide), wide, "is UTF-16"),
+            (TLSOptions(certificateFile: missing, privateKeyFile: key), missing, "is missing"),
+            (TLSOptions(certificateFile: certificate), certificate, "has no key"),
+            (TLSOptions(certificateFile: certificate, privateKeyFile: missing), missing, "is missing"),
+            (
+                TLSOptions(certificateFile: certificate, privateKeyFile: certificate), certificate,
+                "holds no private key"
+            ),
+            (TLSOptions(certificateFile: certificate, privateKeyFile: other), other, "is not the key of"),
+            (TLSOptions(privateKeyFile: key), key, "has no certificate"),
+        ] {
+            #expect {
+                try options.check()
+            } throws: { error in
+                "\(error)".contains(name) && "\(error)".contains(words)
+            }
+        }
     }
 
     @Test("a killed server is a loss to recover from, not a failure of TLS", arguments: NATSServerProcess.binaries)

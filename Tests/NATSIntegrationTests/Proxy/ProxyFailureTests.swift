@@ -45,7 +45,8 @@ struct ProxyFailureTests {
     @Test("a proxy's name without an address is the network's trouble", arguments: [ProxyAddress.Kind.http, .socks5])
     func unresolvable(kind: ProxyAddress.Kind) async throws {
         let error = await failed(kind, host: "no-such-host.invalid", port: 1)
-        #expect(error == .unresolvableHost("no-such-host.invalid"))
+        let name = "\(kind.rawValue)://no-such-host.invalid:1"
+        #expect(error == .unreachable("the proxy \(name) has no address; check its spelling and DNS"))
         #expect(error?.isRetryable == true)
     }
 

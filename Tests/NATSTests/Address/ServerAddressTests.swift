@@ -30,6 +30,28 @@ struct ServerAddressTests {
             Entry("[2001:db8::2]:80", "2001:db8::2", 80, false, "nats://[2001:db8::2]:80"),
             Entry("nats://user:pass@h:1", "h", 1, false, "nats://h:1"),
             Entry("nats://token@[::1]:1", "::1", 1, false, "nats://[::1]:1"),
+            // As they are pasted, and as other programs take them.
+            Entry(" \u{FEFF}nats://h:1\r\n", "h", 1, false, "nats://h:1"),
+            Entry("\u{A0}h\t", "h", 4222, false, "nats://h:4222"),
+            Entry("//h:1/", "h", 1, false, "nats://h:1"),
+            Entry("nats:4333", "nats", 4_333, false, "nats://nats:4333"),
+            Entry("TLS://H.Example.:1", "H.Example.", 1, true, "tls://H.Example.:1"),
+            Entry("h:", "h", 4222, false, "nats://h:4222"),
+            Entry("nats://[::1]:", "::1", 4222, false, "nats://[::1]:4222"),
+            Entry("h:04222", "h", 4222, false, "nats://h:4222"),
+            Entry("nats://a_b-1.example", "a_b-1.example", 4222, false, "nats://a_b-1.example:4222"),
+            Entry(
+                "nats://xn--bcher-kva.example", "xn--bcher-kva.example", 4222, false,
+                "nats://xn--bcher-kva.example:4222"),
+            // Addresses in forms that mean another one's.
+            Entry("127.1:1", "127.0.0.1", 1, false, "nats://127.0.0.1:1"),
+            Entry("0x7f.0.0.1", "127.0.0.1", 4222, false, "nats://127.0.0.1:4222"),
+            Entry("0177.0.0.1.", "127.0.0.1", 4222, false, "nats://127.0.0.1:4222"),
+            Entry("2130706433", "127.0.0.1", 4222, false, "nats://127.0.0.1:4222"),
+            Entry("[0:0:0:0:0:0:0:1]", "::1", 4222, false, "nats://[::1]:4222"),
+            Entry("[2001:DB8:0::0:2]", "2001:db8::2", 4222, false, "nats://[2001:db8::2]:4222"),
+            Entry("[fe80::1%25eth0]:5", "fe80::1%eth0", 5, false, "nats://[fe80::1%eth0]:5"),
+            Entry("[::ffff:10.0.0.1]", "::ffff:10.0.0.1", 4222, false, "nats://[::ffff:10.0.0.1]:4222"),
         ])
     func parsed(entry: Entry) throws {
         let address = try ServerAddress(parsing: entry.text)
@@ -41,19 +63,50 @@ struct ServerAddressTests {
     }
 
     @Test(
-        "are refused with words on what to write instead",
+        "are refused with words that name what is wrong, and with nothing that may be secret",
         arguments: [
-            "", "nats://", "http://h", "ws://h", "h:0", "h:65536", "h:-1", "h:x", "h:", ":1", "::1", "nats://::1:4222",
-            "nats://[::1", "nats://[::1]x", "nats://[]:1", "h/path", "h h", "h\r\n", "nats://user@", "://h",
-            "nats://" + String(repeating: "h", count: 254),
+            ("", "no host"), ("nats://", "no host"), (" \t", "no host"), (":1", "no host"), ("nats://user@", "no host"),
+            ("nats://[]:1", "no host"), ("http://h", "begins with nats:// or tls://"),
+            ("https://h", "begins with nats:// or tls://"), ("://h", "begins with nats:// or tls://"),
+            ("ws://h", "WebSocket"), ("WSS://h:443", "WebSocket"), ("nats:h", "two slashes"), ("tls:/h", "two slashes"),
+            ("h:0", "1 to 65535"), ("h:65536", "1 to 65535"), ("h:-1", "1 to 65535"), ("h:+1", "1 to 65535"),
+            ("h:x", "1 to 65535"), ("h:4 222", "1 to 65535"), ("me:user@x:99999", "1 to 65535"),
+            ("h:99999999999999999999", "1 to 65535"), ("::1", "needs brackets"), ("nats://::1:4222", "needs brackets"),
+            ("2001:db8::2", "needs brackets"), ("h:1:2", "needs brackets"), ("nats://[::1", "has no ]"),
+            ("nats://[::1]x", "After the ]"), ("[h]:1", "IPv6"), ("[127.0.0.1]:1", "IPv6"), ("[::1::2]", "IPv6"),
+            ("[fe80::1%]", "network interface"), ("h/path", "leave out what follows, from / on"),
+            ("nats://h:1?tls=true", "from ? on"), ("h#x", "from # on"), ("h h", "a blank"), ("h\r\nh", "a blank"),
+            ("*", "“*”"), ("*.example.org", "“*”"), ("h%41", "“%”"), ("nats:\\\\h", "two slashes"), ("h\\x", "“\\”"),
+            ("a|b", "“|”"),
+            ("nats://bücher.example", "xn--"), ("ｈ", "xn--"), ("a..b", "two dots"), (".h", "two dots"),
+            ("1.2.3.456", "no IPv4"), ("1.2.3.4.5", "no IPv4"), ("256.1", "no IPv4"), ("h.1", "no IPv4"),
+            ("nats://" + String(repeating: "h", count: 254), "too long"),
         ])
-    func refused(text: String) {
+    func refused(text: String, reason: String) {
         #expect {
             try ServerAddress(parsing: text)
         } throws: { error in
             guard case NATSError.invalidArgument(let words) = error else { return false }
-            return !words.isEmpty && !words.contains("user@")
+            return words.contains(reason) && !words.contains("user")
         }
+    }
+
+    @Test("An address is in a network by its first bits, however it is written")
+    func networks() throws {
+        func isIn(_ address: String, _ network: String, _ prefix: Int) throws -> Bool {
+            try #require(IPLiteral(address)).isIn(#require(IPLiteral(network)), prefix: prefix)
+        }
+        #expect(try isIn("10.1.2.3", "10.0.0.0", 8) && !isIn("11.1.2.3", "10.0.0.0", 8))
+        #expect(try isIn("10.255.0.1", "10.254.0.0", 15) && !isIn("10.252.0.1", "10.254.0.0", 15))
+        #expect(try isIn("1.2.3.4", "9.9.9.9", 0) && isIn("1.2.3.4", "1.2.3.4", 32) && !isIn("1.2.3.4", "1.2.3.5", 32))
+        #expect(try isIn("fd00::1", "fd00::", 8) && !isIn("fe00::1", "fd00::", 8) && !isIn("fd00::1", "10.0.0.0", 8))
+        #expect(try isIn("::ffff:10.0.0.1", "10.0.0.0", 8))
+        #expect(
+            IPLiteral("fe80::1%eth0") == IPLiteral("fe80:0::1") && IPLiteral("127.1") == nil && IPLiteral("h") == nil)
+        for text in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"] {
+            #expect(IPLiteral(text)?.isLoopback == true)
+        }
+        for text in ["128.0.0.1", "::", "::2", "1::1"] { #expect(IPLiteral(text)?.isLoopback == false) }
     }
 
     @Test("carry user and password, or a token alone")
@@ -107,7 +160,7 @@ struct ServerAddressTests {
 
     @Test(
         "are not made from what is no host and port",
-        arguments: ["", ":1", "h:0", "h:x", "::1", "nats://h:1", "user@h:1", "h h:1", "[::1", "h\r\n:1"])
+        arguments: ["", ":1", "h:0", "h:x", "h/x", "::1", "nats://h:1", "user@h:1", "h h:1", "[::1", "h\r\n:1"])
     func undiscovered(entry: String) {
         #expect(ServerAddress(discovered: entry, like: ServerAddress(host: "h")) == nil)
     }

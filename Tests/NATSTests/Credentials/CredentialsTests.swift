@@ -49,6 +49,26 @@ struct CredentialsTests {
         #expect(try Credentials(jwt: jwt, seed: seed) == Credentials(parsing: fileText))
     }
 
+    @Test("Credentials are read as people paste them: with a byte order mark and blanks around what counts")
+    func pasted() throws {
+        let credentials = try Credentials(parsing: fileText)
+        #expect(try Credentials(parsing: "\u{FEFF}" + fileText) == credentials)
+        for (before, after) in [("\t ", " \t"), ("\u{A0}", "\u{200B}"), ("\u{FEFF}", "\r"), ("\u{B}\u{C}", "\n")] {
+            #expect(try Credentials(jwt: before + jwt + after, seed: before + seed + after) == credentials)
+            let text = fileText.replacing(jwt, with: before + jwt + after)
+            #expect(try Credentials(parsing: text) == credentials)
+        }
+        // What a blank parts is two texts.
+        #expect(throws: CredentialsError.self) {
+            try Credentials(jwt: jwt, seed: "\(seed.prefix(9)) \(seed.dropFirst(9))")
+        }
+        for mark in [[], [0xFF, 0xFE]] as [[UInt8]] {
+            let wide = mark + fileText.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+            #expect(throws: CredentialsError.otherEncoding("UTF-16")) { try Credentials(fileText: wide) }
+        }
+        #expect("\(CredentialsError.otherEncoding("UTF-16"))".contains("UTF-16: save them as UTF-8"))
+    }
+
     @Test("B2: what is missing or does not fit is named, never shown")
     func refusals() throws {
         let other = NKeyPair.generate(.user)

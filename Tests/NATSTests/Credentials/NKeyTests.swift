@@ -97,6 +97,6 @@ struct NKeyTests {
 
 extension String {
     fileprivate var trimmingSpaces: String {
-        String(decoding: Array(utf8)[...].trimmingASCIIWhitespace(), as: UTF8.self)
+        trimmingBlanks()
     }
 }

@@ -11,6 +11,10 @@ struct ProxyAddressTests {
             ("HTTP://10.0.0.1:80/", ProxyAddress(.http, host: "10.0.0.1", port: 80)),
             ("socks5://[::1]:1080", ProxyAddress(.socks5, host: "::1", port: 1_080)),
             ("socks5h://proxy:1080", ProxyAddress(.socks5, host: "proxy", port: 1_080)),
+            (" SOCKS5://proxy/\n", ProxyAddress(.socks5, host: "proxy", port: 1_080)),
+            ("proxy:80", ProxyAddress(.http, host: "proxy", port: 80)),
+            ("127.1:80", ProxyAddress(.http, host: "127.0.0.1", port: 80)),
+            ("[0::1]:80", ProxyAddress(.http, host: "::1", port: 80)),
         ])
     func parsed(text: String, address: ProxyAddress) throws {
         #expect(try ProxyAddress(parsing: text) == address)
@@ -19,19 +23,37 @@ struct ProxyAddressTests {
     }
 
     @Test(
-        "are refused with words on what to write instead",
+        "are refused with words that name what is wrong",
         arguments: [
-            "", "proxy:80", "https://proxy:443", "nats://proxy:80", "http://proxy", "http://:80", "http://proxy:0",
-            "http://proxy:x", "http://proxy:80/path", "socks5://user:hunter2@proxy:1080", "socks4://proxy:1080",
-            "http://hunter2@:80", "http://::1:80", "http://pro xy:80",
+            ("", "no host"), ("https://proxy:443", "through TLS"),
+            ("nats://proxy:80", "begins with http:// or socks5://"),
+            ("http://proxy", "has no port"), ("proxy", "has no port"), ("nonsense", "has no port"),
+            ("http://:80", "no host"),
+            ("http://proxy:", "has no port"), ("http://proxy:0", "1 to 65535"), ("http://proxy:x", "1 to 65535"),
+            ("http://proxy:80/path", "from / on"), ("socks5://user:hunter2@proxy:1080", "no user name and password"),
+            ("socks4://proxy:1080", "version 5"), ("socks4a://proxy", "version 5"), ("socks://proxy:1080", "version 5"),
+            ("http://hunter2@:80", "no host"), ("http://::1:80", "needs brackets"), ("http://pro xy:80", "a blank"),
+            ("http://*:80", "“*”"),
         ])
-    func refused(text: String) {
+    func refused(text: String, reason: String) {
         #expect {
             try ProxyAddress(parsing: text)
         } throws: { error in
             guard case NATSError.invalidArgument(let words) = error else { return false }
-            return !words.isEmpty && !words.contains("hunter2")
+            return words.contains(reason) && !words.contains("hunter2")
         }
+    }
+
+    @Test("A failure behind a proxy names it, once, and one of the proxy's own stays as it is")
+    func named() {
+        let proxy = ProxyAddress(.http, host: "proxy.example", port: 3_128)
+        let way = "(through the proxy http://proxy.example:3128)"
+        #expect(NATSError.timeout("x").through(proxy) == .timeout("x \(way)"))
+        #expect(NATSError.tls("x").through(proxy) == .tls("x \(way)"))
+        #expect("\(NATSError.closedByServer(nil).through(proxy))".contains(way))
+        let own = NATSError.unreachable("\(proxy) has no way to h")
+        #expect(own.through(proxy) == own && own.through(proxy).through(proxy) == own)
+        #expect(NATSError.authorization(.violation).through(proxy) == .authorization(.violation))
     }
 
     @Test("carry user and password for HTTP, with the escapes of a URL, and never show them")

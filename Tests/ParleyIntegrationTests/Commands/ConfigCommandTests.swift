@@ -59,6 +59,51 @@ struct ConfigCommandTests {
         #expect(unnamed.exitCode == 78 && unnamed.diagnostics.contains("no profile “none”"), "\(unnamed)")
     }
 
+    @Test(
+        "Files that a profile names are read: one that is missing or does not fit ends with 78 and its place and name")
+    func namedFiles() async throws {
+        let (missing, empty) = (folder.path("none.pem"), try folder.write("", to: "empty.pem"))
+        for (setting, place, words) in [
+            ("tlsAuthority: '\(missing)'", "2:54", "profiles.a.tlsAuthority: \(missing), which is to hold"),
+            ("tlsCertificate: '\(empty)'", "2:56", "profiles.a.tlsCertificate: \(empty) holds no certificate"),
+            ("tlsKey: '\(empty)'", "2:48", "profiles.a.tlsKey: The key \(empty) has no certificate"),
+            ("creds: '\(missing)'", "2:47", "profiles.a.creds: The credentials are not valid: There is no"),
+            ("creds: '\(empty)'", "2:47", "profiles.a.creds: The credentials are not valid: The credentials hold no"),
+        ] {
+            let servers = "servers: ['tls://127.0.0.1:1']"
+            let path = try folder.write("{ profiles: {\n  a: { \(servers), \(setting) } } }", to: "files.json")
+            let check = try await parley("config", "check", "--config", path)
+            #expect(check.exitCode == 78 && check.diagnostics.contains(words), "\(check)")
+            #expect(check.diagnostics.hasPrefix("parley: \(path):\(place): "), "\(check)")
+            // Nothing is dialled before that is known.
+            let send = try await parley("send", "x", "y", "--profile", "a", "--config", path)
+            #expect(send.exitCode == 78, "\(send)")
+            let doctor = try await parley("doctor", "--profile", "a", "--config", path)
+            for said in [send.diagnostics, doctor.output] {
+                #expect(said.contains(words.split(separator: ": ")[1].prefix(30)), "\(said)")
+            }
+        }
+    }
+
+    @Test("Without HOME the configuration is the account's, and a relative HOME or XDG folder ends with 78")
+    func home() async throws {
+        func parley(_ assignments: String...) async throws -> ChildProcess.Result {
+            try await ChildProcess.run(
+                "/usr/bin/env",
+                ["-i", "PATH=/usr/bin:/bin"] + assignments + [
+                    try BuiltProduct.url("parley").path, "config", "path",
+                ], environment: [:])
+        }
+        let account = FileManager.default.homeDirectory(forUser: NSUserName())?.path
+        let unset = try await parley()
+        #expect(unset.exitCode == 0 && unset.output == "\(account ?? "")/.config/parley/config.json\n", "\(unset)")
+        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+            let relative = try await parley("HOME=/h", "\(name)=here")
+            #expect(relative.exitCode == 78 && relative.output.isEmpty, "\(relative)")
+            #expect(relative.diagnostics.hasPrefix("parley: \(name) is “here”, which is not a full path."))
+        }
+    }
+
     @Test("What is shown for scripts is one object a setting, with its source")
     func show() async throws {
         try folder.write("{ highlights: ['deploy'] }", to: "config.json")

@@ -120,12 +120,73 @@ struct ConnectionSettingTests {
             ("chat.example.org", true), ("example.org", true), (".example.org", true), ("*.example.org", true),
             ("*", true), ("other.org, CHAT.example.org", true), ("chat.example.org:4333", true),
             ("chat.example.org:1", false), ("at.example.org", false), ("ample.org", false), ("", false), (",", false),
+            ("a.org example.org", true), ("a.org;example.org", true), ("\texample.org\n", true), ("example.org.", true),
+            ("example.org/", true), ("*.example.org:4333", true), ("*example.org", true), ("ch*.org", true),
+            ("c*t.ex*e.*", true), ("*.net", false), ("<local>", false), ("nats://chat.example.org:4333", true),
+            ("10.0.0.0/8", false), ("bücher.example", false),
         ])
     func exceptions(_ list: String, _ isExcepted: Bool) throws {
         let environment = ["ALL_PROXY": "socks5://env.example:1080", "NO_PROXY": list]
         #expect((try proxy([], nil, environment) == nil) == isExcepted)
         let lower = ["ALL_PROXY": "socks5://env.example:1080", "no_proxy": list]
         #expect((try proxy([], nil, lower) == nil) == isExcepted)
+    }
+
+    @Test(
+        "NO_PROXY excepts addresses and networks, however they and the server are written",
+        arguments: [
+            ("10.1.2.3", "10.1.2.3", true), ("10.1.2.3", "10.1.2.4", false), ("10.0.0.0/8", "10.1.2.3", true),
+            ("10.0.0.0/8", "11.1.2.3", false), ("10.1.2.3/32", "10.1.2.3", true), ("0.0.0.0/0", "8.8.8.8", true),
+            ("10.1.2.3:4333", "10.1.2.3", true), ("10.1.2.3:1", "10.1.2.3", false), ("10.*", "10.1.2.3", true),
+            ("1.2.3", "10.1.2.3", false), ("fd00::1", "[fd00::1]", true), ("[FD00:0::1]", "[fd00::1]", true),
+            ("[fd00::1]:4333", "[fd00::1]", true), ("[fd00::1]:1", "[fd00::1]", false), ("fd00::/8", "[fd12::1]", true),
+            ("[fd00::]/8", "[fd12::1]", true), ("fd00::/8", "[fe80::1]", false), ("fe80::1", "[fe80::1%25eth0]", true),
+            ("10.0.0.0/8", "[::ffff:10.0.0.1]", true), ("<local>", "intranet", true), ("<local>", "10.1.2.3", false),
+            ("intranet", "INTRANET.", true),
+        ])
+    func exceptedAddresses(_ list: String, _ host: String, _ isExcepted: Bool) throws {
+        let environment = ["ALL_PROXY": "socks5://env.example:1080", "NO_PROXY": list]
+        #expect((try proxy(["--server", "nats://\(host):4333"], nil, environment) == nil) == isExcepted)
+    }
+
+    @Test(
+        "An exception that is not understood is refused by its name: what it excepts would go through the proxy",
+        arguments: [
+            "10.0.0.0/33", "fd00::/129", "10.0.0.0/x", "h:0", "h:x", "h:99999", "a|b", "h/path", "<-loopback>", ":1",
+        ])
+    func exceptionMistakes(_ list: String) throws {
+        let refusal = failure(
+            [], Self.away, ["ALL_PROXY": "socks5://env.example:1080", "no_proxy": "ok.example, \(list)"])
+        #expect(refusal?.code == 78 && refusal?.text.hasPrefix("no_proxy has “\(list)”") == true)
+        // Without a proxy there is nothing to except.
+        #expect(try proxy([], nil, ["NO_PROXY": list]) == nil)
+    }
+
+    @Test("The environment's proxy may lack its scheme, and the variable in lower case wins, as with curl")
+    func proxySpellings() throws {
+        #expect(try proxy([], nil, ["ALL_PROXY": "env.example:3128"]) == "http://env.example:3128")
+        #expect(try proxy([], nil, ["all_proxy": "socks5h://env.example"]) == "socks5://env.example:1080")
+        #expect(
+            try proxy([], nil, ["ALL_PROXY": "up.example:1", "all_proxy": "low.example:1"]) == "http://low.example:1")
+        #expect(try proxy([], nil, ["ALL_PROXY": "up.example:1", "all_proxy": ""]) == "http://up.example:1")
+        // These are for HTTP.
+        #expect(try proxy([], nil, ["HTTP_PROXY": "x.example:1", "https_proxy": "http://x.example:1"]) == nil)
+        for host in ["127.1", "0x7f000001", "localhost.", "a.localhost", "[0:0::1]", "[::ffff:127.0.0.1]"] {
+            #expect(try proxy(["--server", "nats://\(host)"], nil, ["ALL_PROXY": "up.example:1"]) == nil, "\(host)")
+        }
+    }
+
+    @Test("Several servers may stand in one text, with commas between them")
+    func serverLists() throws {
+        func servers(_ texts: String...) throws -> [String] {
+            try RelayConfiguration.addresses(texts).map { "\($0)" }
+        }
+        #expect(try servers("nats://a:1,nats://b:2 , c,") == ["nats://a:1", "nats://b:2", "nats://c:4222"])
+        #expect(try servers("a", "b,c") == ["nats://a:4222", "nats://b:4222", "nats://c:4222"])
+        #expect(try servers("nats://me:a,b@h:1,tls://you:c@i:2") == ["nats://h:1", "tls://i:2"])
+        #expect(throws: RelayError.self) { try servers(",") }
+        #expect(throws: RelayError.self) { try servers("a,b c") }
+        #expect(try servers("nats://a:1, tls://b:2").count == 2)
     }
 
     @Test(

@@ -259,7 +259,25 @@ struct ConnectionClientTests {
             }
         }
         #expect(throws: RelayError.self) { try RelayCredentials.accessToken("") }
+        #expect(throws: RelayError.self) { try RelayCredentials.accessToken(" \t\n") }
         #expect(throws: RelayError.self) { try RelayCredentials.file("/nonexistent.creds") }
+    }
+
+    @Test("B1 keys and tokens are presented without the blanks that pasting brings")
+    func pasted() throws {
+        let pair = NKeyPair.generate(.user)
+        let claims = UserClaims(subject: pair.publicKey, name: "alice", grant: UserGrant())
+        let jwt = try claims.encode(signedBy: .generate(.account))
+        let seed = pair.withSeedText { $0 }
+        for (before, after) in [(" ", "\n"), ("\t", "\r\n"), ("\u{FEFF}", "\u{A0}")] {
+            let token = try RelayCredentials.accessToken(before + jwt + after)
+            let key = try RelayCredentials.apiKey(before + jwt + after, secret: before + seed + after)
+            #expect(token.token == jwt && key.token == jwt && token.user == "alice" && key.user == "alice")
+            guard case .bearer(jwt) = token.authentication, case .jwt(jwt, _) = key.authentication else {
+                Issue.record("other texts are presented")
+                return
+            }
+        }
     }
 
     /// Waits until so many attempts have been made in all, and the client waits for the next one.

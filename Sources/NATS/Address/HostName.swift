@@ -1,0 +1,107 @@
+import NIOCore
+
+/// Hosts as people write them, in one form each.
+enum HostName {
+    /// A name, or an IPv4 address in any of its forms.
+    ///
+    /// - Throws: `invalidArgument` that says what no host has.
+    static func plain(_ text: Substring) throws(NATSError) -> String {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw .invalidArgument("A host has letters of ASCII alone; write its ASCII form, which begins with xn--.")
+        }
+        if let strange = text.unicodeScalars.first(where: { !isPart($0) }) {
+            let shown = strange.value > 0x20 && strange.value < 0x7F ? "“\(strange)”" : "a blank or control character"
+            throw .invalidArgument("No host's name has \(shown).")
+        }
+        guard text.utf8.count <= 253, text != "." else { throw .invalidArgument("That is too long for a host's name.") }
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        let written = labels.last == "" ? labels.dropLast() : labels[...]
+        guard written.allSatisfy({ !$0.isEmpty }) else {
+            throw .invalidArgument("A host's name has no two dots in a row, and none at its beginning.")
+        }
+        guard let last = written.last, value(of: last) != nil else { return String(text) }
+        guard let address = ipv4(written) else {
+            throw .invalidArgument("The host ends with a number and is no IPv4 address: four numbers from 0 to 255.")
+        }
+        return address
+    }
+
+    /// An IPv6 address between brackets, perhaps with a zone behind a `%`, which a URL writes as `%25`.
+    ///
+    /// - Throws: `invalidArgument`.
+    static func bracketed(_ text: Substring) throws(NATSError) -> String {
+        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts[0].contains(":"), let address = try? SocketAddress(ipAddress: String(parts[0]), port: 0),
+            let canonical = address.ipAddress
+        else {
+            throw .invalidArgument("Between the brackets of an address is an IPv6 address, as in [::1]:4222.")
+        }
+        guard parts.count > 1 else { return canonical }
+        let zone = parts[1].hasPrefix("25") && parts[1].count > 2 ? parts[1].dropFirst(2) : parts[1]
+        guard !zone.isEmpty, zone.unicodeScalars.allSatisfy(isPart) else {
+            throw .invalidArgument("Behind the % of an IPv6 address is the name of a network interface.")
+        }
+        return "\(canonical)%\(zone)"
+    }
+
+    private static func isPart(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
+        default: false
+        }
+    }
+
+    /// Four numbers, or fewer of which the last stands for all that is left, each decimal, octal behind `0` or hexadecimal
+    /// behind `0x`: what `inet_aton` takes, and so curl and browsers do.
+    private static func ipv4(_ labels: ArraySlice<Substring>) -> String? {
+        guard labels.count <= 4 else { return nil }
+        var whole: UInt64 = 0
+        for (place, label) in labels.enumerated() {
+            guard let number = value(of: label) else { return nil }
+            let isLast = place == labels.count - 1
+            let bytes = isLast ? 5 - labels.count : 1
+            guard number < 1 << UInt64(8 * bytes) else { return nil }
+            whole = whole << UInt64(8 * bytes) | number
+        }
+        return stride(from: 24, through: 0, by: -8).map { "\(whole >> UInt64($0) & 0xFF)" }.joined(separator: ".")
+    }
+
+    private static func value(of label: Substring) -> UInt64? {
+        guard label.first?.isNumber == true else { return nil }
+        let text = label.lowercased()
+        if text.hasPrefix("0x") { return text.count == 2 ? 0 : UInt64(text.dropFirst(2), radix: 16) }
+        return text.count > 1 && text.hasPrefix("0") ? UInt64(text, radix: 8) : UInt64(text)
+    }
+}
+
+/// An IP address as its bytes, 4 or 16, however it is written. An IPv4 address that is written as IPv6 is one of IPv4.
+package struct IPLiteral: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    /// Nil for what is no address; a zone is left out.
+    package init?(_ text: String) {
+        let text = text.prefix { $0 != "%" }
+        switch try? SocketAddress(ipAddress: String(text), port: 0) {
+        case .v4(let address): bytes = withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+        case .v6(let address):
+            let all = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+            let isMapped = all.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
+            bytes = isMapped ? Array(all.suffix(4)) : all
+        case .unixDomainSocket, nil: return nil
+        }
+    }
+
+    /// Whether it is this machine's own.
+    package var isLoopback: Bool {
+        bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
+    }
+
+    /// Whether it begins with as many bits of another one.
+    package func isIn(_ network: IPLiteral, prefix: Int) -> Bool {
+        guard bytes.count == network.bytes.count else { return false }
+        return zip(bytes, network.bytes).enumerated().allSatisfy { place, pair in
+            let left = max(0, min(8, prefix - place * 8))
+            return (pair.0 ^ pair.1) >> UInt8(8 - left) == 0 || left == 0
+        }
+    }
+}

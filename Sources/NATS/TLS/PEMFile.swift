@@ -1,0 +1,124 @@
+import NIOSSL
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file of certificates or keys, as people save it: a byte order mark before it does not matter.
+struct PEMFile {
+    private let path: String
+    private let bytes: [UInt8]
+
+    /// Larger files hold something else.
+    private static let maximumBytes = 4 << 20
+
+    /// Reads a file.
+    ///
+    /// - Parameter role: what the file is to hold, as in `the certificate`.
+    /// - Throws: `invalidArgument` with the file's name.
+    init(_ path: String, role: String) throws(NATSError) {
+        var status = stat()
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+            let words = errno == ENOENT ? "is missing" : "cannot be read: \(String(cString: strerror(errno)))"
+            throw .invalidArgument("\(path), which is to hold \(role), \(words).")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.maximumBytes,
+            let data = FileManager.default.contents(atPath: path)
+        else { throw .invalidArgument("\(path) is no file that can hold \(role).") }
+        self.path = path
+        switch TextEncoding(of: data) {
+        case .utf8(let mark): bytes = Array(data.dropFirst(mark))
+        case .utf16: throw .invalidArgument("\(path) is UTF-16. Save it as UTF-8.")
+        }
+    }
+
+    /// The certificates in it, at least one.
+    func certificates() throws(NATSError) -> [NIOSSLCertificate] {
+        if let found = try? NIOSSLCertificate.fromPEMBytes(bytes), !found.isEmpty { return found }
+        throw .invalidArgument(
+            holdsKey
+                ? "\(path) holds a private key and no certificate."
+                : "\(path) holds no certificate that can be read; it has to be PEM.")
+    }
+
+    /// The private key in it.
+    func key() throws(NATSError) -> NIOSSLPrivateKey {
+        // Without a callback the library would ask the terminal for the password.
+        if let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem, passphraseCallback: Self.withoutPassword) {
+            return key
+        }
+        throw .invalidArgument("\(path) holds no private key that can be read; it has to be PEM, without a password.")
+    }
+
+    private static func withoutPassword(_ set: NIOSSLPassphraseSetter<[UInt8]>) { set([]) }
+
+    /// Whether there is a private key in it.
+    var holdsKey: Bool { String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----") }
+}
+
+/// How a text that somebody has saved is encoded, as far as its first bytes say it.
+enum TextEncoding: Equatable {
+    /// UTF-8, behind a byte order mark of so many bytes.
+    case utf8(mark: Int)
+    case utf16
+
+    init(of bytes: some Sequence<UInt8>) {
+        let first = Array(bytes.prefix(4))
+        let isWide = first.starts(with: [0xFF, 0xFE]) || first.starts(with: [0xFE, 0xFF])
+        // Without a mark every second byte of such a text is zero.
+        let isUnmarked = first.count == 4 && first.count(where: { $0 == 0 }) == 2 && (first[0] == 0) != (first[1] == 0)
+        self = isWide || isUnmarked ? .utf16 : .utf8(mark: first.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+    }
+}
+
+extension TLSOptions {
+    /// Reads all the files that the options name, so that what is wrong with them is known before anything is dialled.
+    ///
+    /// - Throws: `invalidArgument` that names the file.
+    public func check() throws(NATSError) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        try apply(to: &configuration)
+    }
+
+    /// Has a connection trust and present what the files hold. A key in the certificate's own file is its key.
+    func apply(to configuration: inout TLSConfiguration, authorityFile: String? = nil) throws(NATSError) {
+        if let file = authorityFile ?? self.authorityFile {
+            configuration.trustRoots = .certificates(
+                try PEMFile(file, role: "the authorities to trust").certificates())
+        }
+        guard let certificateFile else {
+            guard let privateKeyFile else { return }
+            throw .invalidArgument("The key \(privateKeyFile) has no certificate. Name the certificate's file too.")
+        }
+        let file = try PEMFile(certificateFile, role: "the certificate")
+        let chain = try file.certificates()
+        let key: NIOSSLPrivateKey
+        if let privateKeyFile {
+            key = try PEMFile(privateKeyFile, role: "the certificate's key").key()
+        } else {
+            guard file.holdsKey else {
+                throw .invalidArgument("The certificate \(certificateFile) has no key. Name the key's file too.")
+            }
+            key = try file.key()
+        }
+        var pair = TLSConfiguration.makeClientConfiguration()
+        pair.trustRoots = .certificates([])
+        pair.certificateChain = chain.map { .certificate($0) }
+        pair.privateKey = .privateKey(key)
+        guard (try? NIOSSLContext(configuration: pair)) != nil else {
+            throw .invalidArgument(
+                "The key \(privateKeyFile ?? certificateFile) is not the key of the certificate \(certificateFile).")
+        }
+        configuration.certificateChain = pair.certificateChain
+        configuration.privateKey = pair.privateKey
+    }
+}
