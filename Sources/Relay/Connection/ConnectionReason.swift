@@ -138,9 +138,9 @@ extension ConnectionReason {
     private static func detail(_ text: String) -> String { text.isEmpty ? "" : " (\(text))" }
 
     private static func seconds(_ duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.components
-        guard attoseconds == 0 else { return "\(Double(seconds) + Double(attoseconds) * 1e-18) seconds" }
-        return seconds == 1 ? "1 second" : "\(seconds) seconds"
+        let tenths = (duration / .milliseconds(100)).rounded()
+        guard tenths.truncatingRemainder(dividingBy: 10) == 0 else { return "\(tenths / 10) seconds" }
+        return tenths == 10 ? "1 second" : "\(Int64(tenths / 10)) seconds"
     }
 }
 

@@ -9,22 +9,18 @@ import Testing
 /// Whatever numbers a server sends, the client answers its callers, and the process lives.
 @Suite("A client and a server that sends absurd numbers, in memory", .realProcesses)
 struct AbsurdNumbersClientTests {
-    private static let values = [
-        "0", "2", "4611686018427387903", "4611686018427387904", "9223372036854775807", "9223372036854775808",
-        "18446744073709551615",
-    ]
+    private static let values = ["4611686018427387903", "9223372036854775807", "18446744073709551615"]
 
     @Test(
         "No number in an answer ends the process, whatever is asked for",
         arguments: [
-            "messages", "bytes", "first_seq", "last_seq", "num_pending", "stream_seq", "consumer_seq", "seq",
-            "Nats-Sequence", "Nats-Last-Sequence", "Nats-Num-Pending", "Nats-Msg-Size", "Nats-Last-Consumer",
-            "Nats-Last-Stream", "Nats-Pending-Messages", "Nats-Pending-Bytes", "ack.5", "ack.6", "ack.7", "ack.8",
-            "createdAt", "total",
-        ], ["2.10.0", "2.12.0"])
-    func numbers(name: String, version: String) async throws {
+            "first_seq", "last_seq", "num_pending", "stream_seq", "seq", "Nats-Sequence", "Nats-Last-Sequence",
+            "Nats-Num-Pending", "Nats-Msg-Size", "ack.5", "ack.7", "ack.8", "createdAt",
+        ])
+    func numbers(name: String) async throws {
         let network = try MemoryNetwork()
-        network.server.info.version = version
+        // Newer servers give batches, whose places are headers.
+        network.server.info.version = name.hasPrefix("Nats-") ? "2.12.0" : "2.10.0"
         try network.server.createStream("KV_test", subjects: ["$KV.test.>"])
         for number in 1...6 {
             try network.store("\(number)")
@@ -37,7 +33,7 @@ struct AbsurdNumbersClientTests {
         let client = try await network.connected(configuration)
         let token = try await client.listMessages(limit: 2).nextToken
         let wire = try await network.server.connect()
-        var jetStream = JetStream(wire, timeout: .seconds(1))
+        var jetStream = JetStream(wire, timeout: .milliseconds(100))
         jetStream.readsBatches = true
         for value in Self.values {
             network.server.replaceNumbers([name: value])
@@ -83,9 +79,6 @@ struct AbsurdNumbersClientTests {
         _ = try? await jetStream.page(of: "test_stream", from: .all, limit: 4)
         _ = try? await jetStream.sizes(of: "test_stream", from: .sequence(2), limit: 4)
         _ = try? await jetStream.batch(of: "test_stream", from: 2, limit: 4, bytes: 1 << 20)
-        _ = try? await jetStream.consumers(in: "test_stream")
-        _ = try? await jetStream.streamNames()
-        _ = try? await jetStream.accountInfo()
         _ = try? await jetStream.publish(ByteBuffer(string: "x"), to: "h4sh.other")
         guard let bucket = try? KeyValueBucket("test", jetStream) else { return }
         _ = try? await bucket.get("key1")
