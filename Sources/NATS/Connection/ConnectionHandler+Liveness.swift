@@ -63,12 +63,12 @@ extension ConnectionHandler {
         }
     }
 
-    /// The server refused the inbox. It may permit it later on the same connection, so it is asked again after 1, 2, 4 … s,
-    /// at most 32.
+    /// The server refused the inbox. It may permit it later on the same connection, so it is asked again after 1, 2, 4 s, and
+    /// then every five.
     func inboxRefused() {
         inboxPing = nil
         guard let context, core.isOpen, inboxAlarm == nil else { return }
-        let pause = TimeAmount.seconds(1 << min(inboxRefusals, 5))
+        let pause = TimeAmount.seconds(min(5, 1 << min(inboxRefusals, 3)))
         inboxRefusals += 1
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         inboxAlarm = context.eventLoop.scheduleTask(in: pause) { bound.value.askForInbox() }
