@@ -169,7 +169,7 @@ struct GrantTests {
             _ = try await administrator.add(user: "alice")
             let users = try await administrator.users()
             #expect(users.map(\.name.text) == ["alice", "bob"])
-            #expect(users[0].topics == ["chat.>", "ops.a"] && users[0].expires == 4_102_444_800)
+            #expect(users[0].rights == AccessRights(topics: ["chat.>", "ops.a"]) && users[0].expires == 4_102_444_800)
             #expect(users[0].devices?.map(\.client) == ["alice's laptop"])
             #expect(users[0].devices?.first?.address == "127.0.0.1")
             #expect(users[1].standing.banned?.reason == "spam" && users[1].devices == [])
