@@ -182,7 +182,7 @@ struct LifecycleClientTests {
     func example() async throws {
         let network = try MemoryNetwork()
         let idle = IdleSource(after: .seconds(600), clock: network.time)
-        var configuration = network.configuration()
+        var configuration = plainConfiguration(network)
         restWhenIdle(&configuration, idle)
         let client = try await network.connected(configuration)
         let (view, shows) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))

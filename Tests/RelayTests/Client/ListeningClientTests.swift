@@ -42,7 +42,8 @@ struct ListeningClientTests {
         try await client.on(topic: SystemEvent.disconnected.rawValue, listener: disconnected)
         try await client.connect()
         network.server.disconnectAll()
-        try await network.letTimePass("the way back") { reconnect.heard.all == ["RECONNECTING", "RECONNECTED"] }
+        try await network.attemptNow(client)
+        try await eventually("the way back") { reconnect.heard.all == ["RECONNECTING", "RECONNECTED"] }
         network.server.refuseDials(with: .connectionLost("no server"))
         network.server.disconnectAll()
         try await network.letTimePass("the end of the window") { disconnected.heard.all == ["DISCONNECTED"] }
