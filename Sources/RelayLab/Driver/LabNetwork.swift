@@ -121,7 +121,7 @@ public actor LabNetwork: LabServerSide, LabPlace {
     private func kill() async throws {
         guard host != nil, let lease else { return }
         let description = try await lease.ensureRunning()
-        // A child of this process, which its host has just described: the id is the server's.
+        // Its host has just described it: the id is the server's.
         _ = systemKill(description.serverPid)
         await stopHost()
     }
