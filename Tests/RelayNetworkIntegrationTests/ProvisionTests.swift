@@ -417,6 +417,74 @@ struct ProvisionedTests {
     }
 
     @Test(
+        "B58 an app's server gets its users' tokens and ends them, and nothing without the secret",
+        arguments: TestServers.all)
+    func tokens(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            let text = String(repeating: "s", count: SharedSecret.minimumLength)
+            let administrator = NetworkAdministrator(directory: site.directory)
+            let service = TokenService(administrator, secret: try SharedSecret(text, from: "the test")) { _ in }
+            func ask(
+                _ method: String, _ path: String, _ body: String = "", secret: String? = nil
+            ) async throws -> (status: Int, fields: [String: String]) {
+                let answer = try #require(
+                    await service.answer(
+                        HTTPQuestion(
+                            method: method, path: path, authorization: "Bearer " + (secret ?? text),
+                            body: Array(body.utf8))))
+                return (
+                    answer.status, try JSONDecoder().decode([String: String].self, from: Data(answer.body.utf8))
+                )
+            }
+            #expect(await service.answer(HTTPQuestion(method: "GET", path: "/ready")) == nil)
+            #expect(try await ask("POST", "/tokens", #"{"user":"alice"}"#, secret: "another").status == 401)
+            #expect(try site.directory.userNames().isEmpty)
+            for body in ["", "[]", #"{"user":7}"#, #"{"user":"a.b"}"#, #"{"user":"alice","lifetime":0}"#] {
+                #expect(try await ask("POST", "/tokens", body).status == 400, "\(body)")
+            }
+            #expect(try await ask("GET", "/tokens").status == 405)
+            try await site.serving { _ in
+                // Whom the network does not know yet is registered by it.
+                let made = try await ask("POST", "/tokens", #"{"user":"alice","lifetime":600}"#)
+                let (token, key) = (made.fields["token"] ?? "", made.fields["key"] ?? "")
+                #expect(made.status == 201 && made.fields["user"] == "alice")
+                #expect(made.fields["expires"].flatMap(Timestamp.init(iso8601:)) != nil)
+                let other = try await ask("POST", "/tokens", #"{"user":"alice","topics":["chat.>"],"kv":"none"}"#)
+                #expect(try await ask("POST", "/tokens", #"{"user":"alice","topics":["chat.*"]}"#).status == 400)
+                func client(_ token: String) throws -> RelayClient {
+                    var configuration = RelayConfiguration(
+                        servers: .fixed([try ServerAddress(parsing: site.cluster.servers[0].url)]),
+                        credentials: try .accessToken(token), reconnect: .rongcloud)
+                    configuration.dialTimeout = .seconds(60)
+                    return RelayClient(configuration: configuration)
+                }
+                let (alice, second) = (try client(token), try client(other.fields["token"] ?? ""))
+                let journal = Journal(alice)
+                for client in [alice, second] { try await client.connect(timeLimit: 60) }
+                let ended = try await ask("DELETE", "/tokens/\(key)")
+                #expect(ended.status == 200 && ended.fields == ["user": "alice", "key": key, "action": "revoked"])
+                #expect(try await journal.end().reason == .credentialsRevoked(nil))
+                await #expect(throws: RelayError.self) { try await alice.connect(timeLimit: 60) }
+                _ = try await second.send(topic: "chat.a", message: "still here", timeout: .seconds(60))
+                await #expect(throws: RelayError.self) {
+                    try await second.send(topic: "ops.a", message: "no", timeout: .seconds(60))
+                }
+                #expect(try await ask("DELETE", "/tokens/\(key)").status == 200)
+                // Files are the administrator's.
+                let file = try await administrator.makeKey(of: "alice").key
+                for id in [file.id, file.publicKey, "NOBODY", ""] {
+                    #expect(try await ask("DELETE", "/tokens/\(id)").status == 404, "\(id)")
+                }
+                try await administrator.ban(user: "alice", reason: "spam")
+                let refused = try await ask("POST", "/tokens", #"{"user":"alice"}"#)
+                #expect(refused.status == 403 && refused.fields["error"]?.contains("spam") == true, "\(refused)")
+                await second.close()
+            }
+        }
+    }
+
+    @Test(
         "Services that were given older settings change nothing of a stream but its subjects",
         arguments: TestServers.all)
     func olderServices(server: String) async throws {

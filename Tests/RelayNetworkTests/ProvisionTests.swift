@@ -203,15 +203,20 @@ struct ServiceReportTests {
     }
 
     @Test(
-        "It listens for this machine alone",
-        arguments: [
-            "0.0.0.0:1", "192.168.1.1:1", "example.org:1", "127.0.0.1", ":1", "127.0.0.1:x", "127.0.0.1:65536",
-            "127.x:1",
-        ])
-    func loopback(_ text: String) throws {
-        #expect(throws: NetworkError.self) { try StateListener.parts(of: text) }
-        #expect(try StateListener.parts(of: "[::1]:9").host == "::1")
-        #expect(try StateListener.parts(of: "localhost:9") == ("127.0.0.1", 9))
+        "Without a certificate it listens for this machine alone, and to others it never tells its state",
+        arguments: ["0.0.0.0:1", "192.168.1.1:1", "[::]:1"])
+    func loopback(_ text: String) async throws {
+        let issuer = UserTokenIssuer(account: NKeyPair.generate(.account).publicKey, signingKey: .generate(.account))
+        let identity = NetworkIdentity(
+            names: .init(namespace: "team", hash: "h"), account: issuer.account, signingKey: issuer.signingKey,
+            accountToken: "", administrator: nil)
+        let cluster = ClusterNetwork(servers: ["nats://127.0.0.1:1"])
+        let access = ServiceAccess(cluster, authority: nil, identity, NetworkSettings())
+        var options = NetworkServing.Options()
+        options.httpAddress = text
+        await #expect(throws: NetworkError.self) { try await NetworkServing(access, options: options).run() }
+        options.certificate = (chain: "chain.pem", key: "key.pem")
+        await #expect(throws: NetworkError.self) { try await NetworkServing(access, options: options).run() }
     }
 
     @Test("A process waits longer after each short connection, and never longer than a few seconds")

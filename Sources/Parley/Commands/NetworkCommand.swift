@@ -14,7 +14,8 @@ struct NetworkCommand: AsyncParsableCommand {
         commandName: "network", abstract: "Start, stop and look at the private network; make and invite users.",
         subcommands: [
             NetworkStartCommand.self, NetworkStopCommand.self, NetworkStatusCommand.self, NetworkUserCommand.self,
-            NetworkKeyCommand.self, NetworkInviteCommand.self, NetworkProvisionCommand.self, NetworkServeCommand.self,
+            NetworkKeyCommand.self, NetworkTokenCommand.self, NetworkInviteCommand.self, NetworkProvisionCommand.self,
+            NetworkServeCommand.self,
             NetworkClusterCommand.self,
             NetworkBlockCommand.self, NetworkUnblockCommand.self,
             NetworkHostCommand.self,

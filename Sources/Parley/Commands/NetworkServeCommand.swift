@@ -2,6 +2,12 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// `parley network serve`: the services of a network on a cluster.
 struct NetworkServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,6 +16,9 @@ struct NetworkServeCommand: AsyncParsableCommand {
         discussion: """
             Any number of processes, on any machines, share the requests; none of them keeps anything. It runs until a signal \
             ends it and writes its log to standard error.
+
+            With --http-secret, or PARLEY_HTTP_SECRET, an app's own server gets its users' bearer tokens there: POST /tokens, \
+            and DELETE /tokens/ID for one before its time. That is where the network's folder is, at a loopback address or over TLS.
             """)
 
     @Option(
@@ -19,9 +28,20 @@ struct NetworkServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A loopback address and a port, such as 127.0.0.1:7422, for /health, /ready and /metrics.",
+            "An address and a port, such as 127.0.0.1:7422, for /tokens and, at a loopback address, /health, /ready and /metrics.",
             valueName: "address"))
     var http: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file (0600) with the secret for /tokens, of 32 characters or more.", valueName: "file"))
+    var httpSecret: String?
+
+    @Option(help: ArgumentHelp("The certificate for HTTP over TLS, in PEM.", valueName: "file"))
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("Its key (0600), in PEM.", valueName: "file"))
+    var tlsKey: String?
 
     @Argument(help: "The network, where its folder is on this machine.")
     var name: String?
@@ -30,14 +50,43 @@ struct NetworkServeCommand: AsyncParsableCommand {
         guard (services == nil) != (name == nil) else {
             throw ValidationError("Name the network, or its services' file by --services.")
         }
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key go together.")
+        }
+        guard http != nil || httpSecret == nil && tlsCert == nil else {
+            throw ValidationError("--http-secret, --tls-cert and --tls-key go with --http.")
+        }
+        guard httpSecret == nil || name != nil else {
+            throw ValidationError("Tokens are handed out where the network's folder is: name the network.")
+        }
+    }
+
+    /// Hands out tokens where a secret says to whom.
+    private func tokens(
+        _ note: @escaping @Sendable (String) -> Void, _ environment: [String: String]
+    ) throws(NetworkError) -> TokenService? {
+        guard http != nil, let name else { return nil }
+        let variable = "PARLEY_HTTP_SECRET"
+        let secret: SharedSecret
+        if let httpSecret {
+            secret = try SharedSecret(file: httpSecret)
+        } else if let text = environment[variable], !text.isEmpty {
+            secret = try SharedSecret(text, from: variable)
+        } else {
+            return nil
+        }
+        return TokenService(NetworkAdministrator(directory: try .named(name)), secret: secret, note: note)
     }
 
     func run() async throws {
         try await reportingFailures {
             let path = try services ?? NetworkDirectory.named(name ?? "").servicesFile
             var options = NetworkServing.Options()
-            options.stateAddress = http
-            options.note = { Output.complain("parley network serve: \($0)") }
+            let note: @Sendable (String) -> Void = { Output.complain("parley network serve: \($0)") }
+            options.httpAddress = http
+            if let tlsCert, let tlsKey { options.certificate = (tlsCert, tlsKey) }
+            options.tokens = try tokens(note, ProcessInfo.processInfo.environment)
+            options.note = note
             try await NetworkServing(ServiceAccess(path: path), options: options).run()
         }
     }

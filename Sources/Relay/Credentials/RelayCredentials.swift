@@ -138,6 +138,12 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
         return claims.grant.template.pub?.allow?.contains(NetworkNames.postboxes(of: user, "*")) == true
     }
 
+    /// Whether a token is presented alone that is no bearer token.
+    var lackSignature: Bool {
+        guard case .bearer = authentication, let token, let claims = try? UserClaims.decode(token) else { return false }
+        return claims.grant.template.bearerToken != true
+    }
+
     /// Whether the token's own expiry has passed, by this machine's clock (seconds since 1970).
     func isExpired(at now: Int64) -> Bool {
         guard let token, let claims = try? UserClaims.decode(token), let expires = claims.expires else { return false }

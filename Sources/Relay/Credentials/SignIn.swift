@@ -134,6 +134,11 @@ struct SignIn: Sendable {
     func explained(_ reason: ConnectionReason, at now: Int64) -> ConnectionReason {
         guard case .authenticationFailed = reason else { return reason }
         if credentials.isExpired(at: now) { return .tokenExpired }
+        if credentials.lackSignature {
+            return .authenticationFailed(
+                "this token counts with the secret of its key alone; `parley network token` prints one that does without"
+            )
+        }
         guard credentials.areOfSharedAccount else { return reason }
         return .authenticationFailed(
             "they are of the kind that private networks gave before every user had an account, and none takes any more")

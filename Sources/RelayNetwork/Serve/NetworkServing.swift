@@ -12,8 +12,12 @@ import NIOConcurrencyHelpers
 public struct NetworkServing: Sendable {
     /// How a process behaves.
     public struct Options: Sendable {
-        /// The loopback address and port at which it tells how it is doing; nil for none.
-        public var stateAddress: String?
+        /// The address and port for HTTP; nil for none. At a loopback address it tells this machine how it is doing.
+        public var httpAddress: String?
+        /// PEM files of a certificate chain and its key, without which nobody but this machine is answered.
+        public var certificate: (chain: String, key: String)?
+        /// What hands out tokens there; nil where none are handed out.
+        public var tokens: TokenService?
         /// Whether TERM, INT and HUP end it in good order. False leaves signals to the caller's process.
         public var handlesSignals = true
         /// How long requests that came before its end may take.
@@ -59,16 +63,9 @@ public struct NetworkServing: Sendable {
         let addresses = try ClusterNetwork(
             servers: access.servers, authorityFile: folder.map { $0 + "/authority.pem" }
         ).addresses()
-        let listener: StateListener? =
-            if let address = options.stateAddress {
-                try await StateListener.start(at: address) { [state, figures] path in
-                    var now = state.withLockedValue(\.self)
-                    now.figures = figures.withLockedValue(\.self)
-                    return now.answer(to: path)
-                }
-            } else { nil }
+        let listener = try await listener()
         defer { listener?.close() }
-        if let port = listener?.port { options.note("tells its state at port \(port)") }
+        if let port = listener?.port { options.note("answers HTTP at port \(port)") }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await serve(addresses) }
             if options.handlesSignals {
@@ -82,6 +79,31 @@ public struct NetworkServing: Sendable {
             await group.waitForAll()
         }
         options.note("ends")
+    }
+
+    private func listener() async throws(NetworkError) -> HTTPListener? {
+        guard let text = options.httpAddress else { return nil }
+        let address = try HTTPAddress(parsing: text)
+        if !address.isLoopback {
+            guard options.certificate != nil else {
+                throw .invalidListener(
+                    "Others than this machine are answered over TLS alone: name a certificate by --tls-cert and --tls-key, or a loopback address such as 127.0.0.1:7422."
+                )
+            }
+            guard options.tokens != nil else {
+                throw .invalidListener(
+                    "The services' state is told to this machine alone: name a loopback address, such as 127.0.0.1:7422."
+                )
+            }
+        }
+        return try await HTTPListener.start(at: address, certificate: options.certificate) {
+            [state, figures, tokens = options.tokens] question in
+            if let answer = await tokens?.answer(question) { return answer }
+            guard address.isLoopback else { return HTTPAnswer(status: 404, body: "/tokens\n") }
+            var now = state.withLockedValue(\.self)
+            now.figures = figures.withLockedValue(\.self)
+            return now.answer(to: question)
+        }
     }
 
     /// Leaves the requests that come to other processes, and answers those that came before. It connects to no server any

@@ -39,23 +39,22 @@ struct ServiceState: Hashable, Sendable {
 // MARK: What the HTTP port says
 
 extension ServiceState {
-    /// The answer to a question over HTTP.
-    struct Answer: Hashable, Sendable {
-        var status: Int
-        var type = "text/plain; charset=utf-8"
-        var body: String
+    /// What is said to a question over HTTP.
+    func answer(to question: HTTPQuestion) -> HTTPAnswer {
+        guard ["GET", "HEAD"].contains(question.method) else { return HTTPAnswer(status: 405, body: "GET alone\n") }
+        return answer(to: question.path)
     }
 
     /// What is said at a path.
-    func answer(to path: String) -> Answer {
+    func answer(to path: String) -> HTTPAnswer {
         switch path {
-        case "/health": Answer(status: 200, body: "alive\n")
+        case "/health": HTTPAnswer(status: 200, body: "alive\n")
         case "/ready":
             isReady
-                ? Answer(status: 200, body: "ready\n")
-                : Answer(status: 503, body: "not ready: \(hindrance ?? "unknown")\n")
-        case "/metrics": Answer(status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics)
-        default: Answer(status: 404, body: "/health, /ready and /metrics\n")
+                ? HTTPAnswer(status: 200, body: "ready\n")
+                : HTTPAnswer(status: 503, body: "not ready: \(hindrance ?? "unknown")\n")
+        case "/metrics": HTTPAnswer(status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics)
+        default: HTTPAnswer(status: 404, body: "/health, /ready and /metrics\n")
         }
     }
 

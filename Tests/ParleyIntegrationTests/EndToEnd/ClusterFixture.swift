@@ -52,16 +52,22 @@ final class ClusterFixture: Machines {
     func serve(_ name: String) async throws -> (process: ChildProcess, port: Int) {
         let file = folder.path("admin/data/parley/networks/team/services.json")
         let process = try start(name, "network", "serve", "--services", file, "--http", "127.0.0.1:0")
+        let port = try await port(of: process)
+        try await eventually("services that are ready", deadline: .seconds(60)) {
+            try await self.http(port, "/ready") == 200
+        }
+        return (process, port)
+    }
+
+    /// The port at which a process of the services answers HTTP.
+    func port(of process: ChildProcess) async throws -> Int {
         var port: Int?
         try await process.waitFor("its port") { _, text in
             port = text.firstMatch(of: /at port (\d+)/).flatMap { Int($0.1) }
             return port != nil
         }
         guard let port else { throw TestFailure("no port") }
-        try await eventually("services that are ready", deadline: .seconds(60)) {
-            try await self.http(port, "/ready") == 200
-        }
-        return (process, port)
+        return port
     }
 
     /// The status that a process of the services gives at a path.
@@ -70,9 +76,12 @@ final class ClusterFixture: Machines {
     }
 
     /// What a process of the services says at a path.
-    func said(at path: String, _ port: Int) async throws -> (status: Int, body: String) {
+    func said(
+        at path: String, _ port: Int, method: String = "GET", headers: [String] = [], body: String = ""
+    ) async throws -> (status: Int, body: String) {
         guard let socket = try await LoopbackSocket.connected(to: port) else { return (0, "") }
-        await socket.send(Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+        let head = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Content-Length: \(body.utf8.count)"] + headers
+        await socket.send(Array((head + ["", body]).joined(separator: "\r\n").utf8))
         // It closes when it has answered.
         let bytes = await socket.read(64 << 10).bytes
         let text = String(decoding: bytes, as: UTF8.self)

@@ -6,7 +6,7 @@ extension EndToEndTests {
     @Suite("A network on a cluster", .realClusters)
     struct ClusterNetworks {
         @Test(
-            "Services, servers and every stream's leader are killed in turn: nothing is lost or doubled, what cannot go on says so",
+            "B58 Services, servers and every stream's leader are killed in turn: nothing is lost or doubled, what cannot go on says so",
             arguments: NATSServerProcess.binaries)
         func killed(_ binary: NATSServerBinary) async throws {
             try await ClusterFixture.run([binary, binary, binary]) { network in
@@ -113,6 +113,39 @@ extension EndToEndTests {
                 #expect(all.filter { $0.hasPrefix("letter") } == letters)
                 let figures = try await network.said(at: "/metrics", three.port).body
                 #expect(figures.contains("parley_requests_total{network=\"team\""), "\(figures)")
+
+                // The administrator's own process hands out tokens to an app's server.
+                let secret = String(repeating: "s", count: 32)
+                try TestOperatorCluster.write(secret + "\n", to: network.folder.path("secret"))
+                let open = try await network.parley("admin", "network", "serve", "team", "--http", "0.0.0.0:0")
+                #expect(open.exitCode == 64 && open.diagnostics.contains("--tls-cert"), "\(open)")
+                let door = try network.start(
+                    "admin", "network", "serve", "team", "--http", "127.0.0.1:0", "--http-secret",
+                    network.folder.path("secret"))
+                let port = try await network.port(of: door)
+                let order = #"{"user":"carol","lifetime":600}"#
+                #expect(try await network.said(at: "/tokens", port, method: "POST", body: order).status == 401)
+                let answer = try await network.said(
+                    at: "/tokens", port, method: "POST", headers: ["Authorization: Bearer \(secret)"], body: order)
+                let token = try JSONLine(answer.body)
+                #expect(answer.status == 201 && token["user"].string == "carol", "\(answer)")
+                let url = network.cluster.servers[0].url
+                func send() async throws -> ChildProcess.Result {
+                    try await ChildProcess.run(
+                        try BuiltProduct.url("parley").path,
+                        ["send", "chat.lobby", "by a token", "--timeout", "60", "--server", url],
+                        environment: network.machine("carol").merging(["PARLEY_TOKEN": token["token"].string]) { $1 })
+                }
+                let sent = try await send()
+                #expect(sent.exitCode == 0, "\(sent)")
+                let ended = try await network.said(
+                    at: "/tokens/" + token["key"].string, port, method: "DELETE",
+                    headers: ["Authorization: Bearer \(secret)"])
+                #expect(ended.status == 200, "\(ended)")
+                #expect(try await send().exitCode == 77)
+                door.signal(SIGTERM)
+                try await door.waitForExit()
+
                 three.process.signal(SIGTERM)
                 #expect(try await three.process.waitForExit().exitCode == 0)
                 #expect(try JSONLine(await network.provision().output)["unchanged"].bool == true)

@@ -42,6 +42,51 @@ extension EndToEndTests {
             }
         }
 
+        @Test("B58 A token of the network stands alone on a line, logs in by itself and is renewed by its command")
+        func issued() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let url = try await network.started()
+                let nobody = try await network.parley("network", "token", "nobody")
+                #expect(nobody.exitCode == 65 && nobody.output.isEmpty, "\(nobody)")
+                for name in ["alice", "bob"] { _ = try await network.objects("network", "user", "add", name, "--json") }
+                #expect(try await network.parley("network", "token", "alice", "--expires", "0").exitCode == 64)
+                let plain = try await network.parley("network", "token", "alice")
+                #expect(plain.exitCode == 0 && plain.lines.count == 1 && plain.lines[0].hasPrefix("eyJ"), "\(plain)")
+                let made = try await network.objects("network", "token", "alice", "--expires", "2h", "--json")
+                let (token, key) = (made[0]["token"].string, made[0]["key"].string)
+                #expect(made[0]["user"].string == "alice" && !made[0]["expires"].string.isEmpty)
+                func send(_ text: String) async throws -> ChildProcess.Result {
+                    try await network.run(
+                        ["send", "chat.a", text, "--server", url], environment: ["PARLEY_TOKEN": " \(token)\n"])
+                }
+                let sent = try await send("by a token")
+                #expect(sent.exitCode == 0, "\(sent)")
+                let keys = try await network.objects("network", "key", "list", "alice", "--json")
+                #expect(keys.filter { $0["kind"].string == "token" }.map { $0["key"].string }.contains(key))
+                let revoked = try await network.parley("network", "key", "revoke", "alice", key)
+                #expect(revoked.exitCode == 0, "\(revoked)")
+                let refused = try await send("no more")
+                #expect(refused.exitCode == 77 && !"\(refused)".contains("eyJ"), "\(refused)")
+
+                // The command that issues tokens is the one that a profile names.
+                let parley = try BuiltProduct.url("parley").path
+                let file = try network.configuration(
+                    "servers: ['\(url)'], tokenCommand: '\(parley) network token bob --expires 12s'")
+                let watch = try network.start("watch", "--config", file, "--json")
+                var states: [String] = []
+                while states.filter({ $0 == "connected" }).count < 2 {
+                    let line = try JSONLine(try await watch.nextLine(deadline: .seconds(60)))
+                    states.append(line["status"].string)
+                    #expect(line["status"].string != "disconnected", "\(line)")
+                }
+                watch.signal(SIGTERM)
+                try await watch.waitForExit(deadline: .seconds(60))
+                let tokens = try await network.objects("network", "key", "list", "bob", "--json")
+                    .filter { $0["kind"].string == "token" }
+                #expect((2...3).contains(tokens.count), "\(tokens)")
+            }
+        }
+
         @Test("B5 On the screen the token says who somebody is, and nothing that the command writes gets there")
         func screen() async throws {
             try await PrivateNetworkFixture.run { network in

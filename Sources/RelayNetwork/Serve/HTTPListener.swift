@@ -1,0 +1,174 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// A request over HTTP, taken in whole.
+struct HTTPQuestion: Sendable {
+    var method: String
+    /// Without what follows a question mark.
+    var path: String
+    /// What is presented with it.
+    var authorization: String?
+    var body: [UInt8] = []
+}
+
+/// The answer to it.
+struct HTTPAnswer: Hashable, Sendable {
+    var status: Int
+    var type = "text/plain; charset=utf-8"
+    var body: String
+}
+
+/// Where a process of a network's services listens for HTTP.
+struct HTTPAddress: Hashable, Sendable {
+    let host: String
+    let port: Int
+    /// Whether only this machine reaches it.
+    let isLoopback: Bool
+
+    /// - Parameter text: an address and a port, such as `127.0.0.1:7422`; port 0 lets the system choose.
+    /// - Throws: `NetworkError.invalidListener`.
+    init(parsing text: String) throws(NetworkError) {
+        let split = text.lastIndex(of: ":")
+        let host = split.map { String(text[..<$0]) } ?? ""
+        let plain = host == "localhost" ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }
+        guard let port = split.flatMap({ Int(text[text.index(after: $0)...]) }), (0...65_535).contains(port),
+            (try? SocketAddress(ipAddress: plain, port: port)) != nil
+        else {
+            throw .invalidListener("\(text.debugDescription) is no address with a port, such as 127.0.0.1:7422.")
+        }
+        (self.host, self.port) = (plain, port)
+        isLoopback = plain.hasPrefix("127.") || plain == "::1"
+    }
+}
+
+/// The HTTP port of a process of a network's services. Each connection is for one question.
+struct HTTPListener: Sendable {
+    private let channel: any Channel
+
+    /// How many wait to be let in.
+    private static let backlog: Int32 = 16
+    /// How many ask at once; more are turned away.
+    static let limit = 64
+    /// The longest body that is taken in, in bytes.
+    static let maximumBody = 16 << 10
+    /// How long one question and its answer may take.
+    private static let patience = TimeAmount.seconds(30)
+
+    /// Listens from now on.
+    /// - Parameters:
+    ///   - certificate: PEM files of a certificate chain and its key, for TLS.
+    ///   - answer: what is answered.
+    /// - Throws: `NetworkError.invalidListener`, `.file`, or `.credentials` for a key that others may read.
+    static func start(
+        at address: HTTPAddress, certificate: (chain: String, key: String)? = nil,
+        _ answer: @escaping @Sendable (HTTPQuestion) async -> HTTPAnswer
+    ) async throws(NetworkError) -> HTTPListener {
+        let tls = try certificate.map { files throws(NetworkError) in try context(files.chain, files.key) }
+        let open = NIOLockedValueBox(0)
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                let count = open.withLockedValue { open in
+                    open += 1
+                    return open
+                }
+                let end = channel.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+                channel.closeFuture.whenComplete { _ in
+                    end.cancel()
+                    open.withLockedValue { $0 -= 1 }
+                }
+                guard count <= limit else { return channel.close() }
+                return channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
+                    try pipeline.addHandler(AnswerHandler(answer))
+                }
+            }
+        do {
+            return HTTPListener(channel: try await bootstrap.bind(host: address.host, port: address.port).get())
+        } catch {
+            throw .invalidListener("\(address.host):\(address.port) cannot be listened at: \(error)")
+        }
+    }
+
+    private static func context(_ chain: String, _ key: String) throws(NetworkError) -> NIOSSLContext {
+        guard let certificate = try PrivateFile.read(chain) else { throw .file(path: chain, reason: "it is missing") }
+        guard let secret = try PrivateFile.readSecret(key) else { throw .file(path: key, reason: "it is missing") }
+        do {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMBytes(certificate).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: secret, format: .pem)))
+            configuration.minimumTLSVersion = .tlsv12
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .invalidListener("\(chain) and \(key) are no certificate with its key, in PEM.")
+        }
+    }
+
+    /// The port.
+    var port: Int? { channel.localAddress?.port }
+
+    /// Listens no more.
+    func close() { channel.close(promise: nil) }
+}
+
+/// Answers one request and closes. Each connection has its own, and its event loop alone uses it.
+private final class AnswerHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let answer: @Sendable (HTTPQuestion) async -> HTTPAnswer
+    private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
+    private var isAnswered = false
+
+    init(_ answer: @escaping @Sendable (HTTPQuestion) async -> HTTPAnswer) { self.answer = answer }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isAnswered else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head): self.head = head
+        case .body(let part):
+            guard let head else { return }
+            guard body.count + part.readableBytes <= HTTPListener.maximumBody else {
+                return write(
+                    HTTPAnswer(status: 413, body: "at most \(HTTPListener.maximumBody) bytes\n"), head, context)
+            }
+            body += part.readableBytesView
+        case .end:
+            guard let head else { return context.close(promise: nil) }
+            isAnswered = true
+            let question = HTTPQuestion(
+                method: head.method.rawValue, path: String(head.uri.prefix { $0 != "?" }),
+                authorization: head.headers.first(name: "Authorization"), body: body)
+            let place = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.makeFutureWithTask { [answer] in await answer(question) }.whenSuccess { said in
+                let (handler, context) = place.value
+                handler.write(said, head, context)
+            }
+        }
+    }
+
+    private func write(_ said: HTTPAnswer, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        isAnswered = true
+        let body = context.channel.allocator.buffer(string: said.body)
+        var headers: HTTPHeaders = [
+            "Content-Type": said.type, "Content-Length": "\(body.readableBytes)", "Connection": "close",
+            "Cache-Control": "no-store",
+        ]
+        if said.status == 401 { headers.add(name: "WWW-Authenticate", value: "Bearer") }
+        let start = HTTPResponseHead(
+            version: head.version, status: HTTPResponseStatus(statusCode: said.status), headers: headers)
+        context.write(wrapOutboundOut(.head(start)), promise: nil)
+        if head.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

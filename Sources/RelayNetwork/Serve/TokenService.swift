@@ -1,0 +1,151 @@
+import NATS
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What an app's own server asks over HTTP for its users: `POST /tokens` for a bearer token, and `DELETE /tokens/ID` for its
+/// end. Whoever has the secret may ask.
+public struct TokenService: Sendable {
+    /// How long a token holds where nobody says it, in seconds.
+    public static let standardLifetime: Int64 = 3_600
+    /// The longest that one may hold, in seconds.
+    static let longestLifetime: Int64 = 366 * 86_400
+
+    private let administrator: NetworkAdministrator
+    private let secret: SharedSecret
+    /// Hears why something failed that the asker learns nothing of.
+    private let note: @Sendable (String) -> Void
+
+    /// For the users of a network whose folder is on this machine.
+    public init(
+        _ administrator: NetworkAdministrator, secret: SharedSecret, note: @escaping @Sendable (String) -> Void
+    ) {
+        (self.administrator, self.secret, self.note) = (administrator, secret, note)
+    }
+
+    /// The answer to a question; nil for one that is none of these.
+    func answer(_ question: HTTPQuestion) async -> HTTPAnswer? {
+        let parts = question.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 2, parts[0].isEmpty, parts[1] == "tokens" else { return nil }
+        guard secret.isPresented(by: question.authorization) else {
+            return Self.failure(401, "Present the secret: Authorization: Bearer SECRET.")
+        }
+        do throws(NetworkError) {
+            switch (question.method, parts.count) {
+            case ("POST", 2): return try await issue(question.body)
+            case ("DELETE", 3): return try await revoke(parts[2])
+            case (_, 2), (_, 3): return Self.failure(405, "POST /tokens, or DELETE /tokens/ID.")
+            default: return Self.failure(404, "POST /tokens, or DELETE /tokens/ID.")
+            }
+        } catch {
+            return failure(error)
+        }
+    }
+
+    private struct Order: Decodable {
+        var user: String
+        /// In seconds.
+        var lifetime: Int64?
+        /// Rights, as on the command line; those of the user where none are named.
+        var topics: [String]?
+        var publish: [String]?
+        var subscribe: [String]?
+        var kv: AccessRights.KeyValueAccess?
+        var letters: Bool?
+
+        var rights: RightsChange {
+            var rights = RightsChange(topics: topics)
+            if topics == nil { (rights.publish, rights.subscribe) = (publish, subscribe) }
+            (rights.keyValue, rights.letters) = (kv, letters)
+            return rights
+        }
+    }
+
+    private func issue(_ body: [UInt8]) async throws(NetworkError) -> HTTPAnswer {
+        guard let order = try? JSONDecoder().decode(Order.self, from: Data(body)) else {
+            return Self.failure(400, #"The body is a JSON object: {"user": "NAME", "lifetime": SECONDS}."#)
+        }
+        let lifetime = order.lifetime ?? Self.standardLifetime
+        guard (1...Self.longestLifetime).contains(lifetime) else {
+            return Self.failure(400, "lifetime is from 1 to \(Self.longestLifetime) seconds.")
+        }
+        let made = try await administrator.makeToken(
+            of: order.user, rights: order.rights, expires: NetworkAdministrator.now + lifetime, makesUser: true)
+        return Self.object(
+            201, ["user": order.user, "key": made.key.id, "token": made.token, "expires": Self.text(made.key.expires)])
+    }
+
+    private static func text(_ seconds: Int64?) -> String {
+        seconds.map { Timestamp(milliseconds: $0 * 1_000).iso8601 } ?? ""
+    }
+
+    private func revoke(_ id: String) async throws(NetworkError) -> HTTPAnswer {
+        let (user, key) = try await administrator.revokeToken(id)
+        return Self.object(200, ["user": user.text, "key": key.id, "action": "revoked"])
+    }
+
+    private func failure(_ error: NetworkError) -> HTTPAnswer {
+        switch error {
+        case .invalidUserName, .invalidGrant: return Self.failure(400, "\(error)")
+        case .userBanned, .userDeactivated: return Self.failure(403, "\(error)")
+        case .unknownKey: return Self.failure(404, "There is no such token.")
+        case .tooManyKeys: return Self.failure(409, "\(error)")
+        default:
+            note("a token: \(error)")
+            return Self.failure(503, "The network cannot do this now. Its log says why.")
+        }
+    }
+
+    private static func failure(_ status: Int, _ words: String) -> HTTPAnswer { object(status, ["error": words]) }
+
+    private static func object(_ status: Int, _ fields: [String: String]) -> HTTPAnswer {
+        HTTPAnswer(
+            status: status, type: "application/json", body: String(decoding: Wire.json(fields), as: UTF8.self) + "\n")
+    }
+}
+
+/// A secret that two programs share. Never printed.
+public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The fewest bytes that one has: it is guessed at over the network.
+    public static let minimumLength = 32
+    private let bytes: [UInt8]
+
+    /// - Parameters:
+    ///   - text: the secret; blanks around it do not count.
+    ///   - place: where it is from, for the error.
+    /// - Throws: `NetworkError.invalidListener` for one that is too short, or no printable ASCII.
+    public init(_ text: String, from place: String) throws(NetworkError) {
+        let bytes = Array(text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
+        guard bytes.count >= Self.minimumLength, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw .invalidListener(
+                "\(place) has to hold one secret of \(Self.minimumLength) printable characters or more, without blanks."
+            )
+        }
+        self.bytes = bytes
+    }
+
+    /// Reads a file that its owner alone may read.
+    /// - Throws: `NetworkError.file`, `.credentials` for one that others may read, `.invalidListener`.
+    public init(file path: String) throws(NetworkError) {
+        guard let bytes = try PrivateFile.readSecret(path) else { throw .file(path: path, reason: "it is missing") }
+        try self.init(String(decoding: bytes, as: UTF8.self), from: path)
+    }
+
+    /// Whether a header presents it, in a time that does not depend on how much of it is right.
+    func isPresented(by authorization: String?) -> Bool {
+        let words = (authorization ?? "").split(separator: " ")
+        let given = words.count == 2 && words[0].lowercased() == "bearer" ? Array(words[1].utf8) : []
+        var difference: UInt8 = given.count == bytes.count ? 0 : 1
+        for (index, byte) in bytes.enumerated() { difference |= byte ^ (index < given.count ? given[index] : 0) }
+        return difference == 0
+    }
+
+    /// Hides it.
+    public var description: String { "SharedSecret(hidden)" }
+    /// No children, so that no dump shows it.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
