@@ -84,7 +84,8 @@ struct UserKeyTests {
                 "invite",
                 {
                     _ = try await administrator.invite(
-                        user: "alice", rights: RightsChange(topics: [">"]), servers: ["tls://a:1"], expires: Self.distant)
+                        user: "alice", rights: RightsChange(topics: [">"]), servers: ["tls://a:1"],
+                        expires: Self.distant)
                 }
             ),
             (
