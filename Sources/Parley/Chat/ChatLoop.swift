@@ -250,6 +250,8 @@ struct ChatLoop {
         let notice: ChatModel.Notice?
         let outage: String?
         let attempt: String?
+        let silence: String?
+        let recovered: Duration?
         let undo: String?
         let absence: String?
         let ages: [String]
@@ -260,6 +262,7 @@ struct ChatLoop {
         return ShownTime(
             notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
             attempt: StatusText.trying(since: model.attemptBegan, now: now),
+            silence: StatusText.silence(model.status, now: now), recovered: model.recovery?.shown(at: now),
             undo: model.inbox.deletion.deadline.map { Wording.wait(now.duration(to: $0)) },
             absence: model.absenceWords, ages: model.agesInView)
     }

@@ -43,8 +43,8 @@ struct StatusText: Hashable {
         switch status.state {
         case .initialized, .suspended, .disconnected: break
         case .connected:
-            if let since = status.silentSince {
-                figures = [" · no answer for \(Wording.elapsed(since.duration(to: now)))", " · no answer"]
+            if let words = Self.silence(status, now: now) {
+                figures = [" · \(words)", " · no answer"]
             } else {
                 let failing = status.failingTopics.count
                 let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
@@ -65,6 +65,11 @@ struct StatusText: Hashable {
     static func longOutage(_ status: ConnectionStatus, now: ContinuousClock.Instant) -> String? {
         guard status.isLongOutage, let began = status.outageBegan else { return nil }
         return "offline for \(Wording.elapsed(began.duration(to: now)))"
+    }
+
+    /// How long the server has not answered; nil while it does.
+    static func silence(_ status: ConnectionStatus, now: ContinuousClock.Instant) -> String? {
+        status.silentSince.map { "no answer for \(Wording.elapsed($0.duration(to: now)))" }
     }
 
     /// How long the present attempt has lasted; nil where none is under way, or it has just begun.

@@ -494,6 +494,31 @@ struct ChatLoopTests {
         #expect(screen.sleeps == 1 && screen.frames.count == 1)
     }
 
+    @Test("B61 B62 A silence counts on, and word of a recovery goes, though nothing else happens")
+    func timePasses() {
+        let screen = RehearsedScreen()
+        var desk = Desk.joined("chat.lobby")
+        for state in [.reconnecting, .connected] as [ConnectionStatus.State] {
+            desk.send(.statusChanged(ConnectionStatus(state: state)))
+        }
+        let silent = ConnectionStatus(state: .connected, silentSince: Desk.start + .seconds(20))
+        screen.news = [(at: Desk.start + .seconds(22), event: .statusChanged(silent))]
+        screen.inputs = [(at: Desk.start + .milliseconds(25_500), wake: .hangUp)]
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        func titles(_ seconds: Range<Int>) -> [String] {
+            screen.frames.filter {
+                $0.at >= Desk.start + .seconds(seconds.lowerBound) && $0.at < Desk.start + .seconds(seconds.upperBound)
+            }.compactMap { $0.canvas.rows.first }
+        }
+        #expect(titles(0..<8).last?.contains("back after") == true)
+        #expect(titles(8..<22).last?.contains("back after") == false)
+        for second in 2...5 {
+            #expect(titles(20 + second..<21 + second).last?.contains("no answer for \(second) s") == true, "\(second)")
+        }
+    }
+
     @Test(
         "While the terminal takes no output, messages are taken and not drawn; what comes last is shown then",
         .processorBound)
