@@ -143,8 +143,10 @@ extension EndToEndTests {
                 }
                 try alice.type("/unsent")
                 try alice.press(.enter)
-                try await alice.waitFor("the list") {
-                    $0.contains("1") && $0.contains("first thought (not sent: No connection within 4 seconds")
+                // The reason takes another line.
+                try await alice.waitFor("the list") { screen in
+                    screen.contains("Unsent lines of chat.lobby")
+                        && ["first", "second"].allSatisfy { screen.contains("\($0) thought (not sent: No connection") }
                 }
                 try alice.press(.escape)
                 try alice.press(.backTab)
@@ -154,6 +156,8 @@ extension EndToEndTests {
                 try alice.type("r")
                 try await alice.waitFor("the line that waits again") { Self.has("second thought", marked: "…", $0) }
                 try alice.press(.ctrl("q"))
+                try await alice.waitFor(text: "1 message is not sent yet. Quit anyway?")
+                try alice.type("y")
                 #expect(try await alice.waitForExit() == .exited(69))
             }
         }
