@@ -150,8 +150,7 @@ extension ChatModel {
         switch state {
         case .queued, .sending: return []
         case .acknowledged(let revision):
-            say(change.doneWords(revision))
-            note(change.doneWords(revision))
+            tellOfKeys(change.doneWords(revision))
             return []
         case .failed(let error): keyFailed(change, error.words)
         case .discarded(let reason): keyFailed(change, reason.words)
@@ -159,6 +158,12 @@ extension ChatModel {
         }
         // The person has the command back.
         return forget([id])
+    }
+
+    /// Says what a request about keys came to; `/kv` lists it from then on.
+    mutating func tellOfKeys(_ text: String, isFailure: Bool = false) {
+        say(text, isFailure ? .failure : .information, about: .keys)
+        keyResults.record(text, at: now.wall)
     }
 
     private mutating func keyFailed(_ change: KeyValueRequest.Change, _ words: String) {

@@ -84,8 +84,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .behind(let isBehind):
         model.isBehind = isBehind
     case .keys(let text, let isFailure):
-        model.say(text, isFailure ? .failure : .information, about: .keys)
-        model.keyResults.record(text, at: model.now.wall)
+        model.tellOfKeys(text, isFailure: isFailure)
     case .log(let text):
         model.note(text)
     case .notice(let text, let isFailure):

@@ -56,10 +56,17 @@ struct KeyValueRequestTests {
         let long = "20 keys: " + (1...20).map { "key.number.\($0)" }.joined(separator: ", ")
         desk.send(.keys(long, isFailure: false))
         #expect(desk.screen().last?.hasSuffix(" /kv") == true)
+        guard case .changeKey(let id, _)? = desk.enter("/kv put room.size 4").first else {
+            Issue.record("nothing is put")
+            return
+        }
+        desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
         #expect(desk.model.log.entries.count == before)
         desk.enter("/kv")
         let screen = desk.screen().joined(separator: "\n")
-        for words in ["room.color", "was not answered", "key.number.20"] { #expect(screen.contains(words), "\(words)") }
+        for words in ["room.color", "was not answered", "room.size is stored", "key.number.20"] {
+            #expect(screen.contains(words), "\(words)")
+        }
     }
 
     @Test("B52 B56: a key that is set without a connection waits and says so, and again when it is stored")
