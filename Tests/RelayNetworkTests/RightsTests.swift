@@ -102,6 +102,12 @@ struct RightsTests {
             try await administrator.grant(user: "alice", topics: ["chat.>"])
             _ = try await administrator.makeKey(of: "alice", rights: RightsChange(topics: ["ops.a"]))
         }
+        // This machine's own key as well, and when it is issued anew.
+        let own = try await administrator.makeKey(
+            of: "alice", for: .identity, rights: change { $0.subscribe = ["chat.>"] })
+        #expect(try directory.credentials(for: "alice") == own.credentials)
+        try await administrator.expire(user: "alice", at: 4_102_444_800)
+        #expect(try directory.credentials(for: "alice").claims().grant.issuerAccount == own.key.account)
         // Each of the accounts is alice's, and a revoked key is void in each.
         try await administrator.revoke(key: again.key.publicKey, of: "alice")
         for credentials in [full, reader.credentials, writer.credentials] {

@@ -231,7 +231,7 @@ extension NetworkDirectory {
             guard key?.revoked == nil else { throw .keyRevoked(name.text) }
             if isNew { try keep(record, of: name) }
             // Credentials of a user whose record was lost are for another account.
-            let isForAccount = (try? own.claims())?.grant.issuerAccount == record.account
+            let isForAccount = (try? own.claims())?.grant.issuerAccount == (key?.account ?? record.account)
             return isForAccount ? own : try issueOwn(own.keyPair, record, of: name, identity)
         }
         guard record.mayMakeIdentity else { throw .keyRevoked(name.text) }
@@ -264,8 +264,9 @@ extension NetworkDirectory {
     func issueOwn(
         _ pair: NKeyPair, _ record: UserRecord, of name: UserName, _ identity: NetworkIdentity
     ) throws(NetworkError) -> Credentials {
+        let account = record.keys.first { $0.publicKey == pair.publicKey.text }?.account
         let credentials = try identity.issuer.issue(
-            to: pair, name: name.text, account: record.accountKey(), expires: record.expires)
+            to: pair, name: name.text, account: record.accountKey(account), expires: record.expires)
         try keepOwn(credentials, of: name)
         return credentials
     }
