@@ -149,6 +149,7 @@ extension EndToEndTests {
                         && ["first", "second"].allSatisfy { screen.contains("\($0) thought (not sent: No connection") }
                 }
                 try alice.press(.escape)
+                try await alice.waitFor("the lines again") { !$0.contains("Unsent lines of chat.lobby") }
                 try alice.press(.backTab)
                 try await alice.waitFor(text: "r sends it again, x drops it")
                 try alice.type("x")
