@@ -48,6 +48,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let loginDeadline: NIODeadline
     private var loginAlarm: Scheduled<Void>?
     private var silenceAlarm: Scheduled<Void>?
+    /// Whether the server was found to wait for TLS.
+    private var wantsTLSFirst = false
     /// The error for when the deadline passes. It names the proxy until the tunnel is open, and the server after that.
     private var loginTimeoutError: NATSError
     var liveness: LivenessMachine?
@@ -111,7 +113,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// How long a server is silent until it is asked whether it waits for TLS. One that does so for a while alone speaks
     /// later, so that the answer counts when the time for the login is over.
-    private static let silenceBeforeTLS = TimeAmount.seconds(1)
+    private static let silenceBeforeTLS = TimeAmount.milliseconds(500)
 
     private func awaitFirstWord(_ context: ChannelHandlerContext) {
         // A proxy's other end is not this machine's to dial.
@@ -122,8 +124,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             guard bound.value.machine.state == .waitingForInfo, bound.value.ending == nil else { return }
             TLSProbe.ask(remote, on: bound.eventLoop, within: .seconds(2)).whenSuccess { waitsForTLS in
                 guard waitsForTLS else { return }
-                bound.value.loginTimeoutError = .tls(
-                    "\(bound.value.address) wants TLS before its first word; set tlsFirst")
+                bound.value.wantsTLSFirst = true
             }
         }
     }
@@ -267,7 +268,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Ends the connection because of `error`.
     func fail(_ error: NATSError) {
-        if ending == nil { ending = error }
+        // It gives such a client up after a while.
+        let isMute = wantsTLSFirst && machine.state == .waitingForInfo
+        let words = "\(address) wants TLS before its first word; set tlsFirst"
+        if ending == nil { ending = isMute ? .tls(words) : error }
         _ = machine.failed(error)
         deliverStaged()
         finish(ending ?? error)

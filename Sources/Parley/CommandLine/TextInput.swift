@@ -53,7 +53,7 @@ enum TextInput {
 
     private static func notUTF8(_ place: String, _ byte: UInt8) -> CommandFailure {
         let digits = String(byte, radix: 16, uppercase: true)
-        let hint = byte >= 0xFE ? " It looks like UTF-16." : ""
+        let hint = byte >= 0xFE && place.hasSuffix(" 1, byte 1") ? " It looks like UTF-16." : ""
         return CommandFailure(
             CommandFailure.badData,
             "The text is not UTF-8: \(place) is 0x\(digits.count == 1 ? "0" : "")\(digits).\(hint) Convert it first."

@@ -241,9 +241,11 @@ struct TLSTests {
         let binary = NATSServerProcess.newestBinary
         let version = try await ChildProcess.run(binary.path, ["--version"]).output
         guard !version.contains("v2.9.") else { return }
-        let server = try await NATSServerProcess.start(
-            binary, configuration: TestCertificates.configuration(more: "handshake_first: true"), jetStream: false)
-        for scheme in ["nats", "tls"] {
+        // By itself a server gives a client up after two seconds.
+        for (scheme, patience) in [("nats", 2), ("tls", 2), ("tls", 30)] {
+            let more = "handshake_first: true\n  timeout: \(patience)"
+            let server = try await NATSServerProcess.start(
+                binary, configuration: TestCertificates.configuration(more: more), jetStream: false)
             let address = try ServerAddress(parsing: "\(scheme)://127.0.0.1:\(server.port)")
             do {
                 let options = ConnectOptions(tls: try trusting(), connectTimeout: .seconds(4))

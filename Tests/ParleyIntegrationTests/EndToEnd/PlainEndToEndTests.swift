@@ -84,7 +84,7 @@ extension EndToEndTests {
             arguments: NATSServerProcess.binaries)
         func refused(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
-                let added = try await network.parley("network", "user", "add", "carol", "--topics", "chat.*")
+                let added = try await network.parley("network", "user", "add", "carol", "--topics", "chat.>")
                 #expect(added.exitCode == 0, "\(added)")
                 let text = String(repeating: "x", count: 131_073)
                 for (topic, input, status, words) in [
