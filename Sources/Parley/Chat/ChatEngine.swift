@@ -248,7 +248,7 @@ actor ChatEngine {
             user = name
             await queue.send(.identified(.init(user: name, network: connector.network)))
         }
-        if status.state == .connected { await queue.send(.bounded(messageBytes: client.largestMessage)) }
+        if status.state == .connected { await queue.send(.bounded(messageBytes: client.largestText)) }
         await queue.send(.statusChanged(status))
         if status.state == .disconnected, let words = tokenFailure {
             tokenFailure = nil

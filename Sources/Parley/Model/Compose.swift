@@ -11,8 +11,6 @@ struct Compose: Equatable, Sendable {
     static let quietLines = 5
     /// Bytes of text that a message can have, as `RelayConfiguration` has it by default; a server may allow fewer.
     static let messageBytes = 128 << 10
-    /// What a text may need around it in its message.
-    static let envelopeBytes = 1_024
 
     var text: String { editor.text }
     var isEmpty: Bool { editor.isEmpty }

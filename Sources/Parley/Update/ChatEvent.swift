@@ -33,7 +33,7 @@ enum ChatEvent: Equatable, Sendable {
     case notified(by: [NotificationMethod])
     /// Who is signed in where, once it is known.
     case identified(ChatModel.Identity)
-    /// The largest message in bytes that the server takes, with what is around its text.
+    /// The largest text in bytes that the server takes.
     case bounded(messageBytes: Int)
     /// The connection's status changed.
     case statusChanged(ConnectionStatus)

@@ -62,7 +62,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.identity = identity
         model.recognizeMentions()
     case .bounded(let bytes):
-        model.messageBytes = max(1, min(Compose.messageBytes, bytes - Compose.envelopeBytes))
+        model.messageBytes = min(Compose.messageBytes, bytes)
     case .statusChanged(let status):
         effects = model.statusChanged(status)
     case .topic(let name, let news):

@@ -142,9 +142,10 @@ final class Publisher: StorageObserver {
     private func objection(to message: OutboxMessage, _ state: State) -> RelayError? {
         guard state.hasBegun else { return .notConnected }
         let (size, largest) = (message.payload.count, serversLimit(state))
-        guard size > min(maximumMessageBytes, largest) else { return nil }
+        let room = message.isOnKey ? 0 : Self.envelopeRoom(in: largest)
+        guard size > min(maximumMessageBytes, largest - room) else { return nil }
         let content = message.contentBytes
-        let limit = min(maximumMessageBytes, max(0, largest - max(0, size - content)))
+        let limit = min(maximumMessageBytes, max(0, largest - max(room, size - content)))
         return content <= limit ? nil : .tooLarge(bytes: content, limit: limit)
     }
 
@@ -156,8 +157,16 @@ final class Publisher: StorageObserver {
     /// What the largest message that a server takes leaves to the headers.
     static let headerRoom = 256
 
-    /// The largest payload in bytes that the present server takes; more than any without one.
-    var largestPayload: Int { state.withLockedValue { serversLimit($0) } }
+    /// What a payload leaves to what is around its text, whoever writes where: so one limit is told of all texts.
+    private static func envelopeRoom(in payload: Int) -> Int { min(1_024, payload / 4) }
+
+    /// The largest text in bytes that the present server takes; more than any without one.
+    var largestText: Int {
+        state.withLockedValue { state in
+            let largest = serversLimit(state)
+            return largest - Self.envelopeRoom(in: largest)
+        }
+    }
 
     private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
         if let refusal = objection(to: message, state) { return .failure(refusal) }

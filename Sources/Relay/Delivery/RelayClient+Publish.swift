@@ -224,9 +224,8 @@ extension RelayClient {
         keeper.refused(message, because: error.words)
     }
 
-    /// The largest message in bytes that the present server takes, with what is put around it for the way; more than any
-    /// without one.
-    package nonisolated var largestMessage: Int { publisher.largestPayload }
+    /// The largest text of a line or letter in bytes that the present server takes; more than any without one.
+    package nonisolated var largestText: Int { publisher.largestText }
 
     /// Puts a letter for a user's postbox into the outbox and returns at once.
     ///

@@ -142,7 +142,7 @@ struct ComposeTests {
         #expect(desk.model.compose.text.count == 160_000)
         #expect(desk.screen().last?.hasPrefix(" It has 160,000 bytes, a message at most 131,072.") == true)
         // A server may take less.
-        desk.send(.bounded(messageBytes: 65_536 + Compose.envelopeBytes))
+        desk.send(.bounded(messageBytes: 65_536))
         #expect(desk.press(.enter) == [])
         #expect(desk.screen().last?.hasPrefix(" It has 160,000 bytes, a message at most 65,536.") == true)
         #expect(desk.screen().contains { $0.contains("─ 94,464 bytes too many for one message ─") })
