@@ -24,7 +24,8 @@ struct CommandNamesTests {
             ("dcotor", "parley doctor?"), ("export a", "parley store export?"),
             (
                 "lits",
-                "parley inbox list, parley postbox list, parley outbox list, parley network user list or parley lab list?"
+                "parley inbox list, parley postbox list, parley outbox list, parley network user list, "
+                    + "parley network key list or parley lab list?"
             ),
         ])
     func near(_ line: String, _ meant: String) {
