@@ -86,6 +86,7 @@ struct ReportTests {
         story.tell(.status(LabStatus(state: "connected", isSilent: true)), at: 800)
         story.status("reconnecting", at: 900)
         story.status("connected", at: 1_000)
+        story.tell(.note("all is well"), at: 1_400)
         story.end()
         let timeline = story.run.timeline
         #expect(timeline.states.map(\.status.isSilent) == [false, true, false, true, false, false])

@@ -209,9 +209,15 @@ struct ConversationLayout: ScrollableRows {
         let times = "lost \(outage.count) times"
         let forms =
             outage.count > 1
-            ? ["connection \(times), last \(clock), \(back)", "\(times), last \(clock)", times]
-            : ["connection lost \(clock), \(back)", "lost \(clock), \(back)", back]
-        return forms.first { $0.count <= columns - 7 } ?? forms[2]
+            ? [
+                "connection \(times), last \(clock), \(back)", "\(times), last \(clock), \(back)",
+                "\(times), last \(clock)", times,
+            ]
+            : [
+                "connection lost \(clock), \(back)", "lost \(clock), \(back)", back,
+                "outage \(Wording.length(outage.lasted))",
+            ]
+        return forms.first { $0.count <= columns - 7 } ?? forms[3]
     }
 
     private func dateLine(above index: Int, _ row: ConversationRow) -> String? {

@@ -130,13 +130,15 @@ struct MessageFrameTests {
         #expect(text(of: Style(attributes: .underline), on: "run `make`", plain) == "https://example.org/a")
     }
 
-    @Test("A line that calls the person looks as such as a whole, its links underlined")
+    @Test("Of a line that calls the person the name alone stands out; code and links look as everywhere")
     func mention() {
-        let desk = desk([message(1, "@alice `make` http://a.b")])
-        var calling = Theme.standard.unread
-        #expect(text(of: calling, on: "@alice", frame(desk)) == "@alice `make` ")
-        calling.attributes.insert(.underline)
-        #expect(text(of: calling, on: "@alice", frame(desk)) == "http://a.b")
+        let desk = desk([message(1, "so @alice `make` http://a.b")])
+        let theme = Theme.standard
+        #expect(text(of: theme.mention, on: "@alice", frame(desk)) == "alice")
+        #expect(text(of: theme.code, on: "@alice", frame(desk)) == "`make`")
+        #expect(text(of: theme.link, on: "@alice", frame(desk)) == "http://a.b")
+        let plain = frame(desk, .colorless)
+        #expect(text(of: Style(attributes: [.bold, .reverse]), on: "@alice", plain) == "alice")
     }
 
     @Test("Each cell of a link leads where the text says, on every line of it, and no other cell does")
