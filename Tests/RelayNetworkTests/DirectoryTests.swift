@@ -47,7 +47,8 @@ struct DirectoryTests {
         let account = { UserAccount(name: "svc", home: "/srv/svc") }
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
             for path in ["rel", "./rel", "~/rel", " /rel"] {
-                let words = UserFolders.mistake(in: ["HOME": "/h", name: path], account: account)
+                let environment = ["HOME": "/h"].merging([name: path]) { $1 }
+                let words = UserFolders.mistake(in: environment, account: account)
                 #expect(words?.hasPrefix("\(name) is “\(path)”, which is not a full path.") == true)
             }
         }

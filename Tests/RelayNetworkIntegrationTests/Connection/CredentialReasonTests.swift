@@ -109,8 +109,10 @@ struct CredentialReasonTests {
     func refused() async throws {
         try await TestNetwork.run(server: TestServers.all[0]) { network in
             let asked = NIOLockedValueBox(0)
+            var grant = UserGrant()
+            grant.template.bearerToken = true
             let stranger = try UserClaims(
-                subject: NKeyPair.generate(.user).publicKey, name: "alice", grant: UserGrant()
+                subject: NKeyPair.generate(.user).publicKey, name: "alice", grant: grant
             ).encode(signedBy: .generate(.account))
             let client = try network.client(
                 credentials: .accessTokens {

@@ -57,7 +57,9 @@ enum UserToken {
     static func text(
         for user: String = MemoryNetwork.user, expires: Int64? = nil, signedBy account: NKeyPair = .generate(.account)
     ) throws -> String {
-        var claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: user, grant: UserGrant())
+        var grant = UserGrant()
+        grant.template.bearerToken = true
+        var claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: user, grant: grant)
         claims.expires = expires
         return try claims.encode(signedBy: account)
     }

@@ -1,3 +1,4 @@
+import NATS
 import Testing
 
 @testable import Relay
@@ -99,5 +100,10 @@ struct SignInTests {
         #expect(signIn.explained(.authenticationFailed("refused"), at: 100) == .tokenExpired)
         #expect(signIn.explained(.authenticationFailed("refused"), at: 99) == .authenticationFailed("refused"))
         #expect(signIn.explained(.connectionLost("cut"), at: 100) == .connectionLost("cut"))
+        // A file's token, presented alone.
+        let claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: "alice", grant: UserGrant())
+        let unsigned = try self.signIn(.accessToken(claims.encode(signedBy: .generate(.account))))
+        let words = unsigned.explained(.authenticationFailed(""), at: 99).words
+        #expect(words.contains("counts with the secret of its key alone"), "\(words)")
     }
 }
