@@ -151,7 +151,7 @@ extension EndToEndTests {
                 try alice.press(.escape)
                 try await alice.waitFor("the lines again") { !$0.contains("Unsent lines of chat.lobby") }
                 try alice.press(.backTab)
-                try await alice.waitFor(text: "r sends it again, x drops it")
+                try await alice.waitFor(text: "r send again  x drop")
                 try alice.type("x")
                 try await alice.waitFor("one line less") { !$0.contains("first thought") }
                 try alice.type("r")

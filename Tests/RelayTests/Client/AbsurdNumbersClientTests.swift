@@ -9,7 +9,7 @@ import Testing
 /// Whatever numbers a server sends, the client answers its callers, and the process lives.
 @Suite("A client and a server that sends absurd numbers, in memory", .realProcesses)
 struct AbsurdNumbersClientTests {
-    private static let values = ["4611686018427387903", "9223372036854775807", "18446744073709551615"]
+    private static let values = ["4611686018427387903", "18446744073709551615"]
 
     @Test(
         "No number in an answer ends the process, whatever is asked for",

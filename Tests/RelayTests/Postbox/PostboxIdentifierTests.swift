@@ -6,8 +6,8 @@ import Testing
     @Test("B45, B50: identifiers and tokens come back as they were, and are never taken for each other")
     func roundTrip() throws {
         var random = SeededGenerator(seed: 45)
-        var numbers: [(UInt64, UInt64)] = [(0, 0), (.max, .max), (1_763_719_262_345_678_901, 1)]
-        numbers += (0..<2_000).map { _ in (random.next(), random.next()) }
+        var numbers: [(UInt64, UInt64)] = [(0, 0), (.max, ServerNumber.limit), (1_763_719_262_345_678_901, 1)]
+        numbers += (0..<2_000).map { _ in (random.next(), random.next() >> 2) }
         for (incarnation, sequence) in numbers {
             let id = PostboxMessageID(incarnation: incarnation, sequence: sequence)
             let token = PageToken(incarnation: incarnation, sequence: sequence)
@@ -17,6 +17,12 @@ import Testing
             #expect(throws: RelayError.invalidToken) { try PageToken(id.text) }
             #expect(id.text.utf8.count == 32)
         }
+    }
+
+    @Test("B45: an identifier or a token of a place that no stream has is refused", arguments: [1 << 62, UInt64.max])
+    func impossible(sequence: UInt64) {
+        #expect(PostboxMessageID(PostboxMessageID(incarnation: 1, sequence: sequence).text) == nil)
+        #expect(throws: RelayError.invalidToken) { try PageToken(PageToken(incarnation: 1, sequence: sequence).text) }
     }
 
     @Test("B45: any single changed character is noticed")
