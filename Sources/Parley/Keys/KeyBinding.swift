@@ -17,7 +17,7 @@ struct KeyBinding: Hashable, Sendable {
             .commands, [.control("k"), .alt("x")], "find a command; within a text ^K cuts the rest", hint: "commands"),
         .bind(.help, [Key(.function(1))], "this help", hint: "help"),
         .bind(.quickSwitch, [.control("g"), .alt("g")], "go to a topic, postbox or person", hint: "go to"),
-        .bind(.firstUnread, [.alt("u")], "what is new here: where you left off", hint: "where you left off"),
+        .bind(.firstUnread, [.alt("u")], "what is new here: where you left off", hint: "first unread"),
         .bind(.nextUnread, [.alt("a")], "next unread topic, mentions first; then back", hint: "next unread"),
         .bind(.focusTopics, [Key(.function(2))], "go to the topics", hint: "topics"),
         .bind(.openPostbox, [Key(.function(3))], "open the postbox", hint: "postbox"),

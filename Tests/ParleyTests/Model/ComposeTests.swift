@@ -450,7 +450,7 @@ struct ComposeTests {
     func otherNames() throws {
         for (typed, meant) in [
             ("/j chat.qa", SlashCommand.join("chat.qa")), ("/go chat.qa", .join("chat.qa")), ("/PART", .leave(nil)),
-            ("/wc", .close), ("/names", .who), ("/whois bob", .who), ("/list", .topics("")),
+            ("/wc", .close), ("/names", .who), ("/whois", .who), ("/list", .topics("")),
             ("/buffer 2", .topics("2")),
             ("/win chat.qa", .topics("chat.qa")), ("/bye", .quit), ("/connect", .reconnect),
             ("/reply", .quote(nil, "")),

@@ -30,7 +30,7 @@ struct KeyValueRequestTests {
     @Test(
         "B56: a half-written request stays in the pane and says how it is written",
         arguments: [
-            "", "get", "get a b", "put a", "put", "delete", "delete a b", "keys a b", "watch a b",
+            "get", "get a b", "put a", "put", "delete", "delete a b", "keys a b", "watch a b",
             "unwatch a", "history", "purge a b", "other a",
         ])
     func halfWritten(text: String) {

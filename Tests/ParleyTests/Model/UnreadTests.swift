@@ -161,13 +161,13 @@ struct UnreadTests {
     func leftOff() {
         var desk = Self.unread(60)
         #expect(desk.conversation("chat.qa")?.unread == 0)
-        #expect(desk.screen().last?.contains("Alt-u where you left off") == true)
+        #expect(desk.screen().last?.contains("Alt-u first unread") == true)
         #expect(!desk.screen().contains { $0.contains("── new ─") })
         desk.press(.alt("u"))
         let screen = desk.screen()
         let marker = screen.firstIndex { $0.contains("── new ─") }
         #expect(marker != nil && marker.map { $0 + 1 } == screen.firstIndex { $0.hasSuffix("line 1.") })
-        #expect(screen.last?.contains("where you left off") == false)
+        #expect(screen.last?.contains("first unread") == false)
         // The arrows begin there.
         desk.press(.backTab)
         desk.press(.down)
@@ -175,7 +175,7 @@ struct UnreadTests {
 
         // In view already, nothing moves.
         var few = Self.unread(3)
-        #expect(few.screen().last?.contains("where you left off") == false)
+        #expect(few.screen().last?.contains("first unread") == false)
         few.press(.alt("u"))
         #expect(few.conversation("chat.qa")?.scroll == .bottom)
         few.press(.backTab)

@@ -110,7 +110,7 @@ struct GoldenFrames {
                 20: .20 r1 .1 i5 .2 n6 .44 d1
                 21: h20 r1 h59
                 22: h3 d19
-                23: .1 k2 e11 k2 e7 k2 e8 k5 e14 k2 e9 .8 e9
+                23: .1 k2 e11 k2 e7 k2 e8 k5 e14 k2 e6 k2 e7 .2 e9
                 """)
     }
 
@@ -211,7 +211,7 @@ struct GoldenFrames {
                 20: .20 r1 .1 i5 .2 N5 .3 d14 .28 w1
                 21: h20 r1 h59
                 22: h3 w36
-                23: .1 k2 e11 k2 e7 k2 e8 k5 e14 k2 e9 .8 e9
+                23: .1 k2 e11 k2 e7 k2 e8 k5 e14 k2 e6 k2 e7 .2 e9
                 """)
     }
 
@@ -293,7 +293,7 @@ struct GoldenFrames {
                 9-20: .20 r1
                 21: r80
                 22: r3 d42
-                23: .1 k5 e7 k5 e7 k3 e9 k5 e8 k5 e12 .9 e4
+                23: .1 k5 e7 k5 e7 k3 e9 k5 e8 k2 e6 k2 e7 .9 e4
                 """)
     }
 
@@ -324,7 +324,7 @@ struct GoldenFrames {
         expect(
             Scene.log(size),
             """
-             parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+             parley  alice@local ───────────────────────────────────────── ● CONNECTED 2.0 ms · back after 2.6 s   ⇅ 0   # 9   ✉ 12
              TOPICS                 │── connection log ─ 11 entries ────────────────────────────────────────────────────────────────
             ▌chat.lobby             │── Friday 21 November 2025 ───────────────────────────────────────────────────────────────────
              chat.qa                │ 10:00:00.000  · the terminal lost the focus
@@ -363,7 +363,7 @@ struct GoldenFrames {
         expect(
             Scene.log(size),
             """
-             parley  alice@local ──────────────────── ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+             parley  alice@local ─ ● CONNECTED 2.0 ms · back after 2.6 s   ⇅ 0   # 9   ✉ 12
              TOPICS             │── connection log ─ 11 entries ────────────────────────────
             ▌chat.lobby         │── Friday 21 November 2025 ───────────────────────────────
              chat.qa            │ 10:00:00.000  · the terminal lost the focus
@@ -396,7 +396,7 @@ struct GoldenFrames {
         expect(
             Scene.log(size),
             """
-             alice  ● CONNECTED 2.0 ms ⇅ 0 # 9 ✉ 12
+             alice ─ ● CONNECTED · back after 2.6 s
             ── connection log ─ 11 entries ─────────
               attempt 1 · next try in 2.5 s · The
               server cannot be reached (nothing
