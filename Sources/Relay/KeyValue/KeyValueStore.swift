@@ -225,6 +225,8 @@ struct KeyValueStore: Sendable {
         if case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNotFound {
             return missing
         }
+        // The right that is missing, and not the subject of the question.
+        if case .publishNotPermitted = error { return .notAuthorized(operation) }
         return RelayError(error, during: operation)
     }
 

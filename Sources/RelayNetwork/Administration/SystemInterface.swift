@@ -117,8 +117,9 @@ struct SystemInterface: Sendable {
         var found: [String: Int64] = [:]
         for server in try await servers() {
             for page in 0..<Self.endedPages {
+                // The state 1 means connections that have ended.
                 let question =
-                    #"{"auth":true,"acc":"\#(account)","state":"closed","sort":"stop","limit":\#(Self.pageLength),"offset":\#(page * Self.pageLength)}"#
+                    #"{"auth":true,"acc":"\#(account)","state":1,"sort":"stop","limit":\#(Self.pageLength),"offset":\#(page * Self.pageLength)}"#
                 let answer: Answer<ConnectionPage>
                 do throws(NetworkError) {
                     answer = try await ask(question, "$SYS.REQ.SERVER.\(server.id).CONNZ")
@@ -128,7 +129,9 @@ struct SystemInterface: Sendable {
                 // In words it says that it does not know the account.
                 let entries = answer.data?.connections ?? []
                 for entry in entries {
-                    guard let key = entry.user, let end = entry.stop.flatMap(Timestamp.init(iso8601:)) else { continue }
+                    guard let key = entry.jwt.flatMap({ try? UserClaims.decode($0) })?.subject,
+                        let end = entry.stop.flatMap(Timestamp.init(iso8601:))
+                    else { continue }
                     found[key] = max(found[key] ?? .min, end.milliseconds / 1_000)
                 }
                 guard entries.count >= Self.pageLength else { break }
@@ -306,15 +309,8 @@ struct SystemInterface: Sendable {
             var jwt: String?
             var name: String?
             var ip: String?
-            /// The public key of a user who logged in by a token.
-            var user: String?
             /// When the connection ended.
             var stop: String?
-
-            private enum CodingKeys: String, CodingKey {
-                case cid, jwt, name, ip, stop
-                case user = "authorized_user"
-            }
         }
 
         var connections: [Entry]?

@@ -141,7 +141,7 @@ struct KeyRightsTests {
             await #expect(throws: RelayError.notAuthorized("publishing to chat.room")) {
                 try await client.send(topic: "chat.room", message: "no", timeout: .seconds(60))
             }
-            await #expect(throws: RelayError.notAuthorized("changing the key color")) {
+            await #expect(throws: RelayError.notAuthorized("storing a key")) {
                 try await client.put(key: "color", value: "blue")
             }
             #expect(try await client.get(key: "color") == nil)
@@ -149,7 +149,7 @@ struct KeyRightsTests {
             let bob = try network.client(as: "bob")
             try await bob.connect(timeLimit: 60)
             _ = try await client.post(to: "bob", postbox: "personal", text: "from alice", timeout: .seconds(60))
-            #expect(try await bob.listMessages().items.first?.from == "alice")
+            #expect(try await bob.listMessages(limit: 25).items.contains { $0.from == "alice" })
             await bob.close()
             #expect(try await network.administrator.users(named: "alice").first?.devices?.count == 1)
             try await network.administrator.kick(user: "alice", reason: "tea")
