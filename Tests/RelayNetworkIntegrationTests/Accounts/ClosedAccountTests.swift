@@ -127,7 +127,7 @@ struct ClosedAccountTests {
             for prefix in ["net.API", "$JS.API"] {
                 subjects += [
                     "INFO", "STREAM.NAMES", "STREAM.INFO.PB_alice", "STREAM.PURGE.PB_bob", "DIRECT.GET.PB_alice",
-                    "CONSUMER.MSG.NEXT.PB_alice.own", "CONSUMER.CREATE.local_stream.x.\(hash).>",
+                    "CONSUMER.MSG.NEXT.PB_alice.own", "CONSUMER.CREATE.local_stream.x.\(hash).chat",
                     "STREAM.CREATE.mine",
                 ].map { "\(prefix).\($0)" }
             }
