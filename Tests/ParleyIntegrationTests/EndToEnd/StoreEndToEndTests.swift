@@ -43,7 +43,7 @@ extension EndToEndTests {
                 try alice.type("/join chat.qa")
                 try alice.press(.enter)
                 try await alice.waitFor("the other topic") {
-                    $0.main(row: 1).contains("chat.qa") && $0.contains("asked long ago") && $0.contains("✉ 1")
+                    $0.main(row: 1).contains("chat.qa") && $0.contains("asked long ago") && $0.contains("✉ 2")
                 }
                 try alice.type("half a thought")
                 try await alice.waitFor(text: "half a thought")
@@ -55,7 +55,7 @@ extension EndToEndTests {
                 let again = try network.terminal(address, columns: 120)
                 // Nothing came over its subscription, and the inbox was never open.
                 let other = try await again.waitFor("what was typed", deadline: .seconds(60)) {
-                    $0.contains("half a thought") && $0.contains("asked long ago") && $0.contains("✉ 1")
+                    $0.contains("half a thought") && $0.contains("asked long ago") && $0.contains("✉ 2")
                 }
                 #expect(other.main(row: 1).contains("chat.qa ─ offline, as of "))
                 try again.press(.ctrl("p"))
