@@ -129,7 +129,9 @@ extension ConnectionReason {
             "The administrator changed what you may use\(Self.detail(detail ?? "")). Connecting again."
         case .proxyUnavailable(let detail): "The proxy does not work\(Self.detail(detail)). Check its settings."
         case .tlsFailure(let detail):
-            "No secure connection could be made\(Self.detail(detail)). Check the server's certificate and the clock."
+            // Where the detail says what to do, nothing else helps.
+            "No secure connection could be made\(Self.detail(detail))."
+                + (detail.contains("; ") ? "" : " Check the server's certificate and the clock.")
         case .store(let detail): "The local store failed\(Self.detail(detail))."
         case .unknown(let code): "The connection ended with the unknown code \(code)."
         }
