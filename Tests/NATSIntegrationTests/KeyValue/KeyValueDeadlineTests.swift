@@ -99,7 +99,9 @@ struct KeyValueDeadlineTests {
         arguments: NATSServerProcess.binaries)
     func frozen(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
-        let connection = try await server.connect(ConnectOptions(pingInterval: .zero))
+        // The server is away for longer than a connection is kept otherwise.
+        let connection = try await server.connect(
+            ConnectOptions(pingInterval: .zero, pongTimeout: .seconds(120)))
         let patient = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(120)))
         try await patient.create(storage: .memory)
         try await patient.put(ByteBuffer(string: "1"), for: "a")
