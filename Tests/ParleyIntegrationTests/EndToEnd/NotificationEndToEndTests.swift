@@ -133,8 +133,8 @@ extension EndToEndTests {
                 alice.commands.contains("11;?")
             }
             let before = heading(alice)
-            try alice.send(Array("\u{1B}]11;rgb:ffff/ffff/ffff\u{1B}\\".utf8))
-            try await alice.waitFor("colours for white", deadline: .seconds(60)) { _ in heading(alice) != before }
+            try alice.send(Array("\u{1B}]11;rgb:0000/0000/0000\u{1B}\\".utf8))
+            try await alice.waitFor("colours for black", deadline: .seconds(60)) { _ in heading(alice) != before }
         }
 
         /// The colour of the heading above the topics.

@@ -32,14 +32,14 @@ extension EndToEndTests {
                 let unknown = Self.heading(alice)
                 #expect(unknown != .standard)
 
-                try alice.send(Self.answer("ffff"))
-                try await alice.waitFor("colours for white") { _ in Self.heading(alice) != unknown }
-                let light = Self.heading(alice)
+                try alice.send(Self.answer("0000"))
+                try await alice.waitFor("colours for black") { _ in Self.heading(alice) != unknown }
+                let dark = Self.heading(alice)
                 // Its first bytes alone could be a key.
-                let late = Self.answer("0000", end: "\u{7}")
+                let late = Self.answer("ffff", end: "\u{7}")
                 try alice.send(Array(late.prefix(5)))
                 for byte in late.dropFirst(5) { try alice.send([byte]) }
-                try await alice.waitFor("colours for black") { _ in ![light, unknown].contains(Self.heading(alice)) }
+                try await alice.waitFor("colours for white") { _ in Self.heading(alice) != dark }
 
                 try alice.type("hello")
                 try await alice.waitFor("the text, and nothing beside it") { $0.contains(" > hello") }
@@ -93,8 +93,8 @@ extension EndToEndTests {
                 try await alice.waitFor("the question, once more") { _ in
                     alice.output.suffix(alice.outputCount - count).firstRange(of: Self.question) != nil
                 }
-                try alice.send(Self.answer("ffff"))
-                try await alice.waitFor("colours for white") { _ in Self.heading(alice) != before }
+                try alice.send(Self.answer("0000"))
+                try await alice.waitFor("colours for black") { _ in Self.heading(alice) != before }
             }
         }
     }
