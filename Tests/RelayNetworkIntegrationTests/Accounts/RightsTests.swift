@@ -68,18 +68,18 @@ struct KeyRightsTests {
                 // The server's answer to each of these, written where the asker may not write.
                 for question in [
                     "\(api).INFO", NetworkNames.namespace,
-                    "\(api).CONSUMER.CREATE.\(stream).x.\(names.hash).chat.>",
+                    "\(api).CONSUMER.CREATE.\(stream).x.\(names.hash).chat.room",
                 ] {
                     _ = try? reader.publish(ByteBuffer(string: "{}"), to: question, reply: target)
                 }
                 let push =
-                    #"{"stream_name":"\#(stream)","config":{"name":"p","deliver_subject":"\#(target)","filter_subject":"\#(names.hash).chat.>","ack_policy":"none"}}"#
-                _ = await isAnswered(reader, "\(api).CONSUMER.CREATE.\(stream).p.\(names.hash).chat.>", push)
+                    #"{"stream_name":"\#(stream)","config":{"name":"p","deliver_subject":"\#(target)","filter_subject":"\#(names.hash).chat.room","ack_policy":"none"}}"#
+                _ = await isAnswered(reader, "\(api).CONSUMER.CREATE.\(stream).p.\(names.hash).chat.room", push)
             }
             for question in [
                 "\(api).STREAM.INFO.PB_alice", "\(api).STREAM.MSG.GET.PB_alice", "\(api).DIRECT.GET.PB_alice",
                 "\(api).STREAM.INFO.\(bucket)", "\(api).DIRECT.GET.\(bucket).$KV.\(names.namespace).color",
-                "\(api).CONSUMER.CREATE.\(stream).y.\(names.hash).ops.>", NetworkNames.postboxes(of: "alice", "list"),
+                "\(api).CONSUMER.CREATE.\(stream).y.\(names.hash).ops.x", NetworkNames.postboxes(of: "alice", "list"),
             ] {
                 #expect(await !isAnswered(reader, question, #"{"seq":1}"#), "\(question)")
             }
@@ -96,7 +96,7 @@ struct KeyRightsTests {
             for question in [
                 "\(api).STREAM.INFO.\(stream)", "\(api).STREAM.MSG.GET.\(stream)", "\(api).DIRECT.GET.\(stream)",
                 "\(api).DIRECT.GET.\(stream).\(names.hash).chat.room",
-                "\(api).CONSUMER.CREATE.\(stream).z.\(names.hash).chat.>", "\(api).CONSUMER.CREATE.\(stream)",
+                "\(api).CONSUMER.CREATE.\(stream).z.\(names.hash).chat.room", "\(api).CONSUMER.CREATE.\(stream)",
                 "\(names.hash).chat.room",
             ] {
                 #expect(await !isAnswered(writer, question, #"{"seq":1}"#), "\(question)")
