@@ -113,7 +113,7 @@ struct ClosedAccountTests {
                 ConsumerConfiguration(name: "own", isDurable: true), in: "PB_alice")
             let credentials = try network.directory.credentials(for: "alice")
             let before = try await scene.possessions()
-            let keys = try await scene.keeper.ask(to: "$JS.API.STREAM.INFO.KV_local").text
+            let keys = try await JetStream.patient(scene.keeper).streamInfo("KV_local").state
             try await network.administrator.ban(user: "alice", reason: "spam")
             #expect(await scene.alice.waitUntilClosed() != nil)
 
@@ -152,7 +152,7 @@ struct ClosedAccountTests {
             try await scene.bob.flush()
             #expect(try await scene.possessions() == before)
             #expect(try await scene.bobHoldsLetter())
-            #expect(try await scene.keeper.ask(to: "$JS.API.STREAM.INFO.KV_local").text == keys)
+            #expect(try await JetStream.patient(scene.keeper).streamInfo("KV_local").state == keys)
 
             let large = ByteBuffer(repeating: 65, count: 16_384)
             await #expect(throws: NATSError.self) { try await guest.request(large, to: NamespaceService.subject) }
