@@ -75,8 +75,8 @@ extension EndToEndTests {
                 #expect(
                     seen.allSatisfy {
                         $0.keys == [
-                            "at", "status", "reason", "attempt", "retryIn", "rtt", "relayx", "sudo", "nexconn",
-                            "rongcloud", "supabase",
+                            "at", "status", "reason", "attempt", "retryIn", "rtt", "silentSince", "relayx", "sudo",
+                            "nexconn", "rongcloud", "supabase",
                         ]
                     })
                 #expect(seen[0]["relayx"].isNull && seen[0]["nexconn"].int == 11 && seen[0]["rongcloud"].isNull)
