@@ -69,6 +69,8 @@ extension EndToEndTests {
                     $0.main(row: 1).contains("offline, as of ") && $0.contains("a letter")
                 }
                 try again.press(.escape)
+                // Esc and what follows at once would be one key.
+                try await again.waitFor("the conversation") { $0.main(row: 1).contains("chat.lobby") }
                 try again.type("/join chat.none")
                 try again.press(.enter)
                 try await again.waitFor(text: "Nothing of this topic is on this machine.", deadline: .seconds(60))
