@@ -248,7 +248,8 @@ struct TLSTests {
         // Silent for longer than the login may take; then the server speaks first, as its start is waited for.
         for scheme in ["nats", "tls"] {
             let server = try await NATSServerProcess.start(
-                binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false)
+                binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false
+            )
             let address = try ServerAddress(parsing: "\(scheme)://127.0.0.1:\(server.port)")
             do {
                 let options = ConnectOptions(tls: try trusting(), connectTimeout: .seconds(4))
