@@ -70,7 +70,7 @@ extension EndToEndTests {
                 }
                 try again.press(.escape)
                 // Esc and what follows at once would be one key.
-                try await again.waitFor("the conversation") { $0.main(row: 1).contains("chat.lobby") }
+                try await again.waitFor("the cursor in the text") { $0.cursorRow == 22 }
                 try again.type("/join chat.none")
                 try again.press(.enter)
                 try await again.waitFor(text: "Nothing of this topic is on this machine.", deadline: .seconds(60))
