@@ -111,8 +111,8 @@ public struct RelayConfiguration: Sendable {
     public var followsCluster = true
     /// Where the client's chances come from, such as the jitter of its waits: equal seeds give equal ones. Nil draws one.
     public var seed: UInt64?
-    /// The largest message in bytes that `publish` takes, without what is put around it for the way; the server's own limit
-    /// applies as well.
+    /// The largest message in bytes that `publish` takes, without what is put around it for the way; the server's own
+    /// limit applies as well.
     public var maximumMessageBytes: Int
     /// TLS settings, when the servers' addresses alone don't say it all.
     public var tls: TLSOptions?

@@ -18,8 +18,8 @@ public enum RelayError: Error, Hashable, Sendable {
     case invalidTopic(String)
     /// The message cannot be encoded or decoded.
     case invalidMessage(String)
-    /// The message is larger than the client or the server accepts. Both figures are bytes of what was written: of a line
-    /// or a letter, of its text.
+    /// The message is larger than the client or the server accepts. Both figures are bytes of what was written: of a
+    /// line or a letter, of its text.
     case tooLarge(bytes: Int, limit: Int)
     /// The outbox is full and its policy refuses or drops messages.
     case outboxFull

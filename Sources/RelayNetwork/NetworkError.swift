@@ -10,7 +10,8 @@ public enum NetworkError: Error, Hashable, Sendable {
     case userBanned(String, reason: String?)
     /// The administrator closed the user's account, for this reason if one was given.
     case userDeactivated(String, reason: String?)
-    /// The network has no such key of the user, or several whose ids begin like that; the text is a sentence that says which.
+    /// The network has no such key of the user, or several whose ids begin like that; the text is a sentence that says
+    /// which.
     case unknownKey(String)
     /// The user has as many keys that hold as one may have.
     case tooManyKeys(String)

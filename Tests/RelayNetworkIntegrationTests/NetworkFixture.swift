@@ -19,7 +19,8 @@ enum TestServers {
 typealias TemporaryFolder = TemporaryDirectory
 
 extension TemporaryDirectory {
-    /// A `nats-server` in the folder that is a script and starts the real one as its child, as some version managers do.
+    /// A `nats-server` in the folder that is a script and starts the real one as its child, as some version managers
+    /// do.
     func script(starting server: String) throws -> String {
         try write("#!/bin/sh\n\"\(server)\" \"$@\"\nexit $?\n", to: "nats-server", permissions: 0o700)
     }

@@ -60,8 +60,8 @@ struct TokenTests {
         }
     }
 
-    /// Issues tokens to a client. A busy machine may be slower than a short life: until the client is connected, each next
-    /// one lasts longer.
+    /// Issues tokens to a client. A busy machine may be slower than a short life: until the client is connected, each
+    /// next one lasts longer.
     private struct Issuer: Sendable {
         let administrator: NetworkAdministrator
         let asked = Box(0)

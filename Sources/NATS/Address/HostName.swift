@@ -51,8 +51,8 @@ enum HostName {
         }
     }
 
-    /// Four numbers, or fewer of which the last stands for all that is left, each decimal, octal behind `0` or hexadecimal
-    /// behind `0x`: what `inet_aton` takes, and so curl and browsers do.
+    /// Four numbers, or fewer of which the last stands for all that is left, each decimal, octal behind `0` or
+    /// hexadecimal behind `0x`: what `inet_aton` takes, and so curl and browsers do.
     private static func ipv4(_ labels: ArraySlice<Substring>) -> String? {
         guard labels.count <= 4 else { return nil }
         var whole: UInt64 = 0

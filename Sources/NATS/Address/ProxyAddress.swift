@@ -31,8 +31,8 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads a URL. Without a scheme it is an HTTP proxy's; `socks5h://` is the same as `socks5://`, whose usual port is
-    /// 1080. HTTP proxies have no usual port: curl takes another one than browsers do.
+    /// Reads a URL. Without a scheme it is an HTTP proxy's; `socks5h://` is the same as `socks5://`, whose usual port
+    /// is 1080. HTTP proxies have no usual port: curl takes another one than browsers do.
     ///
     /// - Throws: `invalidArgument` when it is none, lacks the port, or asks for what the proxy's kind cannot do.
     public init(parsing text: String) throws(NATSError) {

@@ -63,8 +63,8 @@ extension ConnectionHandler {
         }
     }
 
-    /// The server refused the inbox. It may permit it later on the same connection, so it is asked again after 1, 2, 4 s, and
-    /// then every five.
+    /// The server refused the inbox. It may permit it later on the same connection, so it is asked again after 1, 2, 4
+    /// s, and then every five.
     func inboxRefused() {
         inboxPing = nil
         guard let context, core.isOpen, inboxAlarm == nil else { return }

@@ -111,8 +111,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelActive()
     }
 
-    /// How long a server is silent until it is asked whether it waits for TLS. One that does so for a while alone speaks
-    /// later, so that the answer counts when the time for the login is over.
+    /// How long a server is silent until it is asked whether it waits for TLS. One that does so for a while alone
+    /// speaks later, so that the answer counts when the time for the login is over.
     private static let silenceBeforeTLS = TimeAmount.milliseconds(500)
 
     private func awaitFirstWord(_ context: ChannelHandlerContext) {

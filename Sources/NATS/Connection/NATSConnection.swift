@@ -269,8 +269,8 @@ public final class NATSConnection: Sendable {
         return start.duration(to: .now)
     }
 
-    /// Asks the server to confirm everything sent so far. A question whose answer arrives over its own subscription needs
-    /// this for the server's silence to be noticed.
+    /// Asks the server to confirm everything sent so far. A question whose answer arrives over its own subscription
+    /// needs this for the server's silence to be noticed.
     func confirm() {
         guard (try? core.sendPing()) != nil else { return }
         startClockIfNeeded()

@@ -1,5 +1,5 @@
-/// Finds out since when the peer has said nothing while something waits for its answer, as a value: facts in, one action
-/// out; times are nanoseconds of any clock.
+/// Finds out since when the peer has said nothing while something waits for its answer, as a value: facts in, one
+/// action out; times are nanoseconds of any clock.
 ///
 /// A late answer alone is no silence, since a service may be slow although its server is well: the machine has the
 /// connection ask before it speaks of silence. Any byte that arrives ends it.

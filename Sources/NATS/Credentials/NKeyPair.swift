@@ -154,8 +154,8 @@ extension String {
 }
 
 extension ArraySlice where Element == UInt8 {
-    /// The slice without the blanks at its ends that a copied text brings: spaces, also those that do not break or have no
-    /// width, tabs, line ends, and a byte order mark.
+    /// The slice without the blanks at its ends that a copied text brings: spaces, also those that do not break or have
+    /// no width, tabs, line ends, and a byte order mark.
     func trimmingBlanks() -> ArraySlice<UInt8> {
         let wide: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xC2, 0xA0], [0xE2, 0x80, 0x8B]]
         var rest = self

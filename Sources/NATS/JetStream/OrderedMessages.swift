@@ -253,8 +253,9 @@ final class LiveConsumer {
         }
     }
 
-    /// Whether another consumer is to be asked, as the server has said once more that there is nothing: after two heartbeats
-    /// of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to nothing.
+    /// Whether another consumer is to be asked, as the server has said once more that there is nothing: after two
+    /// heartbeats of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to
+    /// nothing.
     private var isComparisonDue: Bool {
         guard silences >= nextComparison else { return false }
         nextComparison *= 2
@@ -262,9 +263,9 @@ final class LiveConsumer {
     }
 
     /// Whether the stream has messages that this consumer says it has not. A consumer reads the copy of the server that it
-    /// lives on. Where that copy does not catch up with the others, it reports silence for as long; and servers have passed
-    /// over a message that was stored while they looked for it. A new consumer of a cluster lives on a server that is drawn
-    /// anew, and shows how many messages that one has.
+    /// lives on. Where that copy does not catch up with the others, it reports silence for as long; and servers have
+    /// passed over a message that was stored while they looked for it. A new consumer of a cluster lives on a server
+    /// that is drawn anew, and shows how many messages that one has.
     private func hasFallenBehind(isolation actor: isolated (any Actor)?) async -> Bool {
         guard let position else { return false }
         var configuration = ConsumerConfiguration(

@@ -42,8 +42,8 @@ struct PullBudget {
     ///
     /// - Parameters:
     ///   - maximumPayload: the largest message that the server takes now. The stream may hold larger ones.
-    ///   - asked: bytes of a pull where no message is larger; twice as many of all pulls together, unless a single one has
-    ///     to ask for more.
+    ///   - asked: bytes of a pull where no message is larger; twice as many of all pulls together, unless a single one
+    ///     has to ask for more.
     ///   - most: bytes of a pull where fewer are wanted.
     init(maximumPayload: Int, asked: Int = PullBudget.usualBytes, most: Int = .max) {
         largest = max(64 << 20, min(maximumPayload, Int(Int32.max))) + 64 << 10

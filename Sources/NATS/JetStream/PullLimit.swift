@@ -3,9 +3,10 @@ import NIOCore
 
 /// How many bytes the readers of one client ask a server for at once.
 ///
-/// A server cuts off a client for which more waits than its `max_pending`. It does not tell that limit, only that it is at
-/// least the largest message that it takes; half of that leaves room for the pull that follows. Several readers of one
-/// connection may still ask for too much between them: each asks for half as much after such a cut, for some minutes.
+/// A server cuts off a client for which more waits than its `max_pending`. It does not tell that limit, only that it is
+/// at least the largest message that it takes; half of that leaves room for the pull that follows. Several readers of
+/// one connection may still ask for too much between them: each asks for half as much after such a cut, for some
+/// minutes.
 package final class PullLimit: Sendable {
     private struct State {
         var halvings = 0

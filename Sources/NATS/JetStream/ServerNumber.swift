@@ -1,7 +1,8 @@
 /// A sequence, a revision or a count that a server sent.
 ///
-/// Numbers above ``limit`` are refused where they are read. No stream has as many messages, and a sum of two such numbers
-/// fits into `Int64` and one of four into `UInt64`, so that what a server sends cannot make a calculation overflow.
+/// Numbers above ``limit`` are refused where they are read. No stream has as many messages, and a sum of two such
+/// numbers fits into `Int64` and one of four into `UInt64`, so that what a server sends cannot make a calculation
+/// overflow.
 package struct ServerNumber: Hashable, Sendable {
     /// The largest number that is accepted.
     package static let limit = UInt64(Int64.max / 2)

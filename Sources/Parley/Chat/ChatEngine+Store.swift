@@ -49,7 +49,8 @@ extension ChatEngine {
                 let ends = [newest.sequence, cursor.sequence]
                 isOpen = try await !store.holes(of: pattern, in: stream, among: ends).isEmpty
             }
-            // A stream that was made anew since then has nothing that was read. What was only read as history is not new.
+            // A stream that was made anew since then has nothing that was read. What was only read as history is not
+            // new.
             let unmarked = cursor == nil ? newest?.sequence ?? 0 : 0
             let readThrough = mark.map { $0.stream == stream ? $0.sequence : 0 } ?? unmarked
             let kept = KeptTopic(
@@ -149,8 +150,8 @@ extension ChatEngine {
         await tellReadLetters()
     }
 
-    /// Has this machine keep the newest letters that it lacks, once: without a connection they can be read and counted then,
-    /// though nobody has opened the inbox. What comes later is kept as it comes.
+    /// Has this machine keep the newest letters that it lacks, once: without a connection they can be read and counted
+    /// then, though nobody has opened the inbox. What comes later is kept as it comes.
     func keepNewestLetters(_ counts: [String: Int]) async {
         guard !hasAskedForLetters, !lettersRest, let store = await client.keptStore(),
             let kept = try? await store.readLetters(among: []).kept,

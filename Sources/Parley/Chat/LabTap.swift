@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 import Relay
 import RelayLab
 
-/// Sees the chat's messages for the lab: which were handed over, what became of them, and all that arrived, whoever sent it.
-/// Without a lab it costs a glance at an empty table.
+/// Sees the chat's messages for the lab: which were handed over, what became of them, and all that arrived, whoever
+/// sent it. Without a lab it costs a glance at an empty table.
 final class LabTap: Sendable {
     /// A message of the run.
     private struct Known {

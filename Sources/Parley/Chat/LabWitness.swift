@@ -1,7 +1,7 @@
 import Relay
 
-/// Reads the followed topics over a connection of its own, without the lab's faults, to find messages that the chat did not
-/// receive.
+/// Reads the followed topics over a connection of its own, without the lab's faults, to find messages that the chat did
+/// not receive.
 struct LabWitness: Sendable {
     private let configuration: RelayConfiguration
 

@@ -99,8 +99,8 @@ struct CommandFailure: Error, Hashable {
 }
 
 extension ConnectionStatus {
-    /// The exit status of a program that ends while something waits for the connection: a session that ended says why, and
-    /// otherwise it is a matter of time.
+    /// The exit status of a program that ends while something waits for the connection: a session that ended says why,
+    /// and otherwise it is a matter of time.
     var codeOfEnd: Int32 {
         guard state == .disconnected, let reason, reason != .closedByUser else { return CommandFailure.notAcknowledged }
         return CommandFailure(.connection(reason)).code

@@ -80,8 +80,8 @@ struct LineReader {
 
     /// The next lines, without their ends, at least one; nil at the end.
     ///
-    /// - Throws: ``CommandFailure`` where the input cannot be read, or a line is too long or no text; the lines before it
-    ///   were given.
+    /// - Throws: ``CommandFailure`` where the input cannot be read, or a line is too long or no text; the lines before
+    ///   it were given.
     mutating func next() throws(CommandFailure) -> [String]? {
         if let failure { throw failure }
         while !hasEnded {

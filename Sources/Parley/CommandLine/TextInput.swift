@@ -1,5 +1,5 @@
-/// Text that comes from outside: it is UTF-8, or it is refused, as a text with replaced characters is another text. A byte
-/// order mark before it is none of it.
+/// Text that comes from outside: it is UTF-8, or it is refused, as a text with replaced characters is another text. A
+/// byte order mark before it is none of it.
 enum TextInput {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 

@@ -53,7 +53,8 @@ struct WatchReport: Sendable {
             ]
         }
 
-        /// The objects that scripts read, in order: one, or two where RelayX's window has passed, which is two of its events.
+        /// The objects that scripts read, in order: one, or two where RelayX's window has passed, which is two of its
+        /// events.
         var objects: [MessageMap] {
             guard SystemEvent(status) == .reconnectFailed else { return [json] }
             var last = json

@@ -205,8 +205,8 @@ struct InboxWatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Ends the events: with `disconnected` where the user or a signal ended it, else with `error` and the reason. For people
-    /// the failure itself follows.
+    /// Ends the events: with `disconnected` where the user or a signal ended it, else with `error` and the reason. For
+    /// people the failure itself follows.
     private func tellEnd(_ error: (any Error)? = nil) {
         guard json else { return }
         let words: String?

@@ -85,8 +85,8 @@ struct ParleyCommand: AsyncParsableCommand {
         return Array(rest[..<end]) + words[..<leading] + rest[end...]
     }
 
-    /// Words in a command's place that ask for what flags and `help` give, as other programs have them. A topic that the user
-    /// has of that name is joined all the same.
+    /// Words in a command's place that ask for what flags and `help` give, as other programs have them. A topic that
+    /// the user has of that name is joined all the same.
     static func answered(_ words: [String], isKnownTopic: (String) -> Bool) -> [String] {
         guard let first = words.first, let meant = otherWords[first], !isKnownTopic(first) else { return words }
         return meant + words.dropFirst()

@@ -37,7 +37,8 @@ struct ConfigurationSource: Sendable {
 
     /// Reads the files that the profiles name.
     ///
-    /// - Throws: `CommandFailure` that names the first that is missing or cannot be used, with the place of the setting.
+    /// - Throws: `CommandFailure` that names the first that is missing or cannot be used, with the place of the
+    ///   setting.
     func checkFiles(_ environment: [String: String]) throws(CommandFailure) {
         for (name, profile) in file.profiles.sorted(by: { $0.key < $1.key }) {
             func failure(_ key: Profile.CodingKeys, _ words: String) -> CommandFailure {

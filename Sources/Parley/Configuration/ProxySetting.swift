@@ -56,9 +56,9 @@ enum ProxySetting {
 
 /// The servers that `NO_PROXY` lists, for which the environment's proxy is not.
 ///
-/// The entries have commas, semicolons or blanks between them. One is a host, or a domain with everything below it (a leading
-/// dot says the same), an address, or a network as in `10.0.0.0/8`, and perhaps a port; `*` in it is any text, alone every
-/// host, and `<local>` every host without a dot.
+/// The entries have commas, semicolons or blanks between them. One is a host, or a domain with everything below it (a
+/// leading dot says the same), an address, or a network as in `10.0.0.0/8`, and perhaps a port; `*` in it is any text,
+/// alone every host, and `<local>` every host without a dot.
 struct ProxyExceptions: Hashable, Sendable {
     private enum Pattern: Hashable {
         case local

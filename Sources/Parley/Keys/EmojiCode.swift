@@ -15,8 +15,8 @@ enum EmojiCode {
         return found
     }
 
-    /// A text with its short names between colons as emoji. Quoted lines and code stay as they are, and so do colons that
-    /// belong to something else: a time, an address.
+    /// A text with its short names between colons as emoji. Quoted lines and code stay as they are, and so do colons
+    /// that belong to something else: a time, an address.
     static func replaced(in text: String) -> String {
         guard text.contains(":") else { return text }
         var isFenced = false

@@ -288,8 +288,8 @@ struct Inbox: Equatable, Sendable {
         numbered.append(letter.id)
     }
 
-    /// Has the page end where it ended when it was listed, however many letters have come: what is behind that is on the next
-    /// page. The selected letter and the open one stay.
+    /// Has the page end where it ended when it was listed, however many letters have come: what is behind that is on
+    /// the next page. The selected letter and the open one stay.
     mutating func keepLength() {
         // A list that was begun at its end has its next pages already.
         guard !trail.isFromEnd else { return }
@@ -412,7 +412,8 @@ struct Inbox: Equatable, Sendable {
         clampSelection()
     }
 
-    /// The letters that the filter lets through, in the order of the list: of this page, and of what it has found elsewhere.
+    /// The letters that the filter lets through, in the order of the list: of this page, and of what it has found
+    /// elsewhere.
     ///
     /// - Parameter id: a letter that stays even where the filter would hide it by now.
     private func shown(keeping id: String?) -> [PostboxMessage] {

@@ -42,7 +42,8 @@ struct LetterPortion: Equatable, Sendable {
 }
 
 extension Inbox {
-    /// A way through the whole postbox, a portion after the other, to mark or to find letters on whichever page they are.
+    /// A way through the whole postbox, a portion after the other, to mark or to find letters on whichever page they
+    /// are.
     struct Sweep: Equatable, Sendable {
         /// The portion that is on its way.
         private(set) var request: UInt64

@@ -41,7 +41,8 @@ struct PlainSession {
     private var model: ChatModel
     private var announcer = PlainAnnouncer()
     private var refusals = PlainRefusals()
-    /// Whether lines that cannot be carried out fail the session: whoever types them is told at once, and types another.
+    /// Whether lines that cannot be carried out fail the session: whoever types them is told at once, and types
+    /// another.
     private let isScript = !ClosedTerminal.isCharacterDevice(STDIN_FILENO)
     /// Lines that wait until it is known where the person was.
     private var waiting: [String] = []
@@ -50,8 +51,8 @@ struct PlainSession {
 
     /// Runs until the person leaves, or nothing more can be read and all is sent.
     ///
-    /// - Throws: ``CommandFailure`` where something was refused or is not sent yet, or the input cannot be read; the exit
-    ///   status of a signal.
+    /// - Throws: ``CommandFailure`` where something was refused or is not sent yet, or the input cannot be read; the
+    ///   exit status of a signal.
     static func run(_ connector: Connector, topics: [String], configuration: ChatConfiguration) throws {
         var session = PlainSession(connector, configuration)
         let outcome = Result { try session.run(topics, keeps: connector.hasStore, configuration) }

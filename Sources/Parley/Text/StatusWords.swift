@@ -44,8 +44,8 @@ extension ConnectionStatus {
         }
     }
 
-    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A round trip
-    /// measured anew is not.
+    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A round
+    /// trip measured anew is not.
     func isNews(after earlier: ConnectionStatus?) -> Bool {
         guard let earlier else { return true }
         return state != earlier.state || reason != earlier.reason || attempt != earlier.attempt

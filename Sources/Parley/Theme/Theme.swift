@@ -143,8 +143,8 @@ private struct Ink {
     private let contrast: Theme.Contrast
     /// The luminances that can be read; nil where none has the contrast that is wanted.
     private let luminances: ClosedRange<Double>?
-    /// The luminances for what the program says by a colour. Where the ground may be black or white and the colours are few,
-    /// those with the whole contrast on both look alike, so these have a little less.
+    /// The luminances for what the program says by a colour. Where the ground may be black or white and the colours are
+    /// few, those with the whole contrast on both look alike, so these have a little less.
     private let toneLuminances: ClosedRange<Double>?
     /// The entries of 256 that have one of these.
     private let entries: [(number: UInt8, luminance: Double, place: RGB.Perceived)]

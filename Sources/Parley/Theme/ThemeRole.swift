@@ -99,8 +99,8 @@ enum Tone: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The colour for a ground that is light, or may be: as deep as it can be, since pale ones look alike once they are dark
-    /// enough.
+    /// The colour for a ground that is light, or may be: as deep as it can be, since pale ones look alike once they are
+    /// dark enough.
     var deepColor: RGB? {
         switch self {
         case .plain: nil

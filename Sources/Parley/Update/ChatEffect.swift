@@ -64,8 +64,8 @@ enum ChatEffect: Equatable, Sendable {
     case keepLetterRead(id: String, postbox: String)
     /// Fetch a page of letters, of one postbox or of all.
     case listPage(request: UInt64, postbox: String?, token: String?, limit: Int, order: LetterOrder)
-    /// Go through a postbox, or all: fetch a portion of its letters. What it was read from goes on to be read; nil lets the
-    /// session choose.
+    /// Go through a postbox, or all: fetch a portion of its letters. What it was read from goes on to be read; nil lets
+    /// the session choose.
     case readLetters(
         request: UInt64, postbox: String?, token: String?, from: LetterPortion.Source?, order: LetterOrder)
     /// Delete letters, at most `Inbox.Deletion.Run.chunk` at once.

@@ -140,8 +140,8 @@ enum ChatEvent: Equatable, Sendable {
     enum PostboxNews: Equatable, Sendable {
         /// The person's postboxes.
         case boxes([Postbox])
-        /// What this machine keeps of them, nil where the network has never told them, and how many letters of each it keeps, by
-        /// its id.
+        /// What this machine keeps of them, nil where the network has never told them, and how many letters of each it
+        /// keeps, by its id.
         case keptBoxes(KeptPostboxes?, counts: [String: Int])
         /// Letters in each postbox by its id, as the network counts them now.
         case counts([String: Int])

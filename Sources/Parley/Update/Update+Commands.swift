@@ -84,8 +84,8 @@ extension ChatModel {
         return true
     }
 
-    /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened. Without a
-    /// screen it cannot: the core refuses it, and keeps it with the reason.
+    /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened.
+    /// Without a screen it cannot: the core refuses it, and keeps it with the reason.
     mutating func fits(_ text: String) -> Bool {
         let bytes = text.utf8.count
         guard hasScreen, bytes > messageBytes else { return true }

@@ -33,7 +33,8 @@ extension ChatModel {
         return []
     }
 
-    /// Notes where each conversation was when the connection was lost, and says there how long that lasted when it is back.
+    /// Notes where each conversation was when the connection was lost, and says there how long that lasted when it is
+    /// back.
     private mutating func noteOutage(_ before: ConnectionStatus, _ status: ConnectionStatus) {
         recovery = nil
         switch status.state {

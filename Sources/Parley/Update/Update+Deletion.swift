@@ -5,8 +5,8 @@ import Terminal
 extension ChatModel {
     // MARK: Undoing
 
-    /// Deletes the marked letters, or the selected one where none is marked. Where some of them are out of view, the person
-    /// is asked first.
+    /// Deletes the marked letters, or the selected one where none is marked. Where some of them are out of view, the
+    /// person is asked first.
     mutating func deleteMarked() -> [ChatEffect] {
         guard !isStillMarking() else { return [] }
         let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }

@@ -5,8 +5,8 @@ import Terminal
 extension ChatModel {
     // MARK: Opening and leaving
 
-    /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked, and so
-    /// it is where a rehearsal is over.
+    /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked,
+    /// and so it is where a rehearsal is over.
     mutating func toggleLab() {
         guard view == .lab, lab?.isOn == true else { return openLab() }
         guard focus == .main, logScroll == nil else {

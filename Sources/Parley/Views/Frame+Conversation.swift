@@ -244,8 +244,8 @@ extension ConversationRow {
 }
 
 extension Theme {
-    /// The style of a part of a text. A line that says something by its own style, because it is not sent, keeps that; its
-    /// links are told by their underline.
+    /// The style of a part of a text. A line that says something by its own style, because it is not sent, keeps that;
+    /// its links are told by their underline.
     fileprivate func style(of kind: Markup.Kind, over style: Style) -> Style {
         switch kind {
         case .code: return style == .plain ? code : style

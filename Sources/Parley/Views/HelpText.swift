@@ -45,8 +45,8 @@ enum HelpText {
         return lines
     }
 
-    /// What the help says of something: the keys and commands that have all its words, below their headings, and sections
-    /// whose headings have them as a whole. What is called that comes first.
+    /// What the help says of something: the keys and commands that have all its words, below their headings, and
+    /// sections whose headings have them as a whole. What is called that comes first.
     static func about(_ subject: String, in lines: [Line]) -> [Line] {
         let words = subject.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
         func has(_ text: String) -> Bool {

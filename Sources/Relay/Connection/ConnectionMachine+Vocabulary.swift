@@ -34,8 +34,8 @@ extension ConnectionMachine {
         case dialSucceeded(generation: UInt64)
         /// Subscriptions are live and the outbox has been flushed on this dial's socket.
         case restored(generation: UInt64)
-        /// The dial failed, or its socket closed or went silent. The next attempt, if there is one, comes within the limit
-        /// where one is given.
+        /// The dial failed, or its socket closed or went silent. The next attempt, if there is one, comes within the
+        /// limit where one is given.
         case connectionFailed(generation: UInt64, reason: ConnectionReason, retryWithin: Duration? = nil)
         /// A timer reached its moment.
         case timerFired(TimerID)
@@ -55,8 +55,8 @@ extension ConnectionMachine {
         case nudged
         /// A round trip to the server was measured on this dial's socket.
         case roundTrip(generation: UInt64, Duration)
-        /// Since this moment nothing has arrived on this dial's socket, although an answer is awaited; nil when something
-        /// has arrived again.
+        /// Since this moment nothing has arrived on this dial's socket, although an answer is awaited; nil when
+        /// something has arrived again.
         case silence(generation: UInt64, since: ContinuousClock.Instant?)
         /// The network's administrator said on this dial's socket why it is about to end.
         case serverControl(generation: UInt64, reason: ConnectionReason)

@@ -277,9 +277,9 @@ package struct Delivery: Sendable {
         return actions
     }
 
-    /// The postbox takes letters, and nothing has been heard of one that was sent before the question. The question has a new
-    /// user's first postbox made, and an old server does not tell of what came before: the letter is sent once more, and
-    /// stored once all the same.
+    /// The postbox takes letters, and nothing has been heard of one that was sent before the question. The question has
+    /// a new user's first postbox made, and an old server does not tell of what came before: the letter is sent once
+    /// more, and stored once all the same.
     private mutating func sentEarly(_ id: String, at now: ContinuousClock.Instant) -> [Action] {
         var actions: [Action] = []
         _ = outbox.refused(id: id, .server(code: 503, "no postbox took the letter"), at: now)

@@ -68,8 +68,8 @@ public struct PublishResolution: Hashable, Sendable, Identifiable {
     public let outcome: PublishOutcome
     /// Who waits for the end; no part of what a resolution says.
     let pending: PendingPublish?
-    /// Whether the network may have the message although it did not end as acknowledged: an attempt was not answered. No
-    /// part of what a resolution says.
+    /// Whether the network may have the message although it did not end as acknowledged: an attempt was not answered.
+    /// No part of what a resolution says.
     package let mayBeStored: Bool
 
     /// Makes a resolution.

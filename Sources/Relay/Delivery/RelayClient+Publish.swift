@@ -211,8 +211,8 @@ extension RelayClient {
         return id
     }
 
-    /// Keeps a line of chat that ``enqueueLine(topic:text:from:writtenAt:id:)`` did not take: it waits for the person, with
-    /// the reason, as what was not sent does. Nothing is kept without a local store in a file.
+    /// Keeps a line of chat that ``enqueueLine(topic:text:from:writtenAt:id:)`` did not take: it waits for the person,
+    /// with the reason, as what was not sent does. Nothing is kept without a local store in a file.
     package nonisolated func keepRefusedLine(
         topic: String, text: String, from name: String?, writtenAt time: Timestamp, id: String,
         because error: RelayError

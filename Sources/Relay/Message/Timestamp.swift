@@ -1,7 +1,7 @@
 /// A moment as milliseconds since 1970-01-01T00:00:00Z, which is what the wire carries.
 ///
-/// Moments of more than 146 million years before or after 1970, which only a sender's mistake or malice brings, are brought
-/// back to that bound, so that the difference of two moments and their text can always be calculated.
+/// Moments of more than 146 million years before or after 1970, which only a sender's mistake or malice brings, are
+/// brought back to that bound, so that the difference of two moments and their text can always be calculated.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch; negative before it.
     public let milliseconds: Int64

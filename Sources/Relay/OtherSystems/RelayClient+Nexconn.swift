@@ -18,9 +18,9 @@ extension RelayClient {
     ///   - databaseOpenedHandler: called once, before the network is touched: whether the store was made anew, as at the
     ///     first start and after damage, or why there is none. Not called when the parameters are refused.
     ///   - completionHandler: called exactly once, with the user or the error: ``RelayError/notInitialized``,
-    ///     ``RelayError/alreadyConnected``, ``RelayError/invalidCredentials(_:)``, ``RelayError/invalidArgument(_:)`` for a
-    ///     token whose user has no possible name, ``RelayError/connection(_:)``, or
-    ///     ``RelayError/cancelled`` when the client is released first.
+    ///     ``RelayError/alreadyConnected``, ``RelayError/invalidCredentials(_:)``, ``RelayError/invalidArgument(_:)``
+    ///     for a token whose user has no possible name, ``RelayError/connection(_:)``, or ``RelayError/cancelled`` when
+    ///     the client is released first.
     public nonisolated func connect(
         params: ConnectParams,
         databaseOpenedHandler: (@Sendable (_ isRecreated: Bool, _ error: RelayError?) -> Void)? = nil,

@@ -9,10 +9,10 @@ import NATS
 /// What the network's administrator tells a user's clients before acting on the server: why the connection is about to
 /// end.
 ///
-/// It travels on `relay.control.<user>` as a JSON map of `kind`, `reason`, `device`, `by`, `key` and `proof`. Any member of
-/// the account could have a stream delivered to that subject, so the map alone proves nothing: `proof` holds the same
-/// facts in a token that the network's account signed for this one user and a short time, and clients believe only
-/// that.
+/// It travels on `relay.control.<user>` as a JSON map of `kind`, `reason`, `device`, `by`, `key` and `proof`. Any
+/// member of the account could have a stream delivered to that subject, so the map alone proves nothing: `proof` holds
+/// the same facts in a token that the network's account signed for this one user and a short time, and clients believe
+/// only that.
 public struct ControlMessage: Hashable, Sendable {
     /// What is about to happen.
     public enum Kind: Hashable, Sendable {

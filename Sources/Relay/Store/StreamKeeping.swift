@@ -17,8 +17,8 @@ struct StreamKeeping<Event: Sendable>: Sendable {
     /// not kept. What was read is written where it is found, since to hand it on costs as much as to write it.
     let write: Write
 
-    /// Notes where a subscription to what is new begins, unless it is known how far an earlier one came: what is stored from
-    /// then on is missed if it is not received, and nothing before it is unread.
+    /// Notes where a subscription to what is new begins, unless it is known how far an earlier one came: what is stored
+    /// from then on is missed if it is not received, and nothing before it is unread.
     func begin(at place: KeptPlace) async {
         guard let store = await opening.value else { return }
         do throws(RelayError) {

@@ -12,8 +12,8 @@ public final class SubscriptionToken: Sendable {
 
 /// A listener that was handed over to the client.
 ///
-/// Unchecked, because `on` and `listen` take it as `sending`: one that is not `Sendable` can be handed over once, and is
-/// reached from nowhere else. The client calls it from one place, its topic's task or the actor.
+/// Unchecked, because `on` and `listen` take it as `sending`: one that is not `Sendable` can be handed over once, and
+/// is reached from nowhere else. The client calls it from one place, its topic's task or the actor.
 struct OwnedListener: @unchecked Sendable {
     let listener: any MessageListener
 }

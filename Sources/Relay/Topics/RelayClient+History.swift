@@ -121,8 +121,8 @@ extension RelayClient {
         return history
     }
 
-    /// How often a part is read over a further connection after the server has cut off the one before, and how long that
-    /// connection is waited for.
+    /// How often a part is read over a further connection after the server has cut off the one before, and how long
+    /// that connection is waited for.
     private static let cuts = 8
     private static let patience = Duration.seconds(30)
 

@@ -24,8 +24,8 @@ public struct LabGlance: Hashable, Sendable {
     public var timeline: LabTimeline
     /// What became of the messages.
     public var figures: LabFigures
-    /// When those were sent that were acknowledged and not delivered, ``LabLedger/maximumNames`` at most, and when others were
-    /// found missing.
+    /// When those were sent that were acknowledged and not delivered, ``LabLedger/maximumNames`` at most, and when
+    /// others were found missing.
     public var lost: [LabTime]
     /// What went wrong, in sentences; of a run that is not over, as far as it is sure.
     public var findings: [String]
@@ -55,8 +55,8 @@ public struct LabGlance: Hashable, Sendable {
 }
 
 extension LabRun {
-    /// When those messages were sent that were acknowledged and not delivered, as far as the ledger names them, and when others
-    /// were found missing.
+    /// When those messages were sent that were acknowledged and not delivered, as far as the ledger names them, and
+    /// when others were found missing.
     var timesOfLost: [LabTime] {
         let names = Set(ledger.lost)
         guard !names.isEmpty || !ledger.missing.isEmpty else { return [] }

@@ -1,7 +1,8 @@
 import NATS
 import Relay
 
-/// The one door of an account that is closed to its user: whoever logs in may ask the network's service, which says why.
+/// The one door of an account that is closed to its user: whoever logs in may ask the network's service, which says
+/// why.
 enum ClosedAccount {
     /// Room for the question alone, for two clients at once: each leaves when it has the answer.
     static var limits: AccountLimits {

@@ -139,7 +139,8 @@ public struct UserPermissions: Hashable, Sendable {
                     as: NetworkNames.letters(to: "$1", "$2")))
         }
         imports.append(.stream(NetworkNames.control(of: user.text), of: network))
-        // Consumers that push deliver here, as RelayX's Python SDK needs. A user who may read all there is may hear them.
+        // Consumers that push deliver here, as RelayX's Python SDK needs. A user who may read all there is may hear
+        // them.
         if grantsEverything, letters, keyValue > .none { imports.append(.stream("_INBOX.>", of: network)) }
         return imports
     }

@@ -105,8 +105,8 @@ extension UserRecord {
         return deciding.isEmpty || deciding.contains { $0.revoked == nil }
     }
 
-    /// What voids single keys. Each act signs it again: a server takes a key whose entry is missing. An invitation to an
-    /// account that is closed is void meanwhile.
+    /// What voids single keys. Each act signs it again: a server takes a key whose entry is missing. An invitation to
+    /// an account that is closed is void meanwhile.
     private func revocations(isClosed: Bool) -> [String: Int64] {
         var void = keys.filter { $0.revoked != nil }.map(\.publicKey)
         if isClosed, let invitation { void.append(invitation.key) }
@@ -132,8 +132,8 @@ extension UserRecord {
         return isOver(at: now) ? ControlMessage(kind: .accessExpired) : nil
     }
 
-    /// The claims of one of the accounts. One that is closed keeps a door and no end of its own: whoever logs in may ask why, and
-    /// nothing else.
+    /// The claims of one of the accounts. One that is closed keeps a door and no end of its own: whoever logs in may
+    /// ask why, and nothing else.
     /// - Parameters:
     ///   - permissions: what the keys of the account may do.
     ///   - block: the decision that closes the whole network to its users, while there is one.

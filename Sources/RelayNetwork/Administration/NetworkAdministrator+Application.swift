@@ -2,8 +2,8 @@ import NATS
 import Relay
 
 extension NetworkAdministrator {
-    /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends, and whoever logs in is
-    /// told why and kept out. Messages, postboxes and users stay. Needs no running network.
+    /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends, and whoever logs
+    /// in is told why and kept out. Messages, postboxes and users stay. Needs no running network.
     /// - Throws: as ``ban(user:reason:)``.
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
         let reason = try Self.checked(reason)

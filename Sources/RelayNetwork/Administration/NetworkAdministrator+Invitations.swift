@@ -63,8 +63,9 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Takes a user's invitation back. One that was used already is of no use to anybody; the credentials it was exchanged for
-    /// are ended by ``revoke(key:of:reason:)``. Where somebody uses it at the same moment, one of both comes first, and the other is told.
+    /// Takes a user's invitation back. One that was used already is of no use to anybody; the credentials it was
+    /// exchanged for are ended by ``revoke(key:of:reason:)``. Where somebody uses it at the same moment, one of both
+    /// comes first, and the other is told.
     /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
     public func revokeInvitation(of user: String) async throws(NetworkError) -> InvitationRevocation {

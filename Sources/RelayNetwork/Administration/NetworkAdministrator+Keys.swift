@@ -17,8 +17,8 @@ public struct NetworkKey: Hashable, Sendable {
     public var key: UserKey
     /// What it may do now.
     public var rights: AccessRights
-    /// When it was used last, as far as the running servers remember: since they started, and of the newest of all their
-    /// connections. Nil where they know of none, and where none runs.
+    /// When it was used last, as far as the running servers remember: since they started, and of the newest of all
+    /// their connections. Nil where they know of none, and where none runs.
     public var lastUse: Use?
 }
 
@@ -47,15 +47,15 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own key:
-    /// whoever loses it makes another key.
+    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own
+    /// key: whoever loses it makes another key.
     /// - Parameters:
     ///   - kind: what the key is for.
     ///   - rights: what it may do of what its user may; all of that where nothing is named.
     ///   - expires: when the credentials end, in seconds since 1970; nil for the user's own end.
     ///   - isBearer: whether the token is enough, without a signature by the key.
-    /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.keyInUse`, `.invalidGrant` for rights that
-    ///   the user does not have, and as ``kick(user:reason:)``.
+    /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.keyInUse`, `.invalidGrant` for rights
+    ///   that the user does not have, and as ``kick(user:reason:)``.
     public func makeKey(
         of user: String, for kind: UserKey.Kind = .file, rights: RightsChange = RightsChange(), expires: Int64? = nil,
         isBearer: Bool = false
@@ -70,8 +70,8 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Revokes a key for ever: its connections end at once, after they were told why, and it lets nobody in again, whatever
-    /// is decided about its user later. The user's other keys hold.
+    /// Revokes a key for ever: its connections end at once, after they were told why, and it lets nobody in again,
+    /// whatever is decided about its user later. The user's other keys hold.
     /// - Parameters:
     ///   - key: the key's id, the beginning of it where no other begins like it, or the public key.
     ///   - reason: the administrator's words.
@@ -93,7 +93,8 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Revokes all keys of a user that hold, this machine's own and an invitation too. None takes their place by itself.
+    /// Revokes all keys of a user that hold, this machine's own and an invitation too. None takes their place by
+    /// itself.
     /// - Returns: those keys.
     /// - Throws: as ``revoke(key:of:reason:)``.
     @discardableResult
@@ -137,8 +138,8 @@ extension NetworkAdministrator {
 }
 
 extension UserRecord {
-    /// Takes in keys that others have issued credentials to, and which of them the invitation was exchanged for. Keys that are
-    /// known stay as they are known.
+    /// Takes in keys that others have issued credentials to, and which of them the invitation was exchanged for. Keys
+    /// that are known stay as they are known.
     mutating func take(_ issued: (keys: [UserKey], joined: String?)) {
         keys += issued.keys.filter { key in !keys.contains { $0.publicKey == key.publicKey } }
         if let joined = issued.joined { invitation?.wasUsed(by: joined) }

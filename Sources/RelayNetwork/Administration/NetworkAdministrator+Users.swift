@@ -34,8 +34,8 @@ public struct NetworkUser: Hashable, Sendable {
 
 // Making and changing users, and looking at them.
 extension NetworkAdministrator {
-    /// Makes a user. One who exists gets what is given here, in force at once. Either gets credentials for a new key; those
-    /// from before hold as well.
+    /// Makes a user. One who exists gets what is given here, in force at once. Either gets credentials for a new key;
+    /// those from before hold as well.
     /// - Parameters:
     ///   - rights: what the user may do; a known user keeps what is not named, and a new user gets all of it.
     ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
@@ -65,8 +65,8 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Gives a user these rights at once; what is not named stays. Readers of topics that are not granted any more end, also
-    /// other users': theirs are made anew by themselves.
+    /// Gives a user these rights at once; what is not named stays. Readers of topics that are not granted any more end,
+    /// also other users': theirs are made anew by themselves.
     /// - Throws: `NetworkError.invalidGrant`, and as ``kick(user:reason:)``.
     public func grant(user: String, rights: RightsChange, reason: String? = nil) async throws(NetworkError) {
         let user = try UserName(user)

@@ -61,8 +61,8 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Keeps a user out until ``unban(user:)``: connections end, each login is told why and nothing else, and no credentials
-    /// are issued anew.
+    /// Keeps a user out until ``unban(user:)``: connections end, each login is told why and nothing else, and no
+    /// credentials are issued anew.
     /// - Returns: false when the user was banned already; the newest reason counts.
     /// - Throws: as ``kick(user:reason:)``, and `.timedOut` while another administrator acts for very long.
     @discardableResult
@@ -154,8 +154,8 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Hands the servers users' accounts that close or open: first without room for any connection. So what is open under
-    /// the rights of before ends, and no login succeeds before the services know what to answer it.
+    /// Hands the servers users' accounts that close or open: first without room for any connection. So what is open
+    /// under the rights of before ends, and no login succeeds before the services know what to answer it.
     func exchange(
         _ users: [UserName], _ identity: NetworkIdentity, _ system: SystemInterface
     ) async throws(NetworkError) {

@@ -111,8 +111,8 @@ struct SystemInterface: Sendable {
         }
     }
 
-    /// When the newest connections of an account ended, in seconds since 1970, by the public key that each logged in by: as
-    /// far as the servers remember, which is since they started and the newest of all their connections.
+    /// When the newest connections of an account ended, in seconds since 1970, by the public key that each logged in
+    /// by: as far as the servers remember, which is since they started and the newest of all their connections.
     func endedConnections(ofAccount account: String) async throws(NetworkError) -> [String: Int64] {
         var found: [String: Int64] = [:]
         for server in try await servers() {

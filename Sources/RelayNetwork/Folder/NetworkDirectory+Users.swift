@@ -9,8 +9,8 @@ import Relay
 
 extension NetworkDirectory {
     /// The credentials by which this machine uses the network as a user, made on first use with every topic granted.
-    /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated`, `.keyRevoked`, `.file`, `.damaged` or
-    ///   `.credentials`.
+    /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated`, `.keyRevoked`, `.file`, `.damaged`
+    ///   or `.credentials`.
     public func credentials(for user: String) throws(NetworkError) -> Credentials {
         let name = try UserName(user)
         return try identified { identity throws(NetworkError) in
@@ -50,13 +50,14 @@ extension NetworkDirectory {
         }
     }
 
-    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own key.
+    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own
+    /// key.
     /// - Parameters:
     ///   - rights: what the key may do of what its user may; nil for all of it.
     ///   - expires: when they end, in seconds since 1970, where that is before the user's own end.
     ///   - isBearer: whether the token is enough, without a signature.
-    /// - Throws: `NetworkError.unknownUser`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.invalidGrant` for rights
-    ///   that the user does not have, and as ``credentials(for:)``.
+    /// - Throws: `NetworkError.unknownUser`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.invalidGrant` for
+    ///   rights that the user does not have, and as ``credentials(for:)``.
     func issueKey(
         of name: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
         isBearer: Bool = false

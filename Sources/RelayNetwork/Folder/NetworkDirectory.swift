@@ -48,7 +48,8 @@ public struct NetworkDirectory: Hashable, Sendable {
     var identityLock: String { path + "/identity.lock" }
     /// Held while an administrator acts.
     var administrationLock: String { path + "/administration.lock" }
-    /// The decision that closes the whole network to its users, while there is one. Earlier versions wrote nothing into it.
+    /// The decision that closes the whole network to its users, while there is one. Earlier versions wrote nothing into
+    /// it.
     var blockMarker: String { path + "/blocked" }
     /// Whether the whole network is blocked for its users.
     var isBlocked: Bool { PrivateFile.exists(blockMarker) }

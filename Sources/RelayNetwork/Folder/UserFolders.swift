@@ -26,8 +26,8 @@ package struct UserAccount: Hashable, Sendable {
     }
 }
 
-/// The folders of the person who runs the program: those that the environment names, else those below the home folder. A
-/// service has mostly no `HOME`; the user database knows it all the same.
+/// The folders of the person who runs the program: those that the environment names, else those below the home folder.
+/// A service has mostly no `HOME`; the user database knows it all the same.
 package enum UserFolders: String, CaseIterable, Sendable {
     /// What programs keep.
     case data = "XDG_DATA_HOME"

@@ -136,7 +136,8 @@ struct HostSession: Sendable {
                 for account in record.accounts {
                     guard let token = try PrivateFile.read(directory.tokenPath(ofAccount: account)) else { continue }
                     let text = String(decoding: token, as: UTF8.self)
-                    // An account's imports are made anew with every token, and requests on their way are lost with the old.
+                    // An account's imports are made anew with every token, and requests on their way are lost with the
+                    // old.
                     guard try await system.token(ofAccount: account) != text else { continue }
                     try await system.install(text)
                 }

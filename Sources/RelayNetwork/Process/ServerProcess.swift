@@ -10,8 +10,8 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// A child process that ends with this one, and whose end can be awaited, together with what it starts: a `nats-server` in
-/// `PATH` may be a script that runs the real one as its child.
+/// A child process that ends with this one, and whose end can be awaited, together with what it starts: a `nats-server`
+/// in `PATH` may be a script that runs the real one as its child.
 ///
 /// A thread of its own starts the child and waits for it: on Linux the kernel ends the child when the thread that
 /// started it ends, so that must be one that lives exactly as long.
@@ -55,8 +55,8 @@ package final class ServerProcess: Sendable {
         return try await outcome.value().get()
     }
 
-    /// The command, and where it is a script what runs it. The kernel tells nothing that a script has started of the end of
-    /// this process: a shell hears of it and ends them all.
+    /// The command, and where it is a script what runs it. The kernel tells nothing that a script has started of the
+    /// end of this process: a shell hears of it and ends them all.
     private static func guarded(_ command: [String]) -> [String] {
         guard let path = command.first, isScript(path) else { return command }
         return ["/bin/sh", "-c", #"trap 'trap "" TERM; kill -TERM 0' TERM; "$@" & wait; wait"#, path] + command

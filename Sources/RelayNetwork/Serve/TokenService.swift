@@ -7,8 +7,8 @@ import Relay
     import Foundation
 #endif
 
-/// What an app's own server asks over HTTP for its users: `POST /tokens` for a bearer token, and `DELETE /tokens/ID` for its
-/// end. Whoever has the secret may ask.
+/// What an app's own server asks over HTTP for its users: `POST /tokens` for a bearer token, and `DELETE /tokens/ID`
+/// for its end. Whoever has the secret may ask.
 public struct TokenService: Sendable {
     /// How long a token holds where nobody says it, in seconds.
     public static let standardLifetime: Int64 = 3_600

@@ -11,7 +11,8 @@ struct ServerRecord: Codable, Hashable, Sendable {
     var port: Int
 }
 
-/// A server that runs, as it says itself: where `nats-server` in `PATH` is a script, the process that was started is another.
+/// A server that runs, as it says itself: where `nats-server` in `PATH` is a script, the process that was started is
+/// another.
 enum RunningServer {
     /// The process of a server.
     ///

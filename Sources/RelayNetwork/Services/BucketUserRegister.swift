@@ -93,7 +93,8 @@ struct BucketUserRegister: UserRegister {
         }
     }
 
-    /// The keys that the services have issued credentials to. The administrator's machine knows of them from here alone.
+    /// The keys that the services have issued credentials to. The administrator's machine knows of them from here
+    /// alone.
     /// - Parameter invitation: the newest invitation of the user.
     /// - Returns: the keys, and which of them the invitation was exchanged for.
     func keys(

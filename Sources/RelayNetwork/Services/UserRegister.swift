@@ -10,8 +10,8 @@ protocol UserRegister: Sendable {
     /// Takes a key of a user into the register, before anything is issued to it.
     /// - Throws: `NetworkError.unknownUser` or `.tooManyKeys`.
     func add(_ key: UserKey, of user: UserName) async throws(NetworkError)
-    /// Uses an invitation up for a key, which is taken into the register. Whoever asks again for the same key has missed
-    /// the answer.
+    /// Uses an invitation up for a key, which is taken into the register. Whoever asks again for the same key has
+    /// missed the answer.
     /// - Returns: what is kept of the user.
     /// - Throws: `NetworkError.invitation` with why it cannot be used.
     func redeem(

@@ -7,8 +7,9 @@ import Testing
     import Foundation
 #endif
 
-/// The articles say what the code does: their examples are files that tests compile and most of which they run, and their tables name every
-/// row of the vocabularies and tests that exist. The description of the architecture names the folders that there are.
+/// The articles say what the code does: their examples are files that tests compile and most of which they run, and
+/// their tables name every row of the vocabularies and tests that exist. The description of the architecture names the
+/// folders that there are.
 @Suite("Documentation")
 struct DocumentationTests {
     private static let package = URL(fileURLWithPath: #filePath)

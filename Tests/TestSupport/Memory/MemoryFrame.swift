@@ -16,8 +16,8 @@ struct MemoryFrame: Sendable, Hashable {
 
     /// The message with other digits in place of some numbers.
     ///
-    /// - Parameter digits: by the number's name: that of a JSON member or a header, or `ack.5` to `ack.8` for a word of the
-    ///   subject under which a consumer delivers.
+    /// - Parameter digits: by the number's name: that of a JSON member or a header, or `ack.5` to `ack.8` for a word of
+    ///   the subject under which a consumer delivers.
     func with(_ digits: [String: String]) -> MemoryFrame {
         var frame = self
         if let reply, reply.hasPrefix("$JS.ACK.") {

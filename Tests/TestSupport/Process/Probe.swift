@@ -1,6 +1,7 @@
 import Foundation
 
-/// What a program says to a quick question: for the condition of a test, which is looked at before the test has its turn.
+/// What a program says to a quick question: for the condition of a test, which is looked at before the test has its
+/// turn.
 package enum Probe {
     /// Whether a process can have a network of its own.
     package static let canMakeNetworks = output("unshare", "-rn", "ip", "link", "set", "lo", "up") != nil

@@ -2,8 +2,8 @@
 extension RelayClient {
     /// Tells whether the application is in the foreground.
     ///
-    /// The background disconnects after a second, unless ``RelayConfiguration/lifecycle`` says otherwise; the foreground
-    /// connects again. Works whether or not the client watches signals of its own
+    /// The background disconnects after a second, unless ``RelayConfiguration/lifecycle`` says otherwise; the
+    /// foreground connects again. Works whether or not the client watches signals of its own
     /// (``RelayConfiguration/handleAppLifecycle``); the last call or signal counts.
     public func setAppStateActive(_ isActive: Bool) { take(isActive ? .foreground : .background) }
 
