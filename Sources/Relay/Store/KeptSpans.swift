@@ -38,7 +38,7 @@ struct KeptSpans: Hashable, Sendable {
         var isInUnknown = false
         for sequence in sequences.reversed() {
             let span = span(holding: sequence)
-            let follows = above == .max || (span.map { $0.upperBound >= above - 1 } ?? isInUnknown)
+            let follows = above == .max || (span.map { $0.upperBound >= above &- 1 } ?? isInUnknown)
             if !follows { ends.append(above) }
             isInUnknown = span == nil
             above = sequence

@@ -12,8 +12,8 @@ enum LetterRows {
     static func keep(_ letter: KeptLetter, in database: Database) throws {
         let first = try Row.fetchOne(database, sql: "SELECT number, time FROM letters ORDER BY number LIMIT 1")
         if let first, let last = try Int64.fetchOne(database, sql: "SELECT max(number) FROM letters") {
-            let (oldest, time): (Int64, Int64) = (first[0], first[1])
-            if last - oldest + 1 >= Int64(StoreBounds.letters), letter.time.milliseconds < time { return }
+            let (oldest, time): (Int64, Int64) = try (first[at: 0], first[at: 1])
+            if last &- oldest &+ 1 >= Int64(StoreBounds.letters), letter.time.milliseconds < time { return }
         }
         let place = letter.direction == .received ? PostboxMessageID(letter.id) : nil
         let sql = """
@@ -32,7 +32,7 @@ enum LetterRows {
         try database.execute(
             sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
             arguments: [number, SearchText.split(letter.searchedText), SearchText.split(letter.person ?? "")])
-        let last = number - Int64(StoreBounds.letters)
+        let last = number &- Int64(StoreBounds.letters)
         guard last > 0 else { return }
         try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])
         try database.execute(sql: "DELETE FROM letters WHERE number <= ?", arguments: [last])
@@ -51,6 +51,8 @@ enum LetterRows {
         for number in numbers {
             try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
             try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
+            // Who deletes them all would go on for ever.
+            if database.changesCount == 0 { throw DatabaseError.damage("a letter stays") }
         }
     }
 
@@ -68,9 +70,9 @@ enum LetterRows {
                 page.postbox, page.postbox,
             ])
         let listed = Set(page.letters.map(\.id))
-        let gone = rows.compactMap { row -> Int64? in
-            let number: Int64 = row[0]
-            let id: String = row[1]
+        let gone = try rows.compactMap { row -> Int64? in
+            let number: Int64 = try row[at: 0]
+            let id: String = try row[at: 1]
             return listed.contains(id) ? nil : number
         }
         try delete(gone, in: database)
@@ -90,7 +92,7 @@ enum LetterRows {
         guard database.changesCount > 0 else { return }
         try database.execute(
             sql: "DELETE FROM read_letters WHERE number <= ?",
-            arguments: [database.lastInsertedRowID - Int64(StoreBounds.letters)])
+            arguments: [database.lastInsertedRowID &- Int64(StoreBounds.letters)])
     }
 
     /// Forgets that a letter was read, which is there no more.
@@ -115,8 +117,8 @@ enum LetterRows {
             ])
         let listed = Set(page.letters.compactMap { PostboxMessageID($0.id)?.sequence })
         for row in rows {
-            let number: Int64 = row[0]
-            let sequence: Int64 = row[1]
+            let number: Int64 = try row[at: 0]
+            let sequence: Int64 = try row[at: 1]
             guard !listed.contains(UInt64(bitPattern: sequence)) else { continue }
             try database.execute(sql: "DELETE FROM read_letters WHERE number = ?", arguments: [number])
         }
@@ -126,8 +128,8 @@ enum LetterRows {
     static func place(in database: Database) throws {
         let rows = try Row.fetchAll(database, sql: "SELECT number, id FROM letters WHERE direction = 0")
         for row in rows {
-            let number: Int64 = row[0]
-            let id: String = row[1]
+            let number: Int64 = try row[at: 0]
+            let id: String = try row[at: 1]
             guard let place = PostboxMessageID(id) else { continue }
             try database.execute(
                 sql: "UPDATE letters SET incarnation = ?, sequence = ? WHERE number = ?",
@@ -184,8 +186,8 @@ enum LetterRows {
         let rows = try Row.fetchAll(
             database, sql: "SELECT postbox, count(*) FROM \(part) GROUP BY postbox", arguments: [incarnation])
         for row in rows {
-            let postbox: String = row[0]
-            let count: Int = row[1]
+            let postbox: String = try row[at: 0]
+            let count: Int = try row[at: 1]
             counts[postbox] = count
         }
         return counts

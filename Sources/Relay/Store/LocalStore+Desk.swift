@@ -36,13 +36,11 @@ extension LocalStore {
             var places: [String: KeptPlace] = [:]
             let rows = try Row.fetchAll(database, sql: "SELECT name, stream, incarnation, sequence FROM \(table)")
             for row in rows {
-                let name: String = row[0]
-                let stream: String = row[1]
-                let incarnation: Int64 = row[2]
-                let sequence: Int64 = row[3]
-                places[name] = KeptPlace(
-                    stream: StreamIdentity(name: stream, incarnation: UInt64(bitPattern: incarnation)),
-                    sequence: UInt64(bitPattern: sequence))
+                let name: String = try row[at: 0]
+                let stream: String = try row[at: 1]
+                let incarnation: Int64 = try row[at: 2]
+                let sequence: Int64 = try row[at: 3]
+                places[name] = KeptPlace(stream, incarnation, sequence)
             }
             return places
         }
@@ -55,8 +53,8 @@ extension LocalStore {
         try await reading { database in
             var drafts: [String: String] = [:]
             for row in try Row.fetchAll(database, sql: "SELECT conversation, text FROM drafts") {
-                let conversation: String = row[0]
-                let text: String = row[1]
+                let conversation: String = try row[at: 0]
+                let text: String = try row[at: 1]
                 drafts[conversation] = text
             }
             return drafts
@@ -84,8 +82,8 @@ extension LocalStore {
         try await reading { database in
             var choices: [String: Bool] = [:]
             for row in try Row.fetchAll(database, sql: "SELECT name, value FROM choices") {
-                let name: String = row[0]
-                let value: Bool = row[1]
+                let name: String = try row[at: 0]
+                let value: Bool = try row[at: 1]
                 choices[name] = value
             }
             return choices
@@ -110,7 +108,7 @@ extension LocalStore {
         try await reading { database in
             let sql = "SELECT text, conversation FROM lines ORDER BY number DESC LIMIT ?"
             let rows = try Row.fetchAll(database, sql: sql, arguments: [max(0, limit)])
-            return rows.reversed().map { KeptLine($0[0], in: $0[1]) }
+            return try rows.reversed().map { KeptLine(try $0[at: 0], in: try $0[at: 1]) }
         }
     }
 
@@ -142,14 +140,14 @@ extension KeptLetter {
             .map { "letters." + $0 }
         let sql = "SELECT \(columns.joined(separator: ", ")) \(rest)"
         return try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in
-            let direction: Int = row[0]
-            let id: String = row[1]
-            let person: String? = row[2]
-            let postbox: String = row[3]
-            let time: Int64 = row[4]
-            let text: String = row[5]
-            let sudoId: String? = row[6]
-            let subject: String? = row[7]
+            let direction: Int = try row[at: 0]
+            let id: String = try row[at: 1]
+            let person: String? = try row[at: 2]
+            let postbox: String = try row[at: 3]
+            let time: Int64 = try row[at: 4]
+            let text: String = try row[at: 5]
+            let sudoId: String? = try row[at: 6]
+            let subject: String? = try row[at: 7]
             return KeptLetter(
                 direction: Direction(rawValue: direction) ?? .received, id: id, person: person, postbox: postbox,
                 time: Timestamp(milliseconds: time), text: text, sudoId: sudoId, subject: subject)

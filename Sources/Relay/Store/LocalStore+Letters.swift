@@ -34,8 +34,8 @@ extension LocalStore {
                 sql: "SELECT postbox, count(*) FROM letters WHERE direction = 0 AND incarnation = ? GROUP BY postbox",
                 arguments: [Int64(bitPattern: incarnation)])
             for row in figures {
-                let postbox: String = row[0]
-                let count: Int = row[1]
+                let postbox: String = try row[at: 0]
+                let count: Int = try row[at: 1]
                 counts[postbox] = count
             }
             return (incarnation, KeptLetters(page: page, asOf: try LetterRows.asOf(database), counts: counts))

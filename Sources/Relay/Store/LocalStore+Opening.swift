@@ -7,7 +7,8 @@ extension LocalStore {
     /// destroyed; a new store takes its place, with what can be read of the other. Several processes may have a store
     /// open; one at a time opens it, by a lock on a file beside it. A store that an earlier version wrote is brought up to
     /// date, and one that a later version wrote is refused. Blocks for as long as the disk takes, and some seconds when
-    /// another process is opening the same store.
+    /// another process is opening the same store. A file that cannot be opened within 20 seconds counts as damaged, and what
+    /// cannot be read of a damaged one within another 20 seconds stays in it.
     ///
     /// - Returns: the store, and whether its file was made anew: because there was none, or in place of a damaged one.
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
@@ -15,11 +16,12 @@ extension LocalStore {
         try open(location, clock: SystemTime())
     }
 
-    /// As ``open(_:)``, with the time and the rules of writing.
+    /// As ``open(_:)``, with the time, the rules of writing, and how long each of the two steps may take.
     package static func open(
-        _ location: Location, clock: any Timekeeper, batching: StoreBatching = StoreBatching()
+        _ location: Location, clock: any Timekeeper, batching: StoreBatching = StoreBatching(),
+        within time: Duration = StoreTimeLimit.usual
     ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
-        let (store, isRecreated) = try opened(location, clock, batching)
+        let (store, isRecreated) = try opened(location, clock, batching, within: time)
         store.begin()
         // What a process left that was killed while nothing of it counted any more.
         Task { [weak store] in await store?.emptyBurstFile() }
@@ -27,7 +29,7 @@ extension LocalStore {
     }
 
     private static func opened(
-        _ location: Location, _ clock: any Timekeeper, _ batching: StoreBatching
+        _ location: Location, _ clock: any Timekeeper, _ batching: StoreBatching, within time: Duration
     ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
         guard case .file(let path) = location else {
             do {
@@ -41,11 +43,18 @@ extension LocalStore {
         let lock = try StoreFiles.lock(path)
         defer { StoreFiles.unlock(lock) }
         let use = try StoreFiles.use(path)
+        let hadContent = StoreFiles.bytes(path) > 0
+        let limit = StoreTimeLimit(time)
         do {
-            let (database, isNew) = try prepared(path)
-            return (try LocalStore(database, path: path, use: use, clock: clock, batching: batching), isNew)
+            let (database, isNew) = try prepared(path, within: limit)
+            let store = try LocalStore(database, path: path, use: use, clock: clock, batching: batching)
+            limit.lift()
+            return (store, isNew)
         } catch {
-            guard StoreFailure.isDamage(error) else { throw StoreFailure.error(error, path) }
+            // Tables that are not those of any version are damage as well; what may pass is none, unless it took too long.
+            let isDamage =
+                StoreFailure.isDamage(error) || error is DatabaseError && !StoreFailure.mayPass(error) || limit.isOver
+            guard hadContent, isDamage else { throw StoreFailure.error(error, path) }
         }
         guard use.isAlone else {
             throw .storage("\(path): it is damaged, and another program has it open; end that one and start again")
@@ -55,8 +64,8 @@ extension LocalStore {
         StoreFiles.clearSuspicion(path)
         try StoreFiles.prepare(path)
         do {
-            let (database, _) = try prepared(path)
-            let rescue = StoreSalvage.carry(from: aside, to: database)
+            let (database, _) = try prepared(path, within: nil)
+            let rescue = StoreSalvage.carry(from: aside, to: database, within: time)
             let store = try LocalStore(
                 database, path: path, use: use, rescue: rescue, clock: clock, batching: batching)
             return (store, true)
@@ -64,7 +73,11 @@ extension LocalStore {
     }
 
     /// The database, and whether it has just been made.
-    private static func prepared(_ path: String) throws -> (database: DatabasePool, isNew: Bool) {
+    private static func prepared(
+        _ path: String, within limit: StoreTimeLimit?
+    ) throws -> (database: DatabasePool, isNew: Bool) {
+        var configuration = configuration
+        if let limit { configuration.prepareDatabase { limit.watch($0) } }
         let pool = try DatabasePool(path: path, configuration: configuration)
         // Also what a process left that ended between making the file and its tables.
         let isNew = try pool.read { try Bool.fetchOne($0, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)") }
@@ -73,8 +86,10 @@ extension LocalStore {
         if StoreFiles.isSuspect(path) {
             let finding = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
             guard finding == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding) }
+            try checkAll(pool)
             StoreFiles.clearSuspicion(path)
         }
+        try pool.read { try StoreSchema.check(StoreSchema.readAtStart, in: $0, like: $0) }
         // Only behind a burst. Who cannot write now, for want of room or for somebody who does, reads what is there.
         if try pool.read({ try !Staging(in: $0).isEmpty() }) {
             do {
@@ -84,6 +99,22 @@ extension LocalStore {
             }
         }
         return (pool, isNew ?? false)
+    }
+
+    /// Looks at what SQLite's own check does not see: values of another kind, by the tables that a new store has, and the
+    /// words of the search.
+    private static func checkAll(_ pool: DatabasePool) throws {
+        let model = try DatabaseQueue()
+        try StoreSchema.migrator.migrate(model)
+        let tables = Set(StoreSchema.rescued + StoreSchema.readAtStart + ["messages", "staged"])
+        try model.read { model in
+            try pool.write { database in
+                try StoreSchema.check(tables.sorted(), in: database, like: model)
+                for words in ["words", "letter_words"] {
+                    try database.execute(sql: "INSERT INTO \(words) (\(words)) VALUES ('integrity-check')")
+                }
+            }
+        }
     }
 
     /// Carries the log over into the file, and leaves nothing of it behind. Where another process has the store open, it
@@ -117,7 +148,11 @@ extension LocalStore {
     private static func prepare(_ database: any DatabaseWriter) throws {
         let migrator = StoreSchema.migrator
         // A store that a newer version has written is left alone.
-        guard try database.read({ try !migrator.hasBeenSuperseded($0) }) else {
+        let (isNewer, isWhole) = try database.read {
+            (try migrator.hasBeenSuperseded($0), try migrator.hasCompletedMigrations($0))
+        }
+        if isNewer, !isWhole { throw DatabaseError.damage("a version wrote it that there is not") }
+        guard !isNewer else {
             throw RelayError.storage("it was written by a newer version; update this one, or move the file away")
         }
         try database.writeWithoutTransaction { database in

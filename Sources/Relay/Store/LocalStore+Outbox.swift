@@ -15,7 +15,7 @@ extension LocalStore {
     package func outbox() async throws(RelayError) -> [KeptPublish] {
         try await reading { database in
             let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) ORDER BY number")
-            return rows.map { Self.publish($0) }
+            return try rows.map { try Self.publish($0) }
         }
     }
 
@@ -55,7 +55,7 @@ extension LocalStore {
                 let rows = try Row.fetchAll(
                     database, sql: "\(Self.outboxColumns) WHERE run = ? AND state <> 2 ORDER BY number",
                     arguments: [id])
-                return (ended, rows.map { Self.publish($0) })
+                return (ended, try rows.map { try Self.publish($0) })
             }
         } catch {
             note(error)
@@ -72,7 +72,7 @@ extension LocalStore {
         do {
             return try readers.read(database) { database -> [KeptPublish] in
                 let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) WHERE state = 2 ORDER BY number")
-                return rows.map { Self.publish($0) }
+                return try rows.map { try Self.publish($0) }
             }
         } catch {
             note(error)
@@ -89,7 +89,7 @@ extension LocalStore {
                 let rows = try Row.fetchAll(
                     database, sql: "\(Self.outboxColumns) WHERE state = 2 OR run = ? ORDER BY number",
                     arguments: [run])
-                return rows.map { Self.publish($0) }
+                return try rows.map { try Self.publish($0) }
             }
         } catch {
             note(error)
@@ -110,7 +110,7 @@ extension LocalStore {
                 guard let row else { return nil }
                 try database.execute(
                     sql: "UPDATE outbox SET state = 0, run = ? WHERE id = ?", arguments: [run, id])
-                return Self.publish(row)
+                return try Self.publish(row)
             }
         } catch {
             note(error)
@@ -148,7 +148,7 @@ extension LocalStore {
             let rows = try Row.fetchAll(database, sql: "SELECT id, state, run FROM outbox")
             var dropped: Set<String> = []
             for row in rows {
-                let (id, state, run): (String, Int, String?) = (row[0], row[1], row[2])
+                let (id, state, run): (String, Int, String?) = try (row[at: 0], row[at: 1], row[at: 2])
                 let isHeld = state != 2 && run.map(living.contains) ?? false
                 guard !isHeld, ids?.contains(id) ?? true else { continue }
                 try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
@@ -175,17 +175,17 @@ extension LocalStore {
     private static let outboxColumns =
         "SELECT id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run FROM outbox"
 
-    private static func publish(_ row: Row) -> KeptPublish {
-        let id: String = row[0]
-        let person: String? = row[1]
-        let place: String = row[2]
-        let bytes: Data = row[3]
-        let mayBeStored: Bool = row[4]
-        let isUnsigned: Bool = row[5]
-        let code: Int = row[6]
-        let reason: String? = row[7]
-        let since: Int64 = row[8]
-        let run: String? = row[9]
+    private static func publish(_ row: Row) throws -> KeptPublish {
+        let id: String = try row[at: 0]
+        let person: String? = try row[at: 1]
+        let place: String = try row[at: 2]
+        let bytes: Data = try row[at: 3]
+        let mayBeStored: Bool = try row[at: 4]
+        let isUnsigned: Bool = try row[at: 5]
+        let code: Int = try row[at: 6]
+        let reason: String? = try row[at: 7]
+        let since: Int64 = try row[at: 8]
+        let run: String? = try row[at: 9]
         let payload = Array(bytes)
         let state = KeptPublish.State(code: code, reason: reason)
         var line: ChatLine?

@@ -192,7 +192,7 @@ extension LocalStore {
         var others: [String: Bool] = [:]
         var spans: [ClosedRange<UInt64>] = []
         for row in rows {
-            let (name, first, last): (String, Int64, Int64) = (row[0], row[1], row[2])
+            let (name, first, last): (String, Int64, Int64) = try (row[at: 0], row[at: 1], row[at: 2])
             guard first >= 0, first <= last else { continue }
             let isWhole = others[name] ?? has(name, allOf: pattern)
             others[name] = isWhole
@@ -227,12 +227,10 @@ extension LocalStore {
         let row = try Row.fetchOne(
             database, sql: "SELECT stream, incarnation, sequence FROM \(table) WHERE name = ?", arguments: [name])
         guard let row else { return nil }
-        let stream: String = row[0]
-        let incarnation: Int64 = row[1]
-        let sequence: Int64 = row[2]
-        return KeptPlace(
-            stream: StreamIdentity(name: stream, incarnation: UInt64(bitPattern: incarnation)),
-            sequence: UInt64(bitPattern: sequence))
+        let stream: String = try row[at: 0]
+        let incarnation: Int64 = try row[at: 1]
+        let sequence: Int64 = try row[at: 2]
+        return KeptPlace(stream, incarnation, sequence)
     }
 
     private static func newestStream(_ database: Database) throws -> StreamIdentity? {
@@ -241,8 +239,8 @@ extension LocalStore {
             sql: "SELECT name, incarnation FROM streams WHERE name NOT LIKE ? ORDER BY number DESC LIMIT 1",
             arguments: ["%\(StoreRewinding.mark)"])
         guard let row else { return nil }
-        let name: String = row[0]
-        let incarnation: Int64 = row[1]
+        let name: String = try row[at: 0]
+        let incarnation: Int64 = try row[at: 1]
         return StreamIdentity(name: name, incarnation: UInt64(bitPattern: incarnation))
     }
 
@@ -257,10 +255,22 @@ extension LocalStore {
                 ORDER BY sequence
                 """,
             arguments: [name, stream.name, Int64(bitPattern: stream.incarnation)])
-        return rows.map { row in
-            let end: Int64 = row[0]
-            let lost: Int64 = row[1]
+        return try rows.compactMap { row in
+            let end: Int64 = try row[at: 0]
+            let lost: Int64 = try row[at: 1]
+            // What a damaged row says is not counted with.
+            guard end > 0, end < Int64(RowNumber.sequences), lost >= 0, lost <= end else { return nil }
             return KeptGap(end: UInt64(bitPattern: end), lost: UInt64(bitPattern: lost))
         }
+    }
+}
+
+extension KeptPlace {
+    /// A place as a row has it; nil where a damaged row has none that a stream could have.
+    init?(_ stream: String, _ incarnation: Int64, _ sequence: Int64) {
+        guard (0..<Int64(RowNumber.sequences)).contains(sequence) else { return nil }
+        self.init(
+            stream: StreamIdentity(name: stream, incarnation: UInt64(bitPattern: incarnation)),
+            sequence: UInt64(sequence))
     }
 }

@@ -174,8 +174,8 @@ private struct StoreSearch {
         var entries: [SearchIndexing.Entry] = []
         var seen: Set<Int64> = []
         for part in parts where entries.count < Self.unsearchedRows {
-            let first: Int64 = part[0]
-            let last: Int64 = part[1]
+            let first: Int64 = try part[at: 0]
+            let last: Int64 = try part[at: 1]
             let missing = try SearchIndexing.missing(
                 from: first, through: last, newestFirst: true, limit: Self.unsearchedRows - entries.count,
                 in: database)

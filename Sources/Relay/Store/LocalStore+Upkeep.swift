@@ -15,9 +15,9 @@ extension LocalStore {
             let letters = try Int.fetchOne(database, sql: "SELECT count(*) FROM letters") ?? 0
             let outbox = try Int.fetchOne(database, sql: "SELECT count(*) FROM outbox") ?? 0
             guard let use else { throw DatabaseError(message: "a sum has no row") }
-            let messages: Int = use[0]
-            let messageBytes: Int = use[1]
-            let topics: Int = use[2]
+            let messages: Int = try use[at: 0]
+            let messageBytes: Int = try use[at: 1]
+            let topics: Int = try use[at: 2]
             let pages = try Self.bytes(database)
             return StoreStatus(
                 path: path, bytes: bytes ?? pages, messages: messages, messageBytes: messageBytes,

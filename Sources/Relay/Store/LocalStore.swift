@@ -188,6 +188,7 @@ public final class LocalStore: Sendable {
                 try await database.writeWithoutTransaction { try Self.commit(changes, to: $0) }
                 return .success(())
             } catch {
+                self.note(error)
                 return .failure(StoreFailure.error(error, path))
             }
         }
@@ -199,6 +200,7 @@ public final class LocalStore: Sendable {
         do {
             try database.writeWithoutTransaction { try Self.commit(changes, to: $0) }
         } catch {
+            note(error)
             throw StoreFailure.error(error, path)
         }
     }

@@ -9,8 +9,8 @@
 enum RowNumber {
     /// The sequences of a stream are below this.
     static let sequences: UInt64 = 1 << 48
-    /// The numbers of streams are below this.
-    static let streams: Int64 = 1 << 15
+    /// The numbers of streams are below this, so that there is a number behind each key.
+    static let streams: Int64 = 1 << 15 - 1
 
     /// The key of a message; nil where the sequence or the stream's number is beyond what a key holds.
     static func row(stream: Int64, sequence: UInt64) -> Int64? {

@@ -19,17 +19,21 @@ enum SearchIndexing {
         let next = try Row.fetchOne(
             database, sql: "SELECT number, first, last FROM unsearched ORDER BY number LIMIT 1")
         guard let next else { return false }
-        let number: Int64 = next[0]
-        let first: Int64 = next[1]
-        let last: Int64 = next[2]
+        let number: Int64 = try next[at: 0]
+        let first: Int64 = try next[at: 1]
+        let last: Int64 = try next[at: 2]
         let messages = try missing(from: first, through: last, newestFirst: false, limit: rowsAtOnce, in: database)
         try add(messages, to: database)
-        if messages.count < rowsAtOnce {
-            try database.execute(sql: "DELETE FROM unsearched WHERE number = ?", arguments: [number])
-        } else if let end = messages.last?.row {
+        let end = messages.last?.row
+        if let end, end < first { throw DatabaseError.damage("messages are out of order") }
+        if let end, messages.count == rowsAtOnce, end < last {
             try database.execute(
                 sql: "UPDATE unsearched SET first = ? WHERE number = ?", arguments: [end + 1, number])
+        } else {
+            try database.execute(sql: "DELETE FROM unsearched WHERE number = ?", arguments: [number])
         }
+        // The same part would come again for ever.
+        if database.changesCount == 0 { throw DatabaseError.damage("a part without words stays") }
         return try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM unsearched)") ?? false
     }
 
@@ -53,10 +57,10 @@ enum SearchIndexing {
         var entries: [Entry] = []
         let rows = try Row.fetchCursor(database, sql: sql, arguments: [first, last, limit])
         while let row = try rows.next() {
-            let number: Int64 = row[0]
-            let topic: Int64 = row[1]
-            let sender: String = row[2]
-            let payload: Data = row[3]
+            let number: Int64 = try row[at: 0]
+            let topic: Int64 = try row[at: 1]
+            let sender: String = try row[at: 2]
+            let payload: Data = try row[at: 3]
             entries.append(Entry(row: number, topic: topic, text: text(of: payload), sender: sender))
         }
         return entries

@@ -29,7 +29,7 @@ struct Staging {
     /// How many bytes the values have, of which SQLite looks at the lengths alone.
     func bytes() throws -> Int {
         let sql = "SELECT coalesce(sum(coalesce(bytes, length(messages))), 0) FROM staged"
-        return try Int.fetchOne(database.cachedStatement(sql: sql)) ?? 0
+        return min(max(0, try Int.fetchOne(database.cachedStatement(sql: sql)) ?? 0), 1 << 50)
     }
 
     /// Keeps messages as the values that they came in: in the file beside the database where there is one.
@@ -72,8 +72,8 @@ struct Staging {
         try database.execute(sql: "DELETE FROM spans")
         let sql = "SELECT name, stream, incarnation, sequence FROM staged_cursors WHERE number = ?"
         for row in try Row.fetchAll(database, sql: sql, arguments: [number]) {
-            let (name, stream, incarnation, sequence): (String, String?, Int64?, Int64?) = (
-                row[0], row[1], row[2], row[3]
+            let (name, stream, incarnation, sequence): (String, String?, Int64?, Int64?) = try (
+                row[at: 0], row[at: 1], row[at: 2], row[at: 3]
             )
             if let stream, let incarnation, let sequence {
                 try database.execute(
@@ -94,7 +94,13 @@ struct Staging {
             FROM (SELECT place + bytes AS newest FROM staged WHERE place IS NOT NULL ORDER BY number DESC LIMIT 1)
             """
         guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else { return BurstRoom() }
-        return BurstRoom(newestEnd: row[0], lowest: row[1], highest: row[2], above: row[3])
+        let places: [Int?] = try (0...3).map { try row[at: $0] }
+        // Whatever a damaged row says, one is added to another.
+        guard places.allSatisfy({ (0...1 << 50).contains($0 ?? 0) }), let lowest = places[1], let highest = places[2]
+        else {
+            throw DatabaseError.damage("a burst lies beyond any file")
+        }
+        return BurstRoom(newestEnd: places[0], lowest: lowest, highest: highest, above: places[3])
     }
 
     /// The parts of the file that count, the oldest first.
@@ -144,7 +150,7 @@ struct Staging {
         while count < limit, bytes < EncodedMessages.usualBytes {
             let sql = "SELECT number, messages, place, bytes, checksum FROM staged ORDER BY number LIMIT 1"
             guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else { break }
-            let number: Int64 = row["number"]
+            let number: Int64 = try row.decode(forColumn: "number")
             let values = try Self.values(of: row, in: file)
             bytes += values?.reduce(0) { $0 + $1.readableBytes } ?? 0
             let messages = values?.map { EncodedMessages.messages(in: $0) } ?? [nil]
@@ -154,6 +160,8 @@ struct Staging {
             for table in ["staged", "staged_cursors"] {
                 let sql = "DELETE FROM \(table) WHERE number = ?"
                 try database.cachedStatement(sql: sql).execute(arguments: [number])
+                // It would come again for ever.
+                if table == "staged", database.changesCount == 0 { throw DatabaseError.damage("a burst stays") }
             }
             count += 1
         }
@@ -176,7 +184,7 @@ struct Staging {
     /// The values in a row of `staged`, or in the part of the file that it names. An earlier version had no file.
     private static func values(of row: Row, in file: BurstFile?) throws -> [ByteBuffer]? {
         if let part = part(of: row) { return try file?.read(part) }
-        let value: Data? = row["messages"]
+        let value: Data? = try row.decode(forColumn: "messages")
         return value.map { [ByteBuffer(bytes: $0)] }
     }
 

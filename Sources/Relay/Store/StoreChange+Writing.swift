@@ -35,7 +35,7 @@ extension StoreChange {
                 arguments: [line.conversation, Self.bounded(line.text, StoreBounds.textBytes)])
             try database.execute(
                 sql: "DELETE FROM lines WHERE number <= ?",
-                arguments: [database.lastInsertedRowID - Int64(StoreBounds.lines)])
+                arguments: [database.lastInsertedRowID &- Int64(StoreBounds.lines)])
         case .ignored(let name, let isIgnored):
             try Self.keep(name, isIgnored, in: "ignored", atMost: StoreBounds.ignored, database)
         case .muted(let name, let isMuted):
@@ -129,10 +129,10 @@ extension StoreChange {
                 sql: "SELECT person, place, payload, since FROM outbox WHERE id = ? AND person IS NOT NULL"),
             arguments: [id])
         guard let row else { return }
-        let person: String = row[0]
-        let postbox: String = row[1]
-        let payload: Data = row[2]
-        let since: Int64 = row[3]
+        let person: String = try row[at: 0]
+        let postbox: String = try row[at: 1]
+        let payload: Data = try row[at: 2]
+        let since: Int64 = try row[at: 3]
         let letter = PostboxLetter(reading: Array(payload))
         try LetterRows.keep(
             KeptLetter(
@@ -198,7 +198,7 @@ extension StoreChange {
                     """),
             arguments: key + [last == .max ? last : last + 1, max(0, first - 1)])
         for row in met {
-            let (low, high): (Int64, Int64) = (row[0], row[1])
+            let (low, high): (Int64, Int64) = try (row[at: 0], row[at: 1])
             (first, last) = (min(first, low), max(last, high))
             try database.execute(
                 sql: "DELETE FROM spans WHERE name = ? AND stream = ? AND incarnation = ? AND first = ?",

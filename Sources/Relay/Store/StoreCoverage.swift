@@ -60,12 +60,12 @@ struct StoreCoverage: Sendable {
                     ON streams.name = cursors.stream AND streams.incarnation = cursors.incarnation
                 """)
         for row in rows {
-            let name: String = row[0]
-            let stream: String = row[1]
-            let incarnation: Int64 = row[2]
-            let number: Int64? = row[4]
-            let hasSpans: Bool = row[6]
-            let place = place(of: number.flatMap { streams[$0] }, cursor: row[3], mark: row[5])
+            let name: String = try row[at: 0]
+            let stream: String = try row[at: 1]
+            let incarnation: Int64 = try row[at: 2]
+            let number: Int64? = try row[at: 4]
+            let hasSpans: Bool = try row[at: 6]
+            let place = place(of: number.flatMap { streams[$0] }, cursor: try row[at: 3], mark: try row[at: 5])
             try database.execute(
                 sql: "UPDATE cursors SET sequence = ? WHERE name = ?", arguments: [place.cursor, name])
             guard !hasSpans, let whole = place.whole else { continue }
@@ -83,7 +83,7 @@ struct StoreCoverage: Sendable {
                     ON streams.name = spans.stream AND streams.incarnation = spans.incarnation
                 """)
         for row in rows {
-            let (stream, incarnation, number): (String, Int64, Int64?) = (row[0], row[1], row[2])
+            let (stream, incarnation, number): (String, Int64, Int64?) = try (row[at: 0], row[at: 1], row[at: 2])
             guard !isDoubtful, let part = number.flatMap({ streams[$0] }), let newest = part.newest else {
                 try database.execute(
                     sql: "DELETE FROM spans WHERE stream = ? AND incarnation = ?", arguments: [stream, incarnation])

@@ -12,6 +12,9 @@ struct StoreDeletion {
         ("cursors", "name"), ("spans", "name"), ("gaps", "name"), ("read_marks", "name"), ("drafts", "conversation"),
     ]
 
+    /// A topic's bytes, within bounds in which those of all topics can be added up, whatever a damaged row has.
+    private static let bytes = "max(0, min(bytes, \(1 << 40)))"
+
     private let database: Database
 
     init(in database: Database) { self.database = database }
@@ -37,8 +40,9 @@ struct StoreDeletion {
         switch step {
         case .expired, .lettersExpired: 0
         case .shrunk(let topic, _):
-            try Int.fetchOne(database, sql: "SELECT bytes FROM topics WHERE number = ?", arguments: [topic]) ?? 0
-        case .allShrunk: try Int.fetchOne(database, sql: "SELECT sum(bytes) FROM topics") ?? 0
+            try Int.fetchOne(
+                database, sql: "SELECT \(Self.bytes) FROM topics WHERE number = ?", arguments: [topic]) ?? 0
+        case .allShrunk: try Int.fetchOne(database, sql: "SELECT sum(\(Self.bytes)) FROM topics") ?? 0
         }
     }
 
@@ -118,15 +122,15 @@ struct StoreDeletion {
 
     private func topics() throws -> [TopicUse] {
         let sql = """
-            SELECT number, name, bytes,
+            SELECT number, name, \(Self.bytes),
                 (SELECT time FROM messages WHERE topic = topics.number ORDER BY row LIMIT 1)
             FROM topics
             """
         return try Row.fetchAll(database, sql: sql).map { row in
-            let number: Int64 = row[0]
-            let name: String = row[1]
-            let bytes: Int = row[2]
-            let oldest: Int64? = row[3]
+            let number: Int64 = try row[at: 0]
+            let name: String = try row[at: 1]
+            let bytes: Int = try row[at: 2]
+            let oldest: Int64? = try row[at: 3]
             return TopicUse(
                 number: number, name: name, bytes: bytes, oldest: oldest.map { Timestamp(milliseconds: $0) })
         }
@@ -143,10 +147,10 @@ struct StoreDeletion {
         let cursor = try Row.fetchCursor(database, sql: sql, arguments: arguments)
         var found: [Found] = []
         while let row = try cursor.next() {
-            let number: Int64 = row[0]
-            let topic: Int64 = row[1]
-            let time: Int64 = row[2]
-            let bytes: Int = row[3]
+            let number: Int64 = try row[at: 0]
+            let topic: Int64 = try row[at: 1]
+            let time: Int64 = try row[at: 2]
+            let bytes: Int = try row[at: 3]
             let one = Found(row: number, topic: topic, time: time, bytes: bytes)
             guard isToGo(one) else { break }
             found.append(one)
@@ -169,6 +173,8 @@ struct StoreDeletion {
         for found in rows {
             try words.execute(arguments: [found.row])
             try messages.execute(arguments: [found.row])
+            // The same message would come again for ever.
+            if database.changesCount == 0 { throw DatabaseError.damage("a message stays") }
             let before = gone[found.topic] ?? (messages: 0, bytes: 0)
             gone[found.topic] = (messages: before.messages + 1, bytes: before.bytes + found.bytes)
         }
@@ -197,7 +203,7 @@ struct StoreDeletion {
                 database.cachedStatement(sql: "SELECT name, incarnation FROM streams WHERE number = ?"),
                 arguments: [place.stream])
             guard let topic, let stream else { continue }
-            let (streamName, incarnation): (String, Int64) = (stream[0], stream[1])
+            let (streamName, incarnation): (String, Int64) = try (stream[at: 0], stream[at: 1])
             let end = Int64(clamping: sequence)
             for name in names where name == topic || (try? TopicPattern(name))?.matches(topic) == true {
                 let key: StatementArguments = [name, streamName, incarnation, end]

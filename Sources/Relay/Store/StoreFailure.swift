@@ -12,7 +12,7 @@ enum StoreFailure {
         case let error as RelayError: return error
         case is CancellationError: return .cancelled
         case let error as DatabaseError: return .storage("\(place): \(words(error))")
-        default: return .storage("\(place): it cannot be used")
+        default: return Self.error(DatabaseError.damage("a value of another kind"), path)
         }
     }
 
@@ -32,8 +32,12 @@ enum StoreFailure {
 
     /// Whether the file is no database, or a broken one.
     static func isDamage(_ error: any Error) -> Bool {
-        guard let error = error as? DatabaseError else { return false }
-        return error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
+        switch error {
+        case let error as DatabaseError: [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        case is RelayError, is CancellationError: false
+        // What GRDB throws for a value of another kind than the column has cannot be named.
+        default: true
+        }
     }
 
     /// Whether the same may succeed later: there is room again, say, or a permission. What a damaged file refuses, and

@@ -22,9 +22,9 @@ struct StoreReading {
         self.database = database
         var streams: [Int64: StreamIdentity] = [:]
         for row in try Row.fetchAll(database, sql: "SELECT number, name, incarnation FROM streams") {
-            let number: Int64 = row[0]
-            let name: String = row[1]
-            let incarnation: Int64 = row[2]
+            let number: Int64 = try row[at: 0]
+            let name: String = try row[at: 1]
+            let incarnation: Int64 = try row[at: 2]
             streams[number] = StreamIdentity(name: name, incarnation: UInt64(bitPattern: incarnation))
         }
         self.streams = streams
@@ -44,8 +44,8 @@ struct StoreReading {
         var numbers: [Int64] = []
         let rows = try Row.fetchCursor(database, sql: "SELECT number, name FROM topics")
         while let row = try rows.next() {
-            let number: Int64 = row[0]
-            let name: String = row[1]
+            let number: Int64 = try row[at: 0]
+            let name: String = try row[at: 1]
             if pattern.matches(name) { numbers.append(number) }
         }
         return .topics(numbers)
@@ -89,7 +89,8 @@ struct StoreReading {
                 high = middle
                 continue
             }
-            let (found, time): (Int64, Int64) = (row[0], row[1])
+            let (found, time): (Int64, Int64) = try (row[at: 0], row[at: 1])
+            guard found >= middle else { throw DatabaseError.damage("messages are out of order") }
             if found >= high || time >= moment.milliseconds { high = middle } else { low = found + 1 }
         }
         return low
@@ -139,11 +140,11 @@ struct StoreReading {
         guard let stream = streams[RowNumber.stream(of: key)],
             let row = try Row.fetchOne(statement, arguments: [key])
         else { return nil }
-        let topic: String = row[0]
-        let time: Int64 = row[1]
-        let id: String? = row[2]
-        let sender: String? = row[3]
-        let payload: Data = row[4]
+        let topic: String = try row[at: 0]
+        let time: Int64 = try row[at: 1]
+        let id: String? = try row[at: 2]
+        let sender: String? = try row[at: 3]
+        let payload: Data = try row[at: 4]
         return KeptMessage(
             place: KeptPlace(stream: stream, sequence: RowNumber.sequence(of: key)), topic: topic, id: id,
             from: sender, time: Timestamp(milliseconds: time), payload: Array(payload))

@@ -37,7 +37,7 @@ struct StoreRewinding {
         let before = try Int64.fetchOne(
             database, sql: "SELECT max(incarnation) FROM streams WHERE name = ?", arguments: [name])
         try database.execute(
-            sql: "INSERT INTO streams (name, incarnation) VALUES (?, ?)", arguments: [name, (before ?? 0) + 1])
+            sql: "INSERT INTO streams (name, incarnation) VALUES (?, ?)", arguments: [name, (before ?? 0) &+ 1])
         guard let aside = RowNumber.rows(ofStream: database.lastInsertedRowID) else { return }
         let distance = aside.lowerBound - all.lowerBound
         try database.execute(

@@ -17,19 +17,24 @@ enum StoreSalvage {
     /// - Parameters:
     ///   - path: the damaged file.
     ///   - database: the new store, which is empty.
+    ///   - time: how long the damaged file is read.
     /// - Returns: how much it was.
-    static func carry(from path: String, to database: any DatabaseWriter) -> StoreRescue {
+    static func carry(
+        from path: String, to database: any DatabaseWriter, within time: Duration = StoreTimeLimit.usual
+    ) -> StoreRescue {
+        let limit = StoreTimeLimit(time)
         var rescue = StoreRescue(path: path, messages: 0, others: 0)
         var configuration = Configuration()
         configuration.readonly = true
         configuration.prepareDatabase { database in
             // A file that was cut off is refused as a whole otherwise.
             try database.execute(sql: "PRAGMA writable_schema = ON")
+            limit.watch(database)
         }
         guard let damaged = try? DatabaseQueue(path: path, configuration: configuration) else { return rescue }
         var isDoubtful = false
         for table in StoreSchema.rescued {
-            var reader = TableReader(damaged, table, key: "rowid", limit: maximumRows)
+            var reader = TableReader(damaged, table, key: "rowid", limit: maximumRows, within: limit)
             let count = insert(reader.rows(), into: table, database)
             switch table {
             // Nobody knows where the holes were that they told of.
@@ -38,25 +43,26 @@ enum StoreSalvage {
             }
         }
         // Without the names of a message's stream and topic nobody could find it.
-        var streams = TableReader(damaged, "streams", key: "number", limit: maximumRows)
+        var streams = TableReader(damaged, "streams", key: "number", limit: maximumRows, within: limit)
         let known = streams.rows()
-        var topics = TableReader(damaged, "topics", key: "number", limit: maximumRows)
+        var topics = TableReader(damaged, "topics", key: "number", limit: maximumRows, within: limit)
         var coverage = StoreCoverage()
         if insert(known, into: "streams", database) > 0, insert(topics.rows(), into: "topics", database) > 0 {
             // The newest streams first.
             for stream in known {
-                guard let number = stream["number"] as Int64?, let rows = RowNumber.rows(ofStream: number) else {
+                guard let number = TableReader.key(of: stream), let rows = RowNumber.rows(ofStream: number) else {
                     continue
                 }
-                let limit = maximumMessages - rescue.messages
-                guard limit > 0 else { break }
+                let most = maximumMessages - rescue.messages
+                guard most > 0 else { break }
                 var reader = TableReader(
-                    damaged, "messages", key: "row", from: rows.lowerBound - 1, to: rows.upperBound, limit: limit)
+                    damaged, "messages", key: "row", from: rows.lowerBound - 1, to: rows.upperBound, limit: most,
+                    within: limit)
                 rescue.messages += insert(reader.rows(), into: "messages", database)
                 coverage.streams[number] = reader.coverage
             }
         }
-        var staged = TableReader(damaged, "staged", key: "number", limit: maximumRows)
+        var staged = TableReader(damaged, "staged", key: "number", limit: maximumRows, within: limit)
         let burst = BurstFile(path: path + BurstFile.ending)
         // The oldest first.
         let values = staged.rows().reversed().map { try? Staging.messages(of: $0, in: burst) }
@@ -94,7 +100,10 @@ enum StoreSalvage {
             var count = 0
             // The oldest first, so that new numbers follow their order.
             for row in rows.reversed() where insert(row, into: table, database) { count += 1 }
-            return count
+            // The new store takes what its tables have no word against.
+            let misfit = try StoreSchema.misfit(table, in: database)
+            try database.execute(sql: "DELETE FROM \(table) WHERE \(misfit)")
+            return count - database.changesCount
         }
         return inserted ?? 0
     }
@@ -127,9 +136,9 @@ enum StoreSalvage {
             database,
             sql: "SELECT number, coalesce(subject || char(10), '') || text, coalesce(person, '') FROM letters")
         for letter in letters {
-            let number: Int64 = letter[0]
-            let text: String = letter[1]
-            let person: String = letter[2]
+            let number: Int64 = try letter[at: 0]
+            let text: String = try letter[at: 1]
+            let person: String = try letter[at: 2]
             try database.execute(
                 sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
                 arguments: [number, SearchText.split(text), SearchText.split(person)])
@@ -150,6 +159,7 @@ private struct TableReader {
     private let key: String
     private let bounds: (low: Int64, high: Int64)
     private let limit: Int
+    private let time: StoreTimeLimit
     private var found: [Row] = []
     private var keys: Set<Int64> = []
     /// Rows between which nothing is missing, in the order in which they were read.
@@ -163,8 +173,9 @@ private struct TableReader {
     ///   - high: all keys are below this.
     init(
         _ database: DatabaseQueue, _ table: String, key: String, from low: Int64 = -1, to high: Int64 = 1 << 47,
-        limit: Int
+        limit: Int, within time: StoreTimeLimit
     ) {
+        self.time = time
         self.database = database
         self.table = table
         self.key = key
@@ -175,11 +186,12 @@ private struct TableReader {
     /// The rows, as far as they can be read, those with the largest keys first.
     mutating func rows() -> [Row] {
         if !read(isDescending: true) { _ = read(isDescending: false) }
-        return found.sorted { left, right in
-            let leftKey: Int64 = left[Self.keyName]
-            let rightKey: Int64 = right[Self.keyName]
-            return leftKey > rightKey
-        }
+        return found.sorted { left, right in (Self.key(of: left) ?? 0) > (Self.key(of: right) ?? 0) }
+    }
+
+    /// The key of a row; nil where the damaged table has none.
+    static func key(of row: Row) -> Int64? {
+        (row[keyName] as DatabaseValue?).flatMap { Int64.fromDatabaseValue($0) }
     }
 
     /// What of the table's end is there.
@@ -202,6 +214,11 @@ private struct TableReader {
         var stretch: ClosedRange<Int64>?
         defer { if let stretch { stretches.append(stretch) } }
         while leaps < Self.maximumLeaps, low < high, found.count < limit {
+            if time.isOver {
+                (isWhole, hasHoles) = (false, true)
+                if isDescending, stretches.isEmpty, stretch == nil { isEndWhole = false }
+                break
+            }
             guard let part = part(low, high, isDescending, size) else {
                 isWhole = false
                 guard size == 1 else {
@@ -220,7 +237,7 @@ private struct TableReader {
                 continue
             }
             for row in part {
-                let number: Int64 = row[Self.keyName]
+                guard let number = Self.key(of: row) else { continue }
                 if keys.insert(number).inserted { found.append(row) }
                 if isDescending { high = number } else { low = number }
                 stretch = stretch.map { min($0.lowerBound, number)...max($0.upperBound, number) } ?? number...number
@@ -237,7 +254,17 @@ private struct TableReader {
             ORDER BY \(key) \(isDescending ? "DESC" : "ASC") LIMIT ?
             """
         do {
-            return try database.read { try Row.fetchAll($0, sql: sql, arguments: [low, high, size]) }
+            let rows = try database.read { try Row.fetchAll($0, sql: sql, arguments: [low, high, size]) }
+            // A damaged table may have its rows in any order, and reading would go round in it.
+            var last = isDescending ? high : low
+            for row in rows {
+                guard let key = Self.key(of: row), isDescending ? low < key && key < last : last < key && key < high
+                else {
+                    throw DatabaseError.damage("\(table) is out of order")
+                }
+                last = key
+            }
+            return rows
         } catch {
             // That there is no such table is SQLite's plain error.
             if (error as? DatabaseError)?.resultCode != .SQLITE_ERROR { hasHoles = true }

@@ -40,10 +40,10 @@ struct WordsWalk {
             if let expression { arguments = [expression] + arguments }
             let rows = try Row.fetchCursor(database, sql: sql, arguments: arguments)
             while let row = try rows.next() {
-                let number: Int64 = row[0]
-                let topic: String? = row[1]
-                let sender: String? = row[2]
-                let text: String? = row[3]
+                let number: Int64 = try row[at: 0]
+                let topic: String? = try row[at: 1]
+                let sender: String? = try row[at: 2]
+                let text: String? = try row[at: 3]
                 entries.append(
                     SearchIndexing.Entry(
                         row: number, topic: topic.flatMap { SearchQuery.topic(ofToken: $0) } ?? 0, text: text ?? "",
