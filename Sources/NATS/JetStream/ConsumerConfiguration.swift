@@ -81,6 +81,13 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
         self.filter = filter ?? (start == .lastPerSubject ? ">" : nil)
         self.acknowledgement = acknowledgement
         durableName = isDurable ? name : nil
+        deliverPolicy = "all"
+        begin(at: start)
+    }
+
+    /// Has it begin elsewhere.
+    mutating func begin(at start: StartPosition) {
+        (startSequence, startTime) = (nil, nil)
         switch start {
         case .all: deliverPolicy = "all"
         case .new: deliverPolicy = "new"
@@ -109,6 +116,8 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     private var left: ServerNumber
     /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not say.
     public var deliveredSequence: UInt64? { delivered?.streamSequence?.value }
+    /// How many messages it has sent to its reader; nil when the server does not say.
+    var deliveredCount: UInt64? { delivered?.consumerSequence?.value }
     private var delivered: Place?
     private var configuration: Reading?
     /// The subjects it delivers, wildcards allowed; empty for all of the stream.
@@ -132,8 +141,12 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
 
     private struct Place: Sendable, Hashable, Decodable {
         var streamSequence: ServerNumber?
+        var consumerSequence: ServerNumber?
 
-        private enum CodingKeys: String, CodingKey { case streamSequence = "stream_seq" }
+        private enum CodingKeys: String, CodingKey {
+            case streamSequence = "stream_seq"
+            case consumerSequence = "consumer_seq"
+        }
     }
 
     private enum CodingKeys: String, CodingKey {

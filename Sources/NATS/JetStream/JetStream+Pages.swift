@@ -74,33 +74,38 @@ extension JetStream {
         configuration.replicas = 1
         let end = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
         var pause = Duration.milliseconds(20)
+        // A page that is not whole would hide a hole.
+        var messages: [StoredMessage] = []
+        var isCut = false
+        let first = configuration.startSequence
         while true {
             let name = configuration.name
             let info = try await createConsumer(configuration, in: stream)
             defer { discardConsumer(name, in: stream) }
-            guard info.pending > 0 else { return ([], 0) }
+            guard info.pending > 0 else { return (messages, 0) }
             do throws(NATSError) {
-                return try await read(
-                    info, of: name, in: stream, from: configuration.startSequence, limit: limit, bytes: bytes)
+                let wanted = messages.count + min(max(1, limit) - messages.count, Int(clamping: info.pending))
+                let consumer = try PullConsumer(name, in: stream, self)
+                isCut = try await consumer.fetch(
+                    wanted, bytes: max(1, bytes), expires: .zero, oneByOne: isCut, into: &messages)
+                try Self.check(messages, of: stream, from: first)
+                guard isCut, messages.count < wanted else { return (messages, messages.last?.pending ?? info.pending) }
             } catch {
                 // A server of a cluster that is just coming together may not know yet what another one has made.
                 guard case .noResponders = error, NIODeadline.now() < end else { throw error }
+                do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+                pause = min(pause * 2, .seconds(1))
             }
-            do { try await Task.sleep(for: pause) } catch { throw .cancelled }
-            pause = min(pause * 2, .seconds(1))
+            // A message without bytes may have ended the pull: another consumer brings what follows it.
+            if let last = messages.last { configuration.begin(at: .sequence(last.sequence + 1)) }
             configuration.name = UniqueToken.next()
         }
     }
 
-    private func read(
-        _ info: ConsumerInfo, of consumer: String, in stream: String, from start: UInt64?, limit: Int, bytes: Int
-    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
-        let consumer = try PullConsumer(consumer, in: stream, self)
-        // A page that is not whole would hide a hole.
-        var messages: [StoredMessage] = []
-        try await consumer.fetch(
-            min(max(1, limit), Int(clamping: info.pending)), bytes: max(1, bytes), expires: .zero, into: &messages)
-        // Readers go on behind the last one.
+    /// Readers go on behind the last message.
+    private static func check(
+        _ messages: [StoredMessage], of stream: String, from start: UInt64?
+    ) throws(NATSError) {
         var previous: UInt64?
         for message in messages {
             guard message.sequence > previous ?? 0, message.sequence >= start ?? 1 else {
@@ -108,7 +113,6 @@ extension JetStream {
             }
             previous = message.sequence
         }
-        return (messages, messages.last?.pending ?? info.pending)
     }
 
     /// Removes a consumer without waiting; the server removes it by itself if this is lost.

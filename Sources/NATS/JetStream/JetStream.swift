@@ -34,6 +34,9 @@ public struct JetStream: Sendable {
         prefix = apiPrefix + "."
     }
 
+    /// Whether the calls may go through imports, where a message without headers and payload ends a pull.
+    var isImported: Bool { prefix != Self.standardPrefix + "." }
+
     /// The API prefix of every account that has JetStream itself: `$JS.API`.
     public static let standardPrefix = "$JS.API"
 

@@ -59,12 +59,19 @@ final class OpenPulls {
     /// The next message that has arrived for any of them; nil when there is none, without waiting.
     func nextReady() -> NATSMessage? { iterator.nextReady() }
 
+    /// Has each request ask for a single message from now on, or for many again.
+    func askForSingles(_ isSingle: Bool) { budget.isSingle = isSingle }
+
     /// One of the messages that a request allowed has come.
-    func delivered(_ message: NATSMessage) {
-        guard let index = index(of: message) else { return }
+    ///
+    /// - Returns: whether the request goes on.
+    @discardableResult
+    func delivered(_ message: NATSMessage) -> Bool {
+        guard let index = index(of: message) else { return false }
         let source = budget.pulls[index].source
-        guard budget.received(PullBudget.size(of: message), at: index) else { return }
+        guard budget.received(PullBudget.size(of: message), at: index) else { return true }
         jetStream.connection.core.removeSource(source)
+        return false
     }
 
     /// The server said that a request has ended, with what it still allowed.

@@ -27,6 +27,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         /// The last sequence handed out, or the one behind which reading began.
         private var cursor: UInt64?
         private var resets = 0
+        /// How many messages the next consumer is to bring one by one.
+        private var caution = 0
         /// How many matching messages the stream held when reading began; nil before the first `next` or `open`.
         public private(set) var initiallyPending: UInt64?
         /// Whether the sequence ended because its consumer was lost.
@@ -82,7 +84,11 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                     return message
                 case .ended:
                     return nil
+                case .cut:
+                    consumer = nil
+                    caution = LiveConsumer.caution
                 case .lost:
+                    caution = consumer?.caution ?? 0
                     consumer = nil
                     if source.endsWithConsumer {
                         hasLostConsumer = true
@@ -102,10 +108,25 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             return message
         }
 
-        /// Whether the server has nothing more to deliver at the moment.
-        func isCaughtUp(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Bool {
-            guard let consumer else { return false }
-            return try await source.jetStream.consumerInfo(consumer.name, in: source.stream).pending == 0
+        /// What the server says of a consumer whose messages stay away.
+        enum Standing {
+            /// It has nothing more to deliver, and all that it has delivered has come.
+            case caughtUp
+            /// Some of what it has delivered has not come. Another one takes over.
+            case lost
+            /// It has more to deliver.
+            case behind
+        }
+
+        /// Asks the server why no message comes.
+        mutating func standing(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Standing {
+            guard let consumer else { return .behind }
+            let info = try await source.jetStream.consumerInfo(consumer.name, in: source.stream)
+            if info.deliveredCount ?? 0 > consumer.received {
+                self.consumer = nil
+                return .lost
+            }
+            return info.pending == 0 ? .caughtUp : .behind
         }
 
         private mutating func openConsumer(
@@ -115,7 +136,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             while true {
                 do throws(NATSError) {
                     let limit = deadline.map { Duration.nanoseconds(($0 - .now()).nanoseconds) }
-                    let consumer = try await LiveConsumer(source, from: start, within: limit, isolation: actor)
+                    let consumer = try await LiveConsumer(
+                        source, from: start, caution: caution, within: limit, isolation: actor)
                     self.consumer = consumer
                     if initiallyPending == nil { initiallyPending = consumer.pendingAtStart }
                     if cursor == nil, source.start == .new || source.start == .last {
@@ -153,7 +175,17 @@ final class LiveConsumer {
         case ended
         /// The consumer or a message of it is gone; another one has to take over.
         case lost
+        /// A message without bytes has ended the pull that brought it, and what the server sends for that pull reaches
+        /// nobody; another one has to take over.
+        case cut
     }
+
+    /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with it
+    /// in any case, so that whoever stores many without bytes costs a reader no consumer for each.
+    static let caution = 512
+    /// So many pulls for one message may be under way where the server has messages, and where it has none.
+    private static let singles = 128
+    private static let idleSingles = 4
 
     /// What one read from the socket brings must not use up what the server may send: it would wait for the next request.
     private static let batch = 2_000
@@ -184,14 +216,22 @@ final class LiveConsumer {
     private var nextComparison = 2
     /// How many messages the server has that have not come.
     private var pending: UInt64
+    /// How many messages are still to be asked for one by one.
+    private(set) var caution: Int
 
-    /// - Parameter limit: how long making it may take, within the usual time.
+    /// How many messages have come.
+    var received: UInt64 { expectedConsumerSequence - 1 }
+
+    /// - Parameters:
+    ///   - caution: how many messages are to be asked for one by one.
+    ///   - limit: how long making it may take, within the usual time.
     init(
-        _ source: OrderedMessages, from start: StartPosition, within limit: Duration?,
+        _ source: OrderedMessages, from start: StartPosition, caution: Int, within limit: Duration?,
         isolation actor: isolated (any Actor)?
     ) async throws(NATSError) {
         jetStream = source.jetStream
         stream = source.stream
+        self.caution = caution
         name = UniqueToken.next()
         pulls = OpenPulls(from: "\(stream).\(name)", messages: 4 * Self.batch, jetStream)
         var configuration = ConsumerConfiguration(
@@ -209,6 +249,7 @@ final class LiveConsumer {
         // A list of newest messages says nothing of what was stored between them.
         position = start == .lastPerSubject ? nil : info.deliveredSequence
         listed = start == .lastPerSubject ? info.pending : 0
+        pulls.askForSingles(caution > 0)
         try topUp()
     }
 
@@ -220,6 +261,13 @@ final class LiveConsumer {
     /// Asks for more when half of what was asked for last has come, so that the server never waits for this side.
     private func topUp() throws(NATSError) {
         let isBounded = expectedConsumerSequence > listed
+        if caution > 0 {
+            let wanted = Int(clamping: min(UInt64(Self.singles), max(UInt64(Self.idleSingles), pending)))
+            while pulls.budget.wantsSingle(of: wanted) {
+                try pulls.add(1, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
+            }
+            return
+        }
         let count = isBounded ? Self.batch : Self.unboundedBatch
         guard pulls.budget.wantsPull(of: count) else { return }
         try pulls.add(count, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
@@ -286,7 +334,11 @@ final class LiveConsumer {
             expectedConsumerSequence += 1
             position = place.streamSequence
             pending = place.pending
-            pulls.delivered(message)
+            if pulls.delivered(message), message.endsAnswers {
+                unread = .success(.cut)
+                return .message(StoredMessage(message, at: place))
+            }
+            if caution > 0 { goOn(oneByOne: message.endsAnswers ? Self.caution : caution - 1) }
             // What keeps the next pull from being sent comes behind the message, not in its place.
             do throws(NATSError) { try topUp() } catch { unread = .failure(error) }
             return .message(StoredMessage(message, at: place))
@@ -294,6 +346,7 @@ final class LiveConsumer {
         switch PullStatus(copy message) {
         case .alive:
             silences += 1
+            goOn(oneByOne: 0)
             // What it has sent and what has come are the same, unless the last of it was lost on the way.
             let sent = message.headers["Nats-Last-Consumer"].flatMap { UInt64($0) } ?? 0
             return sent >= expectedConsumerSequence ? .lost : nil
@@ -304,6 +357,13 @@ final class LiveConsumer {
         }
         try topUp()
         return nil
+    }
+
+    /// Asks for so many more messages one by one, and then for many at once.
+    private func goOn(oneByOne count: Int) {
+        let wasCautious = caution > 0
+        caution = count
+        if wasCautious, count == 0 { pulls.askForSingles(false) }
     }
 
     /// The next message where it is at hand. What else is found on the way is kept for `next`.

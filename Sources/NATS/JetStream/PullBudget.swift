@@ -25,6 +25,8 @@ struct PullBudget {
 
     private let asked: Int
     private let usual: Int
+    /// Whether each pull asks for a single message, so that there are many at a time, each for few bytes.
+    var isSingle = false { didSet { next = least } }
     /// The most that one pull may ask for, so that any message fits that a server takes by its standard settings.
     let largest: Int
     /// The pulls under way, the oldest first.
@@ -37,6 +39,10 @@ struct PullBudget {
     private(set) var brought = 0
     /// What the next pull is to ask for.
     private(set) var next: Int
+
+    /// What a pull asks for that asks for a single message, where none is larger.
+    private static let singleBytes = 64 << 10
+    private var least: Int { isSingle ? min(Self.singleBytes, usual) : usual }
 
     /// Creates a budget without pulls.
     ///
@@ -69,6 +75,11 @@ struct PullBudget {
     func wantsPull(of count: Int) -> Bool {
         guard messages <= count / 2 || bytes <= next / 2 else { return false }
         return pulls.isEmpty || (bytes + next <= 2 * asked && messages <= 2 * count)
+    }
+
+    /// Whether another pull for a single message is to be sent, where so many may be under way.
+    func wantsSingle(of count: Int) -> Bool {
+        pulls.isEmpty || messages < count && bytes + next <= 2 * asked
     }
 
     /// A pull was sent.
@@ -124,6 +135,6 @@ struct PullBudget {
         messages -= pull.messagesLeft
         bytes -= pull.bytesLeft
         // Large messages seldom come alone, but the server is to have no more than one of them ready.
-        if pull.largest > 0 { next = min(largest, max(usual, pull.largest / 4 * 5)) }
+        if pull.largest > 0 { next = min(largest, max(least, pull.largest / 4 * 5)) }
     }
 }

@@ -317,15 +317,24 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
         mutating func nextStored(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Stored {
             try await open(isolation: actor)
             guard !isCurrent else { return .none }
-            do throws(NATSError) {
-                guard let message = try await base.next(until: deadline, isolation: actor) else { return .ended }
-                isCurrent = message.pending == 0
-                return .entry(entry(message))
-            } catch {
-                // A value that was removed before it was delivered never arrives, so the end may come by the time-out.
-                guard case .timeout = error, try await base.isCaughtUp(isolation: actor) else { throw error }
-                isCurrent = true
-                return .none
+            var isAnew = false
+            while true {
+                do throws(NATSError) {
+                    guard let message = try await base.next(until: deadline, isolation: actor) else { return .ended }
+                    isCurrent = message.pending == 0
+                    return .entry(entry(message))
+                } catch {
+                    guard case .timeout = error else { throw error }
+                    switch try await base.standing(isolation: actor) {
+                    case .caughtUp:
+                        // A value that was removed before it was delivered never arrives, so the end may come by the
+                        // time-out.
+                        isCurrent = true
+                        return .none
+                    case .lost where !isAnew: isAnew = true
+                    case .lost, .behind: throw error
+                    }
+                }
             }
         }
 

@@ -20,6 +20,7 @@ struct ImportedPullTests {
               { service: "$JS.API.CONSUMER.MSG.NEXT.>", response_type: stream }
               { service: "$JS.API.CONSUMER.CREATE.>", response_type: singleton }
               { service: "$JS.API.CONSUMER.DELETE.>", response_type: singleton }
+              { service: "$JS.API.CONSUMER.INFO.>", response_type: singleton }
               { service: "$JS.API.DIRECT.GET.*", response_type: stream }
               { service: "$JS.API.DIRECT.GET.*.>", response_type: singleton }
             ]
@@ -30,6 +31,7 @@ struct ImportedPullTests {
               { service: { account: NET, subject: "$JS.API.CONSUMER.MSG.NEXT.>" }, to: "$JS.net.API.CONSUMER.MSG.NEXT.>" }
               { service: { account: NET, subject: "$JS.API.CONSUMER.CREATE.>" }, to: "$JS.net.API.CONSUMER.CREATE.>" }
               { service: { account: NET, subject: "$JS.API.CONSUMER.DELETE.>" }, to: "$JS.net.API.CONSUMER.DELETE.>" }
+              { service: { account: NET, subject: "$JS.API.CONSUMER.INFO.>" }, to: "$JS.net.API.CONSUMER.INFO.>" }
               { service: { account: NET, subject: "$JS.API.DIRECT.GET.S" }, to: "$JS.net.API.DIRECT.GET.S" }
               { service: { account: NET, subject: "$JS.API.DIRECT.GET.S.>" }, to: "$JS.net.API.DIRECT.GET.S.>" }
             ]
@@ -148,6 +150,97 @@ struct ImportedPullTests {
         #expect(batch?.messages.map(\.sequence) == (isBatched ? Array(1...1_500) : nil))
         #expect(batch?.pending == (isBatched ? 18_500 : nil))
         try await eventually("the batch's entries are gone") { try await accounts.entries() == 0 }
+        await accounts.close()
+    }
+
+    /// What is stored: nothing where it is nil.
+    private static func store(_ texts: [String?], _ accounts: Accounts) async throws {
+        let publisher = JetStreamPublisher(accounts.network)
+        for text in texts {
+            try await publisher.publish(ByteBuffer(string: text ?? ""), to: "s.a") { _ in }
+        }
+        try await publisher.drained()
+    }
+
+    /// The names of the stream's consumers that have been made so far, which one may count.
+    private static func made(_ accounts: Accounts) async throws -> Int {
+        try await accounts.network.consumers(in: "S").count
+    }
+
+    @Test(
+        "B63: a reader hears at once what follows messages without bytes, with one consumer for many of them",
+        arguments: NATSServerProcess.binaries)
+    func emptyMessages(binary: NATSServerBinary) async throws {
+        let accounts = try await Accounts(binary)
+        var reader = try accounts.user.orderedMessages(in: "S").makeAsyncIterator()
+        try await reader.open()
+        let first = try #require(reader.consumer).name
+        // As they come, and then many at once: alone, in turns, in a row, and the last one.
+        var texts: [String?] = ["a", nil, "b", nil, nil, "c"]
+        for text in texts { try await Self.store([text], accounts) }
+        let crowd = (0..<2_000).map { $0.isMultiple(of: 2) ? nil : "\($0)" } + Array(repeating: nil, count: 2_000)
+        try await Self.store(crowd, accounts)
+        texts += crowd
+        let begun = ContinuousClock.now
+        var names: Set<String> = []
+        for (index, text) in texts.enumerated() {
+            let message = try #require(try await reader.next())
+            #expect(message.sequence == UInt64(index + 1) && message.text == text ?? "")
+            if let name = reader.consumer?.name { names.insert(name) }
+        }
+        #expect(ContinuousClock.now - begun < .seconds(10))
+        #expect(names.count == 2 && names.contains(first), "\(names.count) consumers")
+        // Messages with bytes end the caution: another one without costs one more consumer.
+        texts = (0..<3_000).map { "\($0)" } + [nil, "z"]
+        try await Self.store(texts, accounts)
+        for text in texts {
+            let message = try #require(try await reader.next())
+            #expect(message.text == text ?? "")
+            if let name = reader.consumer?.name { names.insert(name) }
+        }
+        #expect(names.count == 3, "\(names.count) consumers")
+        try await eventually("the consumers of before are gone") { try await Self.made(accounts) == 1 }
+        await accounts.close()
+    }
+
+    @Test(
+        "B63: a page is whole whatever has no bytes, large messages between them too",
+        arguments: NATSServerProcess.binaries)
+    func emptyMessagesInPages(binary: NATSServerBinary) async throws {
+        let accounts = try await Accounts(binary)
+        let large = String(repeating: "x", count: 900_000)
+        let texts: [String?] =
+            ["a", nil, "b", nil, nil, large, nil, "c", large] + Array(repeating: nil, count: 300) + ["d", nil]
+        try await Self.store(texts, accounts)
+        let page = try await accounts.user.page(of: "S", from: .all, limit: 1_000)
+        #expect(page.messages.map(\.text) == texts.map { $0 ?? "" } && page.pending == 0)
+        let part = try await accounts.user.page(of: "S", from: .sequence(2), limit: 3)
+        #expect(part.messages.map(\.sequence) == [2, 3, 4] && part.pending == UInt64(texts.count - 4))
+        // The bytes end a page before what would make it more.
+        let short = try await accounts.user.page(of: "S", from: .all, limit: 1_000, bytes: 1_000_000)
+        #expect(short.messages.map(\.sequence) == Array(1...8) && short.pending == UInt64(texts.count - 8))
+        let single = try await accounts.user.page(of: "S", from: .sequence(4), limit: 1_000, bytes: 1_000)
+        #expect(single.messages.map(\.sequence) == [4, 5])
+        try await eventually("the pages' consumers are gone") { try await Self.made(accounts) == 0 }
+        await accounts.close()
+    }
+
+    @Test(
+        "B63: a consumer that wants its messages acknowledged brings all of them at once",
+        arguments: NATSServerProcess.binaries)
+    func emptyMessagesAcknowledged(binary: NATSServerBinary) async throws {
+        let accounts = try await Accounts(binary)
+        let texts: [String?] = ["a", nil, "b", nil, nil, "c"] + Array(repeating: nil, count: 400) + ["d"]
+        try await Self.store(texts, accounts)
+        try await accounts.network.createConsumer(ConsumerConfiguration(name: "C", isDurable: true), in: "S")
+        let consumer = try PullConsumer("C", in: "S", accounts.user)
+        var found: [String] = []
+        while found.count < texts.count {
+            let messages = try await consumer.fetch(200)
+            guard !messages.isEmpty else { throw TestFailure("a message was kept back") }
+            found += messages.map(\.text)
+        }
+        #expect(found == texts.map { $0 ?? "" })
         await accounts.close()
     }
 }
