@@ -59,7 +59,7 @@ public struct PullConsumer: Sendable {
     /// - Returns: whether such a message has cut off what follows it.
     @discardableResult
     func fetch(
-        _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool, into messages: inout [StoredMessage]
+        _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool = false, into messages: inout [StoredMessage]
     ) async throws(NATSError) -> Bool {
         let end = NIODeadline.now() + .nanoseconds(expires.nanoseconds)
         var budget = PullBudget(

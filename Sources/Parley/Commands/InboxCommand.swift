@@ -235,6 +235,6 @@ extension PostboxMessage {
     var line: String {
         let who = from.map { Output.safe($0) } ?? "–"
         let about = LetterSubject.prefix(subject.map { Output.safe($0) })
-        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(about)\(Output.indented(message))"
+        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(about)\(Output.indented(shownText))"
     }
 }

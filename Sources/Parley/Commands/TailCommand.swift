@@ -178,7 +178,7 @@ final class MessagePrinter: Sendable {
                 line += Output.safe(from).utf8
                 line += ": ".utf8
             }
-            line += Output.indented(message.text).utf8
+            line += Output.indented(message.shownText).utf8
         }
     }
 }

@@ -45,9 +45,9 @@ struct InboxLayout: Hashable {
             let split = parts.rest.split(left: 1)
             divider = split.left
             below = split.rest
-            letterLines = Self.wrapped(letter.message, columns: below.columns - 2)
+            letterLines = Self.wrapped(letter.shownText, columns: below.columns - 2)
         } else {
-            letterLines = Self.wrapped(letter.message, columns: rest.columns - 2)
+            letterLines = Self.wrapped(letter.shownText, columns: rest.columns - 2)
             divider = nil
             // A short letter leaves the rows that it does not need to the table.
             let least = rest.rows >= Self.aboveFrom ? max(4, rest.rows / 3) : 0

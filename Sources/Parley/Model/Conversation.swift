@@ -202,7 +202,7 @@ struct Conversation: Equatable, Sendable {
             fresh.append(
                 StoredLine(
                     id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
-                    text: message.text, time: message.time, isOwn: isOwn, isRecovered: message.isRecovered,
+                    text: message.shownText, time: message.time, isOwn: isOwn, isRecovered: message.isRecovered,
                     isMention: !isOwn && mention.isIn(message.text) && !isIgnored(message.from ?? "")
                 )
             )

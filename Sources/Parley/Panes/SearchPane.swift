@@ -101,7 +101,7 @@ enum FoundItem: Hashable, Sendable {
         switch hit {
         case .message(let kept):
             let message = kept.message
-            let text = message?.text ?? "(a message of \(kept.payload.count) bytes that cannot be read)"
+            let text = message?.shownText ?? "(a message of \(kept.payload.count) bytes that cannot be read)"
             self = .message(
                 FoundMessage(
                     topic: kept.topic, place: kept.place, id: message?.id ?? "unreadable-\(kept.place.sequence)",

@@ -70,10 +70,12 @@ public struct KeptMessage: Hashable, Sendable {
 
     /// What it says; nil where it cannot be read.
     public var message: TopicMessage? {
-        let envelope = try? Envelope(
-            decoding: payload, fallbackID: id ?? TopicMessage.id(ofSequence: place.sequence), fallbackRoom: topic,
-            fallbackStart: time)
-        return envelope.map { TopicMessage($0, topic: topic, sequence: place.sequence, time: time) }
+        var message = try? payload.withRawBytes { payload throws(EnvelopeError) in
+            try TopicMessage(
+                decoding: payload, topic: topic, sequence: place.sequence, time: time, isRecovered: false)
+        }
+        if let id { message?.id = id }
+        return message
     }
 }
 

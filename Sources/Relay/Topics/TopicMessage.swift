@@ -8,9 +8,10 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var sequence: UInt64
     /// The chat line's user name, else the sending client's identifier. Unauthenticated.
     public var from: String?
-    /// What to show: a chat line's text, a bare string, or JSON. Remote text, to be made safe before it is shown.
+    /// What to show: a chat line's text, a bare string, or JSON; nothing for an empty message. Remote text, to be made safe
+    /// before it is shown.
     public var text: String
-    /// The message as it was sent.
+    /// The message as it was sent; null for an empty one.
     public var message: MessageValue
     /// When the server stored it.
     public var time: Timestamp
@@ -21,6 +22,9 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     /// Everything that the payload holds, including keys that this version gives no meaning to; nil unless it was asked
     /// for.
     public var payload: MessageMap?
+
+    /// Whether it came without a single byte: no null has a text that is empty.
+    public var isEmpty: Bool { text.isEmpty && message == .null }
 
     /// Makes a message.
     public init(
