@@ -43,7 +43,10 @@ extension RelayError {
         switch error {
         case .timeout: self = .timeout(operation)
         case .noResponders: self = .server(code: 503, "nobody answers \(operation)")
-        case .publishNotPermitted(let subject), .subscribeNotPermitted(let subject): self = .notAuthorized(subject)
+        // The right that is missing, and not the subject of the question.
+        case .publishNotPermitted: self = .notAuthorized(operation)
+        case .subscribeNotPermitted(let subject):
+            self = .notAuthorized("hearing what the server answers, on \(subject)")
         case .payloadTooLarge(let bytes, let limit): self = .tooLarge(bytes: bytes, limit: limit)
         case .cancelled: self = .cancelled
         case .invalidArgument(let text): self = .invalidArgument(text)

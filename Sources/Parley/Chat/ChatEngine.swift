@@ -248,7 +248,10 @@ actor ChatEngine {
             user = name
             await queue.send(.identified(.init(user: name, network: connector.network)))
         }
-        if status.state == .connected { await queue.send(.bounded(messageBytes: client.largestText)) }
+        if status.state == .connected {
+            await queue.send(.bounded(messageBytes: client.largestText))
+            await queue.send(.permitted(client.accessRights))
+        }
         await queue.send(.statusChanged(status))
         if status.state == .disconnected, let words = tokenFailure {
             tokenFailure = nil

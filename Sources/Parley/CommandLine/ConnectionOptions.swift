@@ -220,7 +220,20 @@ extension ConnectionFlags {
             if creds != nil {
                 throw CommandFailure(CommandFailure.usage, "--creds needs a server: add --server URL.")
             }
-            return .privateNetwork(user: profile.user ?? Self.loginName(environment))
+            guard source.isFromEnvironment else {
+                return .privateNetwork(user: profile.user ?? Self.loginName(environment))
+            }
+            let credentials = try source.credentials()
+            guard let owner = credentials.user else {
+                throw CommandFailure(
+                    CommandFailure.usage, "\(source): no user is named in it, so it needs a server: add --server URL.")
+            }
+            if let user, user != owner {
+                throw CommandFailure(
+                    CommandFailure.usage,
+                    "--as names \(user), but \(source) belongs to \(owner). Leave out --as, or unset the variable.")
+            }
+            return .privateNetwork(user: owner, credentials)
         }
         let addresses: [ServerAddress]
         do throws(RelayError) { addresses = try RelayConfiguration.addresses(profile.servers) } catch {
@@ -267,7 +280,8 @@ extension Profile {
 struct ConnectionPlan: Sendable {
     /// Where to connect.
     enum Target: Sendable {
-        case privateNetwork(user: String)
+        /// With the user's credentials where the environment holds some; nil for those that this machine keeps.
+        case privateNetwork(user: String, RelayCredentials? = nil)
         case servers([ServerAddress], RelayCredentials, user: String?)
     }
 
@@ -306,15 +320,18 @@ struct ConnectionPlan: Sendable {
 
     init(target: Target) { self.target = target }
 
-    /// Who to be on other servers than the private network's.
+    /// Who to be; nil for a user of the private network whose credentials this machine keeps.
     var credentials: RelayCredentials? {
-        if case .servers(_, let credentials, _) = target { credentials } else { nil }
+        switch target {
+        case .privateNetwork(_, let credentials): credentials
+        case .servers(_, let credentials, _): credentials
+        }
     }
 
     /// The user's name, as far as it is known without a connection.
     var userName: String? {
         switch target {
-        case .privateNetwork(let user): user
+        case .privateNetwork(let user, _): user
         case .servers(_, let credentials, let user): credentials.user ?? user
         }
     }
@@ -322,7 +339,7 @@ struct ConnectionPlan: Sendable {
     /// Who is to be signed in where, as far as that is known before anything is read or made for it.
     var identity: ChatModel.Identity {
         switch target {
-        case .privateNetwork(let user): .init(user: user, network: "local", isNamed: true)
+        case .privateNetwork(let user, _): .init(user: user, network: "local", isNamed: true)
         case .servers(let addresses, let credentials, let user):
             .init(
                 user: credentials.user ?? user ?? Self.anonymous, network: addresses.first.map(\.host) ?? "server",
@@ -332,7 +349,8 @@ struct ConnectionPlan: Sendable {
 
     fileprivate func storePlace(_ environment: [String: String]) -> String? {
         switch target {
-        case .privateNetwork(let user): return StorePlace.path(network: "local", user: user, environment)
+        case .privateNetwork(let user, let credentials):
+            return StorePlace.path(network: "local", user: user, account: credentials?.account, environment)
         case .servers(let addresses, let credentials, let user):
             let user = credentials.user ?? user
             // A token names its user; until one arrives the user is not known, and users must not share a store.

@@ -64,7 +64,7 @@ struct Connector: Sendable {
 
     /// Finds out quickly whether a plan can be prepared at all, for whoever shows something before it is.
     static func check(_ plan: ConnectionPlan) throws {
-        guard case .privateNetwork(let user) = plan.target else { return }
+        guard case .privateNetwork(let user, _) = plan.target else { return }
         _ = try UserName(user)
         try NetworkDirectory.standard().checkServer()
     }
@@ -75,7 +75,7 @@ struct Connector: Sendable {
         let identity = plan.identity
         (user, isNamed, network) = (identity.user, identity.isNamed, identity.network)
         switch plan.target {
-        case .privateNetwork(let user):
+        case .privateNetwork(let user, let credentials):
             let directory = NetworkDirectory.standard()
             try directory.checkServer()
             let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
@@ -88,7 +88,7 @@ struct Connector: Sendable {
                         throw RelayError.connection(.unreachable(Self.clause(error.description)))
                     }
                 },
-                credentials: RelayCredentials(try directory.credentials(for: user)), user: user)
+                credentials: try credentials ?? RelayCredentials(directory.credentials(for: user)), user: user)
         case .servers(let addresses, let credentials, let user):
             lease = nil
             labServer = nil

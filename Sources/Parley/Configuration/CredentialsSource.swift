@@ -6,7 +6,7 @@ import Relay
     import Foundation
 #endif
 
-/// Where credentials for other servers come from. Never printed with what it holds.
+/// Where credentials come from. Never printed with what it holds.
 enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
     case none
     case file(String)
@@ -25,6 +25,14 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
         case .apiKey(let key, let secret): try .apiKey(key, secret: secret)
         case .token(let token): try .accessToken(token)
         case .command(let command): try .accessTokens { try await command.token() }
+        }
+    }
+
+    /// Whether they are in the environment.
+    var isFromEnvironment: Bool {
+        switch self {
+        case .apiKey, .token: true
+        case .none, .file, .command: false
         }
     }
 

@@ -49,7 +49,11 @@ struct Doctor {
         report(CredentialsFindings.clock(now: now, issued: plan.credentials?.times?.issued))
         await limited("local store") { [store = plan.store] in FileFindings.localStore(store) }
         switch plan.target {
-        case .privateNetwork(let user): await checkPrivateNetwork(user, plan, now: now)
+        case .privateNetwork(let user, let credentials):
+            if let credentials {
+                report(CredentialsFindings.read(credentials.times, place: "\(source)", user: user, now: now))
+            }
+            await checkPrivateNetwork(user, plan, now: now)
         case .servers(let addresses, let credentials, let user):
             report(Finding("nats-server", .ok, "not needed with --server"))
             var configuration = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
@@ -143,7 +147,7 @@ struct Doctor {
             await checkRunningNetwork(directory, user, plan, status, now: now)
         case .success?:
             report(Finding(name, .ok, "not running; parley starts it when it is needed, parley network start keeps it"))
-            report(Self.credentialsToCome(user))
+            if plan.credentials == nil { report(Self.credentialsToCome(user)) }
         case .failure(let error)?:
             let failure = CommandFailure(error)
             report(Finding(name, .failure(failure.code), failure.text, fix: "read \(directory.hostLog)"))
@@ -192,13 +196,18 @@ struct Doctor {
         do {
             let path = directory.credentialsPath(for: try UserName(user))
             let addresses = try RelayConfiguration.addresses([status.server ?? ""])
-            guard access(path, F_OK) == 0 else {
-                // Connecting makes them; a check must not make a user.
-                report(Self.credentialsToCome(user))
-                return await touch(addresses, .init(servers: .fixed(addresses)))
+            let credentials: RelayCredentials
+            if let given = plan.credentials {
+                credentials = given
+            } else {
+                guard access(path, F_OK) == 0 else {
+                    // Connecting makes them; a check must not make a user.
+                    report(Self.credentialsToCome(user))
+                    return await touch(addresses, .init(servers: .fixed(addresses)))
+                }
+                credentials = RelayCredentials(try directory.credentials(for: user))
+                report(CredentialsFindings.read(credentials.times, place: path, user: user, now: now))
             }
-            let credentials = RelayCredentials(try directory.credentials(for: user))
-            report(CredentialsFindings.read(credentials.times, place: path, user: user, now: now))
             var configuration = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
             configuration.namespace = plan.namespace
             await check(addresses, configuration)

@@ -105,6 +105,8 @@ struct ChatModel: Equatable, Sendable {
     var notice: Notice?
     /// Bytes of text that a message can have.
     var messageBytes = Compose.messageBytes
+    /// What the credentials may do; nil where the network has not said.
+    var rights: AccessRights?
     /// What happened to the connection, newest last.
     var log = ConnectionLog()
     /// Own lines and letters that are with the client core, by their messages' ids.

@@ -25,6 +25,11 @@ extension ChatModel {
         return prospectOfLine
     }
 
+    /// That the credentials may read a topic but not write to it; nil where they may, or the network has not said.
+    func readOnlyWords(of topic: String) -> String? {
+        rights?.mayPublish(to: topic) == false ? "\(topic) is read-only with this key" : nil
+    }
+
     /// What becomes of a line to what is in view.
     private var prospectOfLine: SendProspect {
         if case .nobody(let words) = view.pane.addressee(in: self) { return .goesNowhere(words) }

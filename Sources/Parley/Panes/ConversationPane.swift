@@ -87,13 +87,18 @@ struct ConversationPane: Pane {
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby") }
-        if model.conversations.named(name)?.isPattern == false { return .topic(name) }
-        return .nobody("\(name) is a pattern for many topics. /join the one to write to.")
+        guard model.conversations.named(name)?.isPattern == false else {
+            return .nobody("\(name) is a pattern for many topics. /join the one to write to.")
+        }
+        // Without a screen the core refuses the line, and keeps it with the reason.
+        guard model.hasScreen, let words = model.readOnlyWords(of: name) else { return .topic(name) }
+        return .nobody("\(words). Ask the network's administrator for access.")
     }
 
     func placeholder(in model: ChatModel) -> String {
         guard let name else { return "/join TOPIC" }
-        return model.conversations.named(name)?.isPattern == true ? "/join a topic to write" : "write to \(name)"
+        if model.conversations.named(name)?.isPattern == true { return "/join a topic to write" }
+        return model.readOnlyWords(of: name) ?? "write to \(name)"
     }
 
     func draw(in frame: Frame) {

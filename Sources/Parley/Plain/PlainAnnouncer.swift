@@ -36,6 +36,8 @@ struct PlainAnnouncer {
     private var own: [String: (text: String, waits: Bool)] = [:]
     private var ownOrder: [String] = []
     private var selection: ChatModel.Selection?
+    /// The topic in view of which it was said that it is read-only.
+    private var readOnly: String?
     /// The topic whose older messages are said when they come.
     var awaitedHistory: String?
     /// The page of letters that is said when it comes.
@@ -177,6 +179,7 @@ struct PlainAnnouncer {
             }
             self.place = place
         }
+        lines += access(to: place, model)
         guard case .conversation(let name) = place, said[name] == nil,
             let conversation = model.conversations.named(name), conversation.history != .unknown,
             conversation.history != .loading || conversation.count > 0
@@ -194,6 +197,15 @@ struct PlainAnnouncer {
         if recent.isEmpty { return lines }
         return lines + ["The last \(Wording.count(recent.count, "message")):"]
             + recent.map { words($0, model, in: name) }
+    }
+
+    /// Whether the topic in view is read-only, where that is new.
+    private mutating func access(to place: MainView, _ model: ChatModel) -> [String] {
+        guard case .conversation(let name) = place else { return [] }
+        let words = model.readOnlyWords(of: name)
+        let before = exchange(&readOnly, with: words == nil ? nil : name)
+        if let words { return before == name ? [] : ["\(words)."] }
+        return before == name ? ["You can write to \(name) now."] : []
     }
 
     /// The message that a search in view has led to.

@@ -35,6 +35,8 @@ enum ChatEvent: Equatable, Sendable {
     case identified(ChatModel.Identity)
     /// The largest text in bytes that the server takes.
     case bounded(messageBytes: Int)
+    /// What the credentials may do; nil where the network has not said.
+    case permitted(AccessRights?)
     /// The connection's status changed.
     case statusChanged(ConnectionStatus)
     /// News of one joined topic or pattern, by its name as joined.

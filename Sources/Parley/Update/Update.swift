@@ -63,6 +63,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.recognizeMentions()
     case .bounded(let bytes):
         model.messageBytes = min(Compose.messageBytes, bytes)
+    case .permitted(let rights):
+        model.rights = rights
     case .statusChanged(let status):
         effects = model.statusChanged(status)
     case .topic(let name, let news):

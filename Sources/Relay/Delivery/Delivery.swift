@@ -245,10 +245,7 @@ package struct Delivery: Sendable {
         case (.noResponders, _): .server(code: 503, "no stream stores \(destination)")
         case (.publishNotPermitted, .key(let key)): .notAuthorized("changing the key \(key)")
         case (.publishNotPermitted, .postbox): .notAuthorized("sending letters, such as this one to \(destination)")
-        case (.publishNotPermitted, _): .notAuthorized("publishing to \(destination)")
-        case (.subscribeNotPermitted(let subject), _):
-            .notAuthorized("hearing what the server answers, on \(subject)")
-        default: RelayError(error, during: "publishing")
+        default: RelayError(error, during: "publishing to \(destination)")
         }
     }
 

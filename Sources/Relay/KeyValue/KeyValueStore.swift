@@ -37,6 +37,7 @@ struct KeyValueStore: Sendable {
     /// What a subscription to keys tells. Values that others have replaced are gone, as they should be.
     static var words: SubscriptionWords<KeyValueEvent> {
         SubscriptionWords<KeyValueEvent>(
+            operation: "watching keys",
             message: { message, _, _, _ in (.change(KeyValueChange(KeyValueEntry(message))), nil) },
             live: .live, lost: nil, restarted: .restarted, interrupted: { .interrupted($0, passes: $1) })
     }
@@ -225,8 +226,6 @@ struct KeyValueStore: Sendable {
         if case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNotFound {
             return missing
         }
-        // The right that is missing, and not the subject of the question.
-        if case .publishNotPermitted = error { return .notAuthorized(operation) }
         return RelayError(error, during: operation)
     }
 

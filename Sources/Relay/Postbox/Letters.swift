@@ -32,6 +32,7 @@ struct Letters: Sendable {
         completed: @escaping @Sendable ([PostboxMessage]) async -> [PostboxMessage]
     ) -> SubscriptionWords<PostboxEvent> {
         SubscriptionWords<PostboxEvent>(
+            operation: "reading letters",
             message: { message, _, incarnation, _ in
                 switch ReadLetter(message, incarnation: incarnation, owner: owner) {
                 case .readable(let letter): (.message(letter), nil)

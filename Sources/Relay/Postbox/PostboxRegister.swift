@@ -74,6 +74,8 @@ struct PostboxRegister: Sendable {
                 ByteBuffer(bytes: question), to: NetworkNames.postboxes(of: owner, verb), timeout: timeLimit)
         } catch .noResponders {
             throw .server(code: 503, "no postbox service answers on this network now")
+        } catch .publishNotPermitted {
+            throw .notAuthorized("using postboxes")
         } catch {
             throw RelayError(error, during: "the postbox service")
         }

@@ -90,7 +90,7 @@ struct History: Sendable {
         var present = extent.time
         if present == nil, start > .now {
             do throws(NATSError) { present = try await source.time() } catch {
-                throw RelayError(error, during: "reading the history")
+                throw RelayError(error, during: "reading \(pattern.text)")
             }
         }
         let now = present.map { Timestamp(nanoseconds: $0.nanoseconds) } ?? .now
@@ -120,7 +120,7 @@ struct History: Sendable {
             if let sequence { return try await source.page(from: sequence, limit: count, bytes: bytes) }
             return try await source.jetStream.page(
                 of: source.name, filter: source.filter, from: .time(time), limit: count, bytes: bytes)
-        } catch { throw RelayError(error, during: "reading the history") }
+        } catch { throw RelayError(error, during: "reading \(pattern.text)") }
     }
 
     // MARK: Backwards
@@ -185,14 +185,14 @@ struct History: Sendable {
             let start = try await source.sequence(before: part.upperBound + 1, newest: count, in: extent)
             let low = min(max(start, part.lowerBound), part.upperBound)
             return try await source.newest(count, from: low, through: part.upperBound, bytes: bytes)
-        } catch { throw RelayError(error, during: "reading the history") }
+        } catch { throw RelayError(error, during: "reading \(pattern.text)") }
     }
 
     // MARK: What is here
 
     private func extent() async throws(RelayError) -> StreamExtent {
         do throws(NATSError) { return try await source.extent() } catch {
-            throw RelayError(error, during: "reading the history")
+            throw RelayError(error, during: "reading \(pattern.text)")
         }
     }
 

@@ -56,6 +56,7 @@ extension RelayClient {
         let stream = StreamSubscription(
             from: start, keeping: keeping(pattern),
             SubscriptionWords<TopicEvent>(
+                operation: "reading \(pattern.text)",
                 message: { message, payload, _, isRecovered in
                     TopicEvent.reading(message, payload, isRecovered: isRecovered, withPayload: withPayload)
                 },

@@ -205,7 +205,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     // A failure that passes is reported once, at whichever step it is noticed.
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
                         told = (error, passes)
-                        let failure = RelayError(error, during: "the subscription")
+                        let failure = RelayError(error, during: words.operation)
                         state.withLockedValue { $0.standing.wasInterrupted(failure, passes: passes) }
                         let event = words.interrupted(failure, passes)
                         guard !channel.isClosed else { return }

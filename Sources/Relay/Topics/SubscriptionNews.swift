@@ -2,6 +2,8 @@ import NATS
 
 /// The news of a subscription as events of its reader's own type.
 struct SubscriptionWords<Event: Sendable>: Sendable {
+    /// The reading, as a refusal names it.
+    var operation: String
     /// A stored message, with its payload's bytes; with it comes the stream's incarnation, and whether the message was
     /// missed at first. The identifier is the sender's.
     var message:

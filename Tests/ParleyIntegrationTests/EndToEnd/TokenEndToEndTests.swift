@@ -42,7 +42,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B58 A token of the network stands alone on a line, logs in by itself and is renewed by its command")
+        @Test("B58 B59 A token of the network stands alone on a line, logs in by itself and is renewed by its command")
         func issued() async throws {
             try await PrivateNetworkFixture.run { network in
                 let url = try await network.started()
@@ -63,6 +63,28 @@ extension EndToEndTests {
                 #expect(sent.exitCode == 0, "\(sent)")
                 let keys = try await network.objects("network", "key", "list", "alice", "--json")
                 #expect(keys.filter { $0["kind"].string == "token" }.map { $0["key"].string }.contains(key))
+                // Without a server it is a login to the private network, and of no other user of it.
+                func alone(_ words: [String], _ token: String) async throws -> ChildProcess.Result {
+                    try await network.run(words, environment: ["PARLEY_TOKEN": token])
+                }
+                let local = try await alone(["send", "chat.a", "by a token alone"], token)
+                #expect(local.exitCode == 0, "\(local)")
+                let other = try await alone(["send", "chat.a", "as bob", "--as", "bob"], token)
+                #expect(other.exitCode == 64 && other.diagnostics.contains("belongs to alice"), "\(other)")
+                let lines = try await network.objects("history", "chat.a", "--as", "bob", "--start", "all", "--json")
+                #expect(lines.map { $0["text"].string } == ["by a token", "by a token alone"])
+                #expect(lines.allSatisfy { $0["from"].string == "alice" }, "\(lines)")
+                // Narrower rights are known before a line is written, and whatever else is refused is named.
+                let narrow = try await network.parley(
+                    "network", "token", "alice", "--subscribe", "chat.>", "--kv", "none", "--letters", "no")
+                let letters = try await alone(["inbox", "list"], narrow.lines[0])
+                #expect(letters.exitCode == 77 && letters.diagnostics.contains(": listing the letters."), "\(letters)")
+                let reader = try network.terminal(["chat.a"], environment: ["PARLEY_TOKEN": narrow.lines[0]])
+                try await reader.waitFor("that it is read-only", deadline: .seconds(60)) {
+                    $0.contains("by a token alone") && $0.contains("> chat.a is read-only with this key")
+                }
+                try reader.press(.ctrl("q"))
+                #expect(try await reader.waitForExit(deadline: .seconds(60)) == .exited(0))
                 let revoked = try await network.parley("network", "key", "revoke", "alice", key)
                 #expect(revoked.exitCode == 0, "\(revoked)")
                 let refused = try await send("no more")

@@ -1,4 +1,5 @@
 import Foundation
+import NATS
 import Relay
 import TestSupport
 import Testing
@@ -20,7 +21,7 @@ struct ConfigurationTests {
     }
 
     private func user(_ plan: ConnectionPlan) -> String? {
-        if case .privateNetwork(let user) = plan.target { user } else { nil }
+        if case .privateNetwork(let user, _) = plan.target { user } else { nil }
     }
 
     private func hosts(_ plan: ConnectionPlan) -> [String] {
@@ -121,6 +122,35 @@ struct ConfigurationTests {
         } throws: { error in
             "\(error)".contains("secret") && !"\(error)".contains("SUVERYSECRET")
         }
+    }
+
+    @Test("Without a server a token or key in the environment is of a user of the private network, and of no other")
+    func ownNetwork() throws {
+        let pair = NKeyPair.generate(.user)
+        func token(_ name: String?) throws -> String {
+            try UserClaims(subject: pair.publicKey, name: name, grant: UserGrant())
+                .encode(signedBy: .generate(.account))
+        }
+        let alice = ["PARLEY_TOKEN": try token("alice"), "USER": "login"]
+        let pairs = ["PARLEY_API_KEY": try token("alice"), "PARLEY_SECRET": pair.withSeedText { $0 }, "USER": "login"]
+        for environment in [alice, pairs] {
+            for words in [[], ["--as", "alice"]] {
+                let plan = try plan(words, environment: environment)
+                #expect(user(plan) == "alice" && plan.credentials?.user == "alice")
+            }
+            let failure = #expect(throws: CommandFailure.self) { try plan(["--as", "bob"], environment: environment) }
+            #expect(failure?.code == 64 && failure?.text.hasPrefix("--as names bob, but PARLEY_") == true)
+            #expect(failure?.text.contains("belongs to alice. ") == true, "\(failure?.text ?? "")")
+        }
+        let nameless = #expect(throws: CommandFailure.self) {
+            try plan([], environment: ["PARLEY_TOKEN": token(nil)])
+        }
+        #expect(nameless?.code == 64 && nameless?.text.hasPrefix("PARLEY_TOKEN: no user is named in it") == true)
+        #expect(throws: RelayError.self) { try plan([], environment: ["PARLEY_TOKEN": "nonsense"]) }
+        #expect(throws: RelayError.self) { try plan([], environment: ["PARLEY_API_KEY": try token("alice")]) }
+        // What a token may has a store of its own; servers that are named have the token for themselves.
+        #expect(try plan([], environment: alice).store != plan(["--as", "alice"]).store)
+        #expect(hosts(try plan(["--server", "nats://x"], environment: alice)) == ["x"])
     }
 
     @Test("Identity and server may come before the subcommand")

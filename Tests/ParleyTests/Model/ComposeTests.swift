@@ -152,6 +152,30 @@ struct ComposeTests {
         #expect(desk.press(.enter).count == 1)
     }
 
+    @Test("B59 A topic that may only be read says so where the text is, before a line is sent, until the rights change")
+    func readOnly() {
+        var desk = Desk.joined("deploys")
+        #expect(desk.screen().contains { $0.hasPrefix(" > write to deploys") })
+        desk.send(.permitted(AccessRights(publish: ["chat.>"], subscribe: [">"])))
+        #expect(desk.screen().contains { $0.hasPrefix(" > deploys is read-only with this key ") })
+        desk.type("hello")
+        #expect(desk.screen().contains { $0.contains("─ deploys is read-only with this key. ") })
+        #expect(desk.press(.enter) == [] && desk.model.compose.text == "hello")
+        #expect(
+            desk.screen().last?.hasPrefix(
+                " deploys is read-only with this key. Ask the network's administrator for access.") == true)
+        // Other topics, and commands, are as they were.
+        #expect(desk.model.readOnlyWords(of: "chat.lobby") == nil)
+        desk.send(.permitted(AccessRights(topics: [">"])))
+        #expect(!desk.screen().contains { $0.contains("read-only") && $0.hasPrefix("─") })
+        #expect(desk.press(.enter) == [.publish(id: "own-1", topic: "deploys", text: "hello")])
+        // A network that does not say refuses the line itself.
+        desk.send(.permitted(AccessRights(topics: [])))
+        #expect(desk.screen().contains { $0.hasPrefix(" > deploys is read-only with this key ") })
+        desk.send(.permitted(nil))
+        #expect(desk.screen().contains { $0.hasPrefix(" > write to deploys") })
+    }
+
     @Test("Behind ^V the keys that send, complete and quit are characters of the text, or refused")
     func quoted() {
         var desk = Desk.joined("chat.lobby")

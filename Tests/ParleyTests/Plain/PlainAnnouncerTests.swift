@@ -51,6 +51,19 @@ struct PlainAnnouncerTests {
         return PlainDesk(desk)
     }
 
+    @Test("B59 A topic that may only be read is said to be, once; a line to it is the core's to refuse and to keep")
+    func readOnly() {
+        var plain = Self.lobby(line(1, "before"))
+        let words = "chat.lobby is read-only with this key."
+        #expect(plain.send(.permitted(AccessRights(publish: ["chat.ops"], subscribe: ["chat.>"]))) == [words])
+        #expect(plain.send(.permitted(AccessRights(publish: ["chat.ops"], subscribe: [">"]))) == [])
+        #expect(plain.enter("hello").id != nil)
+        #expect(!plain.enter("/join chat.ops").lines.contains { $0.contains("read-only") })
+        let back = plain.enter("/join chat.lobby").lines
+        #expect(back.contains("Now in chat.lobby.") && back.contains(words), "\(back)")
+        #expect(plain.send(.permitted(AccessRights.all)) == ["You can write to chat.lobby now."])
+    }
+
     @Test("A message to the topic in view is one line with time and name, each once")
     func oneMessage() {
         var plain = Self.lobby(line(1, "before"))

@@ -145,6 +145,28 @@ struct KeyRightsTests {
                 try await client.put(key: "color", value: "blue")
             }
             #expect(try await client.get(key: "color") == nil)
+            // What a right is missing for is named, and not the subject on which the server was asked.
+            await #expect(throws: RelayError.notAuthorized("reading ops.x")) {
+                try await client.history(topic: "ops.x", start: Timestamp(milliseconds: 0))
+            }
+            var news = try await client.messages(topic: "ops.x").makeAsyncIterator()
+            #expect(try await news.next() == .interrupted(.notAuthorized("reading ops.x"), passes: false))
+            let narrower = try await key(network) {
+                ($0.publish, $0.keyValue, $0.letters) = (["chat.bot"], AccessRights.KeyValueAccess.none, false)
+            }
+            let writer = try network.client(credentials: RelayCredentials(narrower))
+            try await writer.connect(timeLimit: 60)
+            await #expect(throws: RelayError.notAuthorized("listing the letters")) {
+                try await writer.listMessages(limit: 25)
+            }
+            await #expect(throws: RelayError.notAuthorized("deleting letters")) {
+                try await writer.deleteMessage(withMessageId: "AAAA")
+            }
+            await #expect(throws: RelayError.notAuthorized("using postboxes")) { try await writer.listPostboxes() }
+            await #expect(throws: RelayError.notAuthorized("reading a key")) { try await writer.get(key: "color") }
+            var keys = try await writer.watch(key: "color").makeAsyncIterator()
+            #expect(try await keys.next() == .interrupted(.notAuthorized("watching keys"), passes: false))
+            await writer.close()
             // A letter of a narrower key has the user for its sender.
             let bob = try network.client(as: "bob")
             try await bob.connect(timeLimit: 60)

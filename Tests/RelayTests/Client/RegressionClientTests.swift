@@ -53,6 +53,7 @@ struct RegressionClientTests {
         let subscription = StreamSubscription<String>(
             from: .new,
             SubscriptionWords(
+                operation: "reading",
                 message: { message, _, _, _ in ("message", nil) }, live: "live", lost: { _ in "lost" }, restarted: nil,
                 interrupted: { _, passes in passes ? "interrupted" : "ended" }))
         network.server.setSilent(true)
