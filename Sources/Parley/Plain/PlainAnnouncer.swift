@@ -23,6 +23,7 @@ struct PlainAnnouncer {
     private var state: ConnectionStatus.State?
     private var wasLong = false
     private var wasSilent = false
+    private var wasCutOff = false
     private var notice: ChatModel.Notice?
     /// What is in view, below what is read whole.
     private var place: MainView?
@@ -54,8 +55,12 @@ struct PlainAnnouncer {
         if case .line(let text) = event { command = (try? SlashCommand.parse(text)) ?? nil }
         switch event {
         case .line where command == .history || command == .more: lines += further(command, effects, &model)
-        case .topic(let name, .history), .topic(let name, .keptHistory), .topic(let name, .historyFailed):
+        case .topic(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
             lines += older(of: name, &model)
+            lines += newer(among: messages, in: name, model)
+        case .topic(let name, .keptHistory), .topic(let name, .historyFailed): lines += older(of: name, &model)
+        // Its sequences come again.
+        case .topic(let name, .restarted): if said[name] != nil { said[name] = 0 }
         case .topic(let name, .messages(let messages)): lines += self.messages(messages, in: name, model)
         case .topic(let name, .gap(let lost)):
             lines.append("\(name): \(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone.")
@@ -117,6 +122,13 @@ struct PlainAnnouncer {
             }
         }
         return lines
+    }
+
+    /// What the network has behind what was said of a topic without a connection.
+    private mutating func newer(among messages: [TopicMessage], in name: String, _ model: ChatModel) -> [String] {
+        guard Self.place(in: model) == .conversation(name) else { return [] }
+        let shown = messages.filter { model.conversations.home(of: $0.topic) ?? name == name }
+        return self.messages(shown, in: name, model)
     }
 
     func words(_ line: StoredLine, _ model: ChatModel, in home: String, names: Bool = false) -> String {
@@ -181,8 +193,7 @@ struct PlainAnnouncer {
         }
         lines += access(to: place, model)
         guard case .conversation(let name) = place, said[name] == nil,
-            let conversation = model.conversations.named(name), conversation.history != .unknown,
-            conversation.history != .loading || conversation.count > 0
+            let conversation = model.conversations.named(name), Self.isKnown(conversation, model)
         else { return lines }
         let rows = (0..<conversation.count).suffix(200).compactMap { conversation.row(at: $0) }
         let stored = rows.compactMap { row -> StoredLine? in
@@ -206,6 +217,16 @@ struct PlainAnnouncer {
         let before = exchange(&readOnly, with: words == nil ? nil : name)
         if let words { return before == name ? [] : ["\(words)."] }
         return before == name ? ["You can write to \(name) now."] : []
+    }
+
+    /// Whether the newest messages of a topic are here. The network is asked for what a short store lacks, unless nobody
+    /// can ask it.
+    private static func isKnown(_ conversation: Conversation, _ model: ChatModel) -> Bool {
+        switch conversation.history {
+        case .unknown: model.isCutOff && conversation.oldest != nil
+        case .loading: conversation.count > 0
+        case .more, .offline, .complete: true
+        }
     }
 
     /// The message that a search in view has led to.
@@ -264,8 +285,12 @@ struct PlainAnnouncer {
     private mutating func connection(_ model: ChatModel) -> [String] {
         let status = model.status
         let isSilent = status.silentSince != nil
-        defer { (state, wasLong, wasSilent) = (status.state, status.isLongOutage, isSilent) }
+        let isWaiting = status.state == .connecting && model.isCutOff
+        defer {
+            (state, wasLong, wasSilent, wasCutOff) = (status.state, status.isLongOutage, isSilent, model.isCutOff)
+        }
         let reason = status.reason.map { " \($0.words)" } ?? ""
+        if isWaiting, !wasCutOff { return ["There is no connection yet.\(reason) What you write waits."] }
         guard status.state != state else {
             if isSilent != wasSilent {
                 return [isSilent ? "The server is not answering. What you write waits." : "The server answers again."]

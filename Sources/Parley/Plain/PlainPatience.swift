@@ -19,12 +19,7 @@ extension ChatModel {
     }
 
     /// Whether the attempt to connect that the program begins with is under way.
-    private var isConnectingFirst: Bool {
-        switch status.state {
-        case .initialized, .connecting: true
-        case .connected, .reconnecting, .suspended, .disconnected: false
-        }
-    }
+    private var isConnectingFirst: Bool { isOffline && !isCutOff }
 
     /// Whether a line is what a question is answered with.
     private static func isAnswer(_ line: String) -> Bool {
@@ -62,7 +57,8 @@ extension ChatModel {
 }
 
 extension ChatModel {
-    /// Why the chat ends without a connection: the first one was given up, and no other attempt was asked for.
+    /// Why the chat ends without a connection: the first one was given up after a time limit, and no other attempt was
+    /// asked for.
     var connectionGivenUp: CommandFailure? {
         guard status.state == .disconnected, let reason = status.reason, case .timeLimit = reason else { return nil }
         return CommandFailure(RelayError.connection(reason))

@@ -97,9 +97,9 @@ struct PlainSession {
             hasMore = takeNews()
             tellAbsence()
             takeWaiting()
+            if waiting.isEmpty, model.connectionGivenUp != nil { break }
             guard hasEnded, !isOver else { continue }
             if waiting.isEmpty, model.isSettled { return try refusals.check() }
-            if waiting.isEmpty, model.connectionGivenUp != nil { break }
             // Many letters take their time; each part of them shows that it goes on.
             if model.inbox.deletion.run?.done != deleted {
                 deleted = model.inbox.deletion.run?.done

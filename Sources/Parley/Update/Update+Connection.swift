@@ -24,7 +24,9 @@ extension ChatModel {
             if let reason = newStatus.reason, reason != .closedByUser {
                 say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
             }
-            return call(forEnd: newStatus.reason)
+            let effects = call(forEnd: newStatus.reason)
+            // Whoever sets a time limit does not wait longer. What they wrote meanwhile is asked about.
+            return hasScreen && connectionGivenUp != nil ? effects + quit() : effects
         case .reconnecting:
             if let reason = newStatus.reason { sayMeanwhile(reason.words, about: .connection) }
         case .initialized, .connecting, .suspended:
@@ -76,7 +78,7 @@ extension ChatModel {
 
     /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.
     mutating func nudge() -> [ChatEffect] {
-        guard status.state == .reconnecting || status.state == .suspended else { return [] }
+        guard status.nextRetryAt != nil || status.state == .suspended else { return [] }
         if let lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
         lastNudge = now.instant
         return [.nudge]
@@ -84,4 +86,13 @@ extension ChatModel {
 
     /// Whether what is written now waits for a connection.
     var isOffline: Bool { status.state != .connected }
+
+    /// Whether it does so for longer than the first attempt takes.
+    var isCutOff: Bool {
+        switch status.state {
+        case .initialized, .connected: false
+        case .connecting: status.reason != nil
+        case .reconnecting, .suspended, .disconnected: true
+        }
+    }
 }

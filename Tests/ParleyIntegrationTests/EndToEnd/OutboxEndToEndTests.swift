@@ -136,6 +136,8 @@ extension EndToEndTests {
                     try alice.press(.enter)
                     try await alice.waitFor("the line") { $0.contains(line) }
                 }
+                try await alice.waitFor(text: "2 messages are not sent yet. Quit anyway?")
+                try alice.type("n")
                 try await alice.waitFor("the end of the session, and the lines as not sent") { screen in
                     screen.contains("✕ DISCONNECTED") && screen.contains("No connection within 4 seconds")
                         && ["first thought", "second thought"].allSatisfy { Self.has($0, marked: "✗", screen) }

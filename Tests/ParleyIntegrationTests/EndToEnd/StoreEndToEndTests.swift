@@ -52,6 +52,13 @@ extension EndToEndTests {
 
                 let stopped = try await network.parley("network", "stop", "--force")
                 #expect(stopped.status.isSuccess, "\(stopped)")
+                let spoken = try network.start("--plain", "--server", server, "--creds", file)
+                try await eventually("what is kept, without a screen", deadline: .seconds(60)) {
+                    spoken.output.contains("There is no connection yet.")
+                        && spoken.output.contains("The last 1 message:\n") && spoken.output.contains("asked long ago\n")
+                }
+                spoken.closeInput()
+                #expect(try await spoken.waitForExit(deadline: .seconds(60)).status == .exited(0), "\(spoken.output)")
                 let again = try network.terminal(address, columns: 120)
                 // Nothing came over its subscription, and the inbox was never open.
                 let other = try await again.waitFor("what was typed", deadline: .seconds(60)) {

@@ -957,13 +957,39 @@ struct ComposeTests {
         #expect(desk.press(.character("y")).contains(way.effect))
     }
 
-    @Test("A key tries to connect at once, but not each key of a fast typist")
-    func nudge() {
-        var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        #expect(desk.press(.character("a")) == [.nudge])
-        #expect(desk.press(.character("b")) == [])
+    @Test(
+        "B9 A key between two attempts tries to connect at once, after an offline start too, but not each key of a typist",
+        arguments: [ConnectionStatus.State.connecting, .reconnecting])
+    func nudge(_ state: ConnectionStatus.State) {
+        var desk = Desk.joined("chat.lobby", state: state)
+        // While an attempt is under way there is nothing to hasten.
+        #expect(desk.press(.character("a")) == [])
+        let reason = ConnectionReason.unreachable("connection refused")
+        desk.send(
+            .statusChanged(
+                ConnectionStatus(state: state, reason: reason, attempt: 1, nextRetryAt: Desk.start + .seconds(11))))
+        #expect(desk.press(.character("b")) == [.nudge])
+        #expect(desk.press(.character("c")) == [])
         desk.wait(.seconds(6))
-        #expect(desk.press(.character("c")) == [.nudge])
+        #expect(desk.press(.character("d")) == [.nudge])
+    }
+
+    @Test("B8 A first connection given up after a time limit ends the chat, which asks first about unsent lines")
+    func givenUp() {
+        let end = ChatEvent.statusChanged(
+            ConnectionStatus(state: .disconnected, reason: .timeLimit(.seconds(2), after: .networkUnavailable)))
+        var desk = Desk.joined("chat.lobby", state: .connecting)
+        #expect(desk.send(end) == [.quit])
+        #expect(desk.model.connectionGivenUp?.code == CommandFailure.noConnection)
+
+        var busy = Desk.joined("chat.lobby", state: .connecting)
+        busy.enter("hello")
+        #expect(busy.send(end) == [])
+        #expect(busy.screen().last?.contains("1 message is not sent yet. Quit anyway?") == true)
+        #expect(busy.press(.character("n")) == [] && busy.model.status.state == .disconnected)
+
+        var closed = Desk.joined("chat.lobby", state: .connecting)
+        #expect(closed.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil)))) == [])
     }
 
     @Test("^L paints, ^Z suspends, also over the help")

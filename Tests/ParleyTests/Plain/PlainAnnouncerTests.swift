@@ -149,6 +149,46 @@ struct PlainAnnouncerTests {
         #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["The server answers again."])
     }
 
+    @Test("B9 Without a connection what is kept is said as soon as that is known, and once; then what the network has")
+    func offline() {
+        var desk = Desk(state: .connecting)
+        desk.send(.start(topics: ["chat.lobby"], keeps: true))
+        desk.send(.opened(KeptDesk(topics: ["chat.lobby"])))
+        var plain = PlainDesk(desk)
+        #expect(plain.send(.topic("chat.lobby", .kept(KeptTopic(messages: [line(1, "one"), line(2, "two")])))) == [])
+        let reason = ConnectionReason.unreachable("connection refused")
+        var status = ConnectionStatus(state: .connecting, reason: reason, attempt: 1)
+        #expect(
+            plain.send(.statusChanged(status)) == [
+                "There is no connection yet. \(reason.words) What you write waits.", "The last 2 messages:",
+                "10:00 bob: one", "10:00 bob: two",
+            ])
+        status.attempt = 2
+        #expect(plain.send(.statusChanged(status)) == [])
+        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
+        #expect(plain.send(.topic("chat.lobby", .messages([line(4, "four")]))) == ["10:00 bob: four"])
+        #expect(plain.send(.topic("chat.lobby", .live)) == [])
+        let history = [line(1, "one"), line(2, "two"), line(4, "four"), line(5, "five")]
+        #expect(plain.send(.topic("chat.lobby", .history(history, isComplete: true))) == ["10:00 bob: five"])
+
+        // Where the failure comes first, they are said when they come.
+        var late = Desk(state: .connecting)
+        late.send(.start(topics: ["chat.lobby"], keeps: true))
+        var other = PlainDesk(late)
+        _ = other.send(.statusChanged(status))
+        _ = other.send(.opened(KeptDesk(topics: ["chat.lobby"])))
+        #expect(
+            other.send(.topic("chat.lobby", .kept(KeptTopic(messages: [line(1, "one")]))))
+                == ["The last 1 message:", "10:00 bob: one"])
+    }
+
+    @Test("What a topic has when its stream was made anew is said, though its sequences begin again")
+    func madeAnew() {
+        var plain = Self.lobby(line(7, "before"))
+        _ = plain.send(.topic("chat.lobby", .restarted))
+        #expect(plain.send(.topic("chat.lobby", .messages([line(1, "after")]))) == ["10:00 bob: after"])
+    }
+
     @Test("Lists are said and closed; a question waits for its answer")
     func lists() {
         var plain = Self.lobby()

@@ -67,6 +67,9 @@ struct PlainPatienceTests {
             #expect(!Self.plain(state: state).desk.model.holds("/inbox"))
             #expect(!Self.plain(state: state).desk.model.holds("/postbox create work"))
         }
+        var offline = Self.plain(state: .connecting)
+        _ = offline.send(.statusChanged(ConnectionStatus(state: .connecting, reason: .unreachable(""), attempt: 1)))
+        #expect(!offline.desk.model.holds("/inbox") && !offline.desk.model.holds("/postbox create work"))
         var plain = Self.plain()
         _ = plain.enter("/postbox create work")
         #expect(plain.desk.model.holds("/postbox delete work") && !plain.desk.model.holds("hello"))
