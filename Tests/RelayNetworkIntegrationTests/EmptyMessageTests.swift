@@ -64,7 +64,7 @@ struct EmptyMessageTests {
                     else { throw TestFailure("other news") }
                     #expect(message.isEmpty == !isFull && message.text == (isFull ? "full" : ""))
                     #expect(message.id == (isFull ? id : "sequence-\(message.sequence)"))
-                    #expect(change.stored?.value == .string(isFull ? "full" : ""))
+                    #expect(change.stored?.value.description == (isFull ? #""full""# : #""""#))
                     #expect(letter.message == (isFull ? "full" : ""))
                 }
             }

@@ -32,14 +32,19 @@ final class OpenPulls {
 
     /// Sends a request for up to `count` messages.
     ///
-    /// - Parameter isBounded: whether it is to end before a message that would make it too many bytes.
-    func add(_ count: Int, isBounded: Bool, expires: Duration, heartbeat: Duration) throws(NATSError) {
+    /// - Parameters:
+    ///   - isBounded: whether it is to end before a message that would make it too many bytes.
+    ///   - expires: how long the server waits for messages; zero takes only what is there.
+    ///   - heartbeat: how often the server says meanwhile that it waits; nil for never.
+    func add(_ count: Int, isBounded: Bool, expires: Duration, heartbeat: Duration?) throws(NATSError) {
         let inbox = jetStream.connection.newInbox()
         let sid = try jetStream.connection.core.addSource(inbox, to: buffer)
         let bytes = budget.next
         var request = "{\"batch\":\(count),"
         if isBounded { request += "\"max_bytes\":\(bytes)," }
-        request += "\"expires\":\(expires.nanoseconds),\"idle_heartbeat\":\(heartbeat.nanoseconds)}"
+        request += expires == .zero ? "\"no_wait\":true" : "\"expires\":\(expires.nanoseconds)"
+        if let heartbeat { request += ",\"idle_heartbeat\":\(heartbeat.nanoseconds)" }
+        request += "}"
         do throws(NATSError) {
             try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
         } catch {

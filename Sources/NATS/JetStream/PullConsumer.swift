@@ -53,20 +53,23 @@ public struct PullConsumer: Sendable {
     /// - Parameters:
     ///   - bytes: ends before a message that would make all of them together more than so many bytes, unless it is the
     ///     first.
-    ///   - oneByOne: asks for each message by itself, many at a time. Otherwise one without headers and payload may end a
-    ///     pull before its time.
+    ///   - oneByOne: asks for each message by itself. Otherwise one without headers and payload may end a request.
     ///   - messages: takes them; what is in it counts.
-    /// - Returns: whether such a message has cut off what follows it.
+    /// - Returns: whether such a message has ended a request, so that what follows it is lost.
     @discardableResult
     func fetch(
-        _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool = false, into messages: inout [StoredMessage]
+        _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool = false,
+        into messages: inout [StoredMessage]
     ) async throws(NATSError) -> Bool {
+        if oneByOne {
+            try await fetchOneByOne(batch, bytes: bytes, expires: expires, into: &messages)
+            return false
+        }
         let end = NIODeadline.now() + .nanoseconds(expires.nanoseconds)
         var budget = PullBudget(
             maximumPayload: jetStream.connection.maximumPayload, asked: jetStream.pullBytes, most: bytes)
         messages.reserveCapacity(min(batch, 1_000))
         let before = messages.reduce(0) { $0 + $1.size }
-        var isLarge = false
         while messages.count < batch, before + budget.brought < bytes {
             var patience = Duration.zero
             if expires > .zero {
@@ -76,26 +79,77 @@ public struct PullConsumer: Sendable {
             let room = bytes - before - budget.brought
             // The first message comes however large it is, and then alone.
             let size = messages.isEmpty ? budget.next : min(budget.next, room)
-            var count = size > room ? 1 : min(batch - messages.count, Self.largestPull)
-            if oneByOne { count = isLarge ? 1 : min(count, Self.singles) }
+            let count = size > room ? 1 : min(batch - messages.count, Self.largestPull)
             let ending = try await pull(
-                count, bytes: size, expires: patience, oneByOne: oneByOne, until: end, within: &budget, into: &messages)
-            isLarge = false
+                count, bytes: size, expires: patience, until: end, within: &budget, into: &messages)
             switch ending {
             case .complete: continue
             case .exhausted: return false
             case .cut: return true
-            case .tooSmall where oneByOne && count > 1: isLarge = true
             case .tooSmall: if size >= room, !messages.isEmpty { return false }
             }
         }
         return false
     }
 
+    /// So many are asked for one by one at a time: a server keeps hardly more requests of a consumer waiting.
+    private static let singles = 128
+
+    /// As `fetch`, with a request for each message, many of them at a time. One message more than the bytes allow may be
+    /// taken from the consumer.
+    private func fetchOneByOne(
+        _ batch: Int, bytes: Int, expires: Duration, into messages: inout [StoredMessage]
+    ) async throws(NATSError) {
+        let end = NIODeadline.now() + .nanoseconds(expires.nanoseconds)
+        let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
+        let pulls = OpenPulls(from: "\(stream).\(consumer)", messages: 2 * Self.singles, jetStream)
+        pulls.askForSingles(true)
+        defer { jetStream.readerEnded() }
+        var brought = messages.reduce(0) { $0 + $1.size }
+        // Of many requests that are under way, a server refuses some while it has messages still. One that is alone tells.
+        var (atOnce, isAlone) = (Self.singles, false)
+        while messages.count < batch, brought < bytes {
+            let left = max(.zero, Duration.nanoseconds((end - .now()).nanoseconds))
+            if expires == .zero || left > .zero {
+                let wanted = min(atOnce, batch - messages.count)
+                let before = pulls.budget.pulls.count
+                while pulls.budget.wantsSingle(of: wanted) {
+                    isAlone = pulls.budget.pulls.isEmpty && wanted == 1
+                    try pulls.add(1, isBounded: true, expires: left, heartbeat: nil)
+                }
+                if expires == .zero, pulls.budget.pulls.count > before { jetStream.connection.confirm() }
+            }
+            guard !pulls.budget.pulls.isEmpty else { return }
+            var next = pulls.nextReady()
+            if next == nil {
+                next = try await pulls.next(
+                    until: max(NIODeadline.now(), end) + patience, gathering: 1, isolation: nil)
+            }
+            guard let message = next else { throw Task.isCancelled ? .cancelled : .closed }
+            if let stored = StoredMessage(delivered: message) {
+                pulls.delivered(message)
+                guard messages.isEmpty || brought + stored.size <= bytes else { return }
+                brought += stored.size
+                messages.append(stored)
+                atOnce = Self.singles
+                continue
+            }
+            switch PullStatus(message) {
+            case .alive, nil: continue
+            case .ended:
+                try pulls.ended(message, isTooSmall: false)
+                if isAlone { return }
+                atOnce = 1
+            case .tooSmall: try pulls.ended(message, isTooSmall: true)
+            case .unheard:
+                throw .noResponders(subject: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)")
+            case .failed(let failure): throw .jetStream(failure)
+            }
+        }
+    }
+
     /// So many messages at most are asked for at once, as the buffer between the socket and this reader is bounded.
     private static let largestPull = 32_768
-    /// So many are asked for one by one at a time; a server keeps hardly more requests of a consumer waiting.
-    private static let singles = 128
 
     private enum Ending {
         /// As many messages, or bytes, as were asked for have come.
@@ -104,22 +158,20 @@ public struct PullConsumer: Sendable {
         case exhausted
         /// The next message has more bytes than were left.
         case tooSmall
-        /// A message without bytes has ended the pull, and what the server sends for it from there on reaches nobody.
+        /// A message without headers and payload has ended the request, and what follows it reaches nobody.
         case cut
     }
 
-    /// Adds what one request brings to `messages`, or one for each message, which share the bytes.
+    /// Adds what one request brings to `messages`.
     ///
     /// - Parameters:
     ///   - expires: how long the server waits for messages; zero takes only what is there.
     ///   - end: when the server has stopped waiting. What it has to say is here soon after that, or after what came last.
     private func pull(
-        _ count: Int, bytes: Int, expires: Duration, oneByOne: Bool, until end: NIODeadline,
-        within budget: inout PullBudget, into messages: inout [StoredMessage]
+        _ count: Int, bytes: Int, expires: Duration, until end: NIODeadline, within budget: inout PullBudget,
+        into messages: inout [StoredMessage]
     ) async throws(NATSError) -> Ending {
-        // What is asked for by one request of several says nothing of how many bytes all of them may bring.
-        let requests = oneByOne ? count : 1
-        var request = "{\"batch\":\(count / requests),\"max_bytes\":\(max(1, bytes / requests))"
+        var request = "{\"batch\":\(count),\"max_bytes\":\(bytes)"
         request += expires == .zero ? ",\"no_wait\":true}" : ",\"expires\":\(expires.nanoseconds)}"
         let inbox = jetStream.connection.newInbox()
         let limits = budget.bufferLimits(messages: 2 * Self.largestPull)
@@ -127,12 +179,9 @@ public struct PullConsumer: Sendable {
         // Whatever the server keeps for this request goes with the subscription.
         defer { subscription.unsubscribe() }
         let subject = jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)"
-        for _ in 0..<requests {
-            try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
-        }
+        try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
         if expires == .zero { jetStream.connection.confirm() }
-        budget.began(0, messages: count, bytes: bytes, isBounded: requests == 1)
-        var (left, ending) = (requests, Ending.complete)
+        budget.began(0, messages: count, bytes: bytes)
         let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
         var iterator = subscription.makeAsyncIterator()
         // Where all has come, the connection is there still.
@@ -144,20 +193,18 @@ public struct PullConsumer: Sendable {
             if let stored = StoredMessage(delivered: message) {
                 messages.append(stored)
                 if budget.received(PullBudget.size(of: message), at: 0) { return .complete }
-                if requests > 1 { left -= 1 } else if message.endsAnswers { return .cut }
-            } else {
-                switch PullStatus(message) {
-                case .alive, nil: continue
-                case .ended: if ending != .tooSmall { ending = .exhausted }
-                case .tooSmall: ending = .tooSmall
-                case .unheard: throw .noResponders(subject: subject)
-                case .failed(let failure): throw .jetStream(failure)
-                }
-                left -= 1
+                if message.endsAnswers { return .cut }
+                continue
             }
-            guard left == 0 else { continue }
-            try budget.ended(at: 0, isTooSmall: ending == .tooSmall && requests == 1)
-            return ending
+            switch PullStatus(message) {
+            case .alive, nil: continue
+            case .ended: return .exhausted
+            case .tooSmall:
+                try budget.ended(at: 0, isTooSmall: true)
+                return .tooSmall
+            case .unheard: throw .noResponders(subject: subject)
+            case .failed(let failure): throw .jetStream(failure)
+            }
         }
     }
 

@@ -177,8 +177,7 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// A message's text is there twice: as what is shown and as what was sent.
     private static func weight(of messages: [TopicMessage]) -> Weight {
-        Weight(messages: messages.count, bytes: messages.reduce(0) { $0 + 256 + 2 * $1.text.utf8.count })
+        Weight(messages: messages.count, bytes: messages.reduce(0) { $0 + $1.heldBytes })
     }
 }

@@ -46,17 +46,23 @@ struct HistoryCommand: AsyncParsableCommand {
                 let part: TopicHistory
                 do throws(RelayError) {
                     part = try await client.history(
-                        topic: topic, start: first, end: last, limit: left, after: next, withPayload: raw)
+                        topic: topic, start: first, end: last, limit: left, after: next, withPayload: raw,
+                        bytes: Self.partBytes)
                 } catch { throw client.explained(error) }
                 // What this machine keeps is not all, and the command promises all.
                 if part.isOffline { throw client.explained(.notConnected) }
-                _ = printer.print(part.messages.map { .message($0) })
+                let messages = part.messages.map { (place: $0.sequence, event: TopicEvent.message($0)) }
+                let unreadable = part.unreadable.map { (place: $0.place.sequence, event: $0.event) }
+                _ = printer.print((messages + unreadable).sorted { $0.place < $1.place }.map(\.event))
                 left -= part.messages.count
                 next = part.next
             } while next != nil && left > 0
             await client.close()
         }
     }
+
+    /// Each part is written before the next is read, so that no more than one is held.
+    private static let partBytes = 8 << 20
 
     private static func time(_ text: String) -> Timestamp? {
         guard case .at(let time) = PastTime(text) else { return nil }

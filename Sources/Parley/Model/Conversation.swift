@@ -69,6 +69,11 @@ struct Conversation: Equatable, Sendable {
     static let rowLimit = 5_000
     /// The rows that it keeps at most while the person reads older ones.
     static let readingLimit = 50_000
+    /// The bytes of text that its rows have at most, likewise.
+    static let textLimit = 64 << 20
+    static let readingTextLimit = 256 << 20
+    /// The bytes of text that its rows have.
+    private var textBytes = 0
     /// Own unsent lines that one conversation keeps at most.
     static let pendingLimit = 1_000
     /// Places where the person is called that are kept at most.
@@ -157,7 +162,7 @@ struct Conversation: Equatable, Sendable {
     }
 
     /// Whether it has room for older rows.
-    var canGrow: Bool { rows.count < Self.readingLimit }
+    var canGrow: Bool { rows.count < Self.readingLimit && textBytes < Self.readingTextLimit }
 
     /// When the newest message was stored, or the newest own line written.
     var newestTime: Timestamp {
@@ -209,6 +214,7 @@ struct Conversation: Equatable, Sendable {
         }
         let added = merge(fresh)
         for line in added {
+            textBytes += line.text.utf8.count
             names.meet(line.name)
             let isMissed = isLive && wasMissed(line)
             if countsUnread || isMissed, !line.isOwn, !isHidden(line) { noteUnread(line) }
@@ -253,6 +259,7 @@ struct Conversation: Equatable, Sendable {
     /// The stream was deleted and made again, or lost its newest messages: its sequences come again.
     mutating func restart() {
         rows = [.restart]
+        textBytes = 0
         if lossPlace != nil { connectionLost() }
         sequences = [:]
         unread = 0
@@ -406,6 +413,7 @@ struct Conversation: Equatable, Sendable {
         )
         if insert(line) {
             sequences[MessageKey(topic: line.topic, id: id)] = sequence
+            textBytes += line.text.utf8.count
             names.meet(name)
         } else {
             markOwn(sequence)
@@ -629,11 +637,20 @@ struct Conversation: Equatable, Sendable {
     /// Drops the oldest rows above the limit, some at once so that it is not done for every message. What a person reads
     /// stays where it is.
     private mutating func trim() {
-        let limit = scroll == .bottom ? Self.rowLimit : Self.readingLimit
-        guard rows.count > limit else { return }
-        let surplus = rows.count - limit + limit / 16
-        for case .message(let line) in rows.prefix(surplus) { forget(line) }
-        rows.removeFirst(surplus)
+        let (limit, textLimit) =
+            scroll == .bottom ? (Self.rowLimit, Self.textLimit) : (Self.readingLimit, Self.readingTextLimit)
+        guard rows.count > limit || textBytes > textLimit else { return }
+        let surplus = rows.count > limit ? rows.count - limit + limit / 16 : 0
+        var count = 0
+        // The newest stays however long it is.
+        while count < rows.count - 1, count < surplus || textBytes > textLimit {
+            if case .message(let line) = rows[count] {
+                textBytes -= line.text.utf8.count
+                forget(line)
+            }
+            count += 1
+        }
+        rows.removeFirst(count)
         if let first = rows.first?.position { mentions.removeAll { $0 < first } }
         if history == .complete || history == .offline { history = .more }
     }

@@ -39,6 +39,7 @@ struct KeyValueStore: Sendable {
         SubscriptionWords<KeyValueEvent>(
             operation: "watching keys",
             message: { message, _, _, _ in (.change(KeyValueChange(KeyValueEntry(message))), nil) },
+            heldBytes: { if case .change(let change) = $0 { change.stored?.value.heldBytes ?? 0 } else { 0 } },
             live: .live, lost: nil, restarted: .restarted, interrupted: { .interrupted($0, passes: $1) })
     }
 

@@ -38,7 +38,7 @@ struct History: Sendable {
             throw .invalidArgument("The start lies in the future: the newest message is number \(extent.last)")
         }
         let stream = identity(extent)
-        var part = HistoryPart(stream: stream, limit: limit, bytes: bytes, withPayload: withPayload)
+        var part = HistoryPart(stream, limit: limit, bytes: bytes, withPayload: withPayload)
         var next = range.first
         if let place {
             part.history.isRestarted = place.stream != stream
@@ -52,8 +52,11 @@ struct History: Sendable {
             if let from = next, let store, let span = spans.span(holding: from) {
                 let end = min(span.upperBound, last)
                 let (page, endsInTime) = try await store.oldest(
-                    part.room, of: pattern, in: stream, from...end, through: range.end, bytes: part.bytesLeft)
-                part.append(page.messages, isCut: !page.isComplete && page.messages.count < part.room)
+                    part.room, of: pattern, in: stream, from...end, through: range.end, bytes: part.bytesToRead)
+                if let rest = part.append(page.messages) {
+                    next = rest
+                    break
+                }
                 guard page.isComplete else {
                     next = page.messages.last.map { $0.place.sequence + 1 } ?? end + 1
                     continue
@@ -62,7 +65,7 @@ struct History: Sendable {
                 next = end + 1
                 continue
             }
-            let (found, pending) = try await page(from: next, or: range.start, part.room, bytes: part.bytesLeft)
+            let (found, pending) = try await page(from: next, or: range.start, part.room, bytes: part.bytesToRead)
             guard let newest = found.last?.sequence else { return part.history }
             var gap: KeptGap?
             if let from = next, from < extent.first, found[0].sequence >= extent.first {
@@ -75,8 +78,10 @@ struct History: Sendable {
                 message.sequence <= last
                     && range.end.map { Timestamp(milliseconds: message.time.milliseconds) <= $0 } ?? true
             }
-            part.append(
-                wanted.map { KeptMessage(reading: $0, of: stream) }, isCut: pending > 0 && found.count < part.room)
+            if let rest = part.append(wanted.map { KeptMessage(reading: $0, of: stream) }) {
+                next = rest
+                break
+            }
             guard wanted.count == found.count, pending > 0 else { return part.history }
             next = newest + 1
         }
@@ -133,7 +138,7 @@ struct History: Sendable {
         let stream = identity(extent)
         let spans = try await spans(stream)
         let first = max(1, extent.first)
-        var part = HistoryPart(stream: stream, limit: limit, bytes: bytes, withPayload: withPayload)
+        var part = HistoryPart(stream, limit: limit, bytes: bytes, withPayload: withPayload)
         let end = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
         var gaps: [KeptGap] = []
         // Everything above this is there.
@@ -142,7 +147,11 @@ struct History: Sendable {
             if let store, let span = spans.span(holding: next) {
                 let page = try await store.newest(
                     part.room, of: pattern, in: stream, span.lowerBound...next, bytes: part.bytesLeft)
-                part.prepend(page.messages, isCut: !page.isComplete && page.messages.count < part.room)
+                let isCut = !page.isComplete && page.messages.count < part.room
+                if let rest = part.prepend(page.messages, isCut: isCut) {
+                    next = rest
+                    break
+                }
                 next = max(1, page.isComplete ? span.lowerBound : page.messages.first?.place.sequence ?? 0) - 1
                 continue
             }
@@ -158,9 +167,11 @@ struct History: Sendable {
             }
             let found = try await newest(part.room, in: max(first, (here ?? 0) + 1)...next, extent, part.bytesLeft)
             await keep(found.messages, found.reached...next, of: stream)
-            part.prepend(
-                found.messages.map { KeptMessage(reading: $0, of: stream) },
-                isCut: !found.isWhole && found.messages.count < part.room)
+            let kept = found.messages.map { KeptMessage(reading: $0, of: stream) }
+            if let rest = part.prepend(kept, isCut: !found.isWhole && found.messages.count < part.room) {
+                next = rest
+                break
+            }
             next = max(1, found.reached) - 1
         }
         part.history.isComplete =
@@ -216,15 +227,20 @@ struct History: Sendable {
     }
 }
 
-/// What has been put together of a topic's past.
-private struct HistoryPart {
+/// What has been put together of a topic's past, as much of it as may be held.
+struct HistoryPart {
     var history: TopicHistory
     private(set) var bytesLeft: Int
     private let limit: Int
     private let withPayload: Bool
+    /// The bytes of what was read, and those that it takes.
+    private var (read, held) = (0, 0)
 
-    init(stream: StreamIdentity, limit: Int, bytes: Int, withPayload: Bool) {
-        history = TopicHistory(messages: [])
+    /// What is read first: how much more of memory it takes shows how much may be read next.
+    private static let firstBytes = 1 << 20
+
+    init(_ stream: StreamIdentity?, isOffline: Bool = false, limit: Int, bytes: Int, withPayload: Bool) {
+        history = TopicHistory(messages: [], isOffline: isOffline)
         history.stream = stream
         self.limit = limit
         self.withPayload = withPayload
@@ -235,36 +251,49 @@ private struct HistoryPart {
     var hasRoom: Bool { room > 0 && bytesLeft > 0 }
     /// How many more messages are wanted.
     var room: Int { limit - history.messages.count }
+    /// How many bytes may be read at once.
+    var bytesToRead: Int { read == 0 ? min(bytesLeft, Self.firstBytes) : max(1, bytesLeft / max(1, held / read)) }
 
     /// Adds what comes behind all that is here.
     ///
-    /// - Parameter isCut: whether others were left out, as there would have been too many bytes.
-    mutating func append(_ kept: [KeptMessage], isCut: Bool) {
-        take(kept, isCut: isCut, { $0 += $1 }, { $0 += $1 })
+    /// - Returns: the place of the first for which there was no room; nil where there was for all.
+    mutating func append(_ kept: [KeptMessage]) -> UInt64? {
+        let (messages, unreadable, rest) = take(kept)
+        history.messages += messages
+        history.unreadable += unreadable
+        return rest
     }
 
-    /// Adds what comes before all that is here.
-    mutating func prepend(_ kept: [KeptMessage], isCut: Bool) {
-        take(kept, isCut: isCut, { $0 = $1 + $0 }, { $0 = $1 + $0 })
+    /// Adds what comes before all that is here, the newest of it first.
+    ///
+    /// - Parameter isCut: whether others were left out, as there would have been too many bytes.
+    /// - Returns: the place of the newest for which there was no room; nil where there was for all.
+    mutating func prepend(_ kept: [KeptMessage], isCut: Bool) -> UInt64? {
+        let (messages, unreadable, rest) = take(kept.reversed())
+        history.messages = messages.reversed() + history.messages
+        history.unreadable = unreadable.reversed() + history.unreadable
+        if isCut { bytesLeft = 0 }
+        return rest
     }
 
     private mutating func take(
-        _ kept: [KeptMessage], isCut: Bool, _ add: (inout [TopicMessage], [TopicMessage]) -> Void,
-        _ addUnreadable: (inout [KeptMessage], [KeptMessage]) -> Void
-    ) {
-        var messages: [TopicMessage] = []
-        var unreadable: [KeptMessage] = []
+        _ kept: some Collection<KeptMessage>
+    ) -> (messages: [TopicMessage], unreadable: [KeptMessage], rest: UInt64?) {
+        var (messages, unreadable): ([TopicMessage], [KeptMessage]) = ([], [])
         for message in kept {
-            bytesLeft -= message.payload.count
-            if let read = message.reading(withPayload: withPayload) {
-                messages.append(read)
-            } else {
-                unreadable.append(message)
+            let decoded = message.reading(withPayload: withPayload)
+            let size = max(message.payload.count, decoded?.heldBytes ?? 0)
+            // One comes in any case.
+            guard size <= bytesLeft || held == 0 else {
+                bytesLeft = 0
+                return (messages, unreadable, message.place.sequence)
             }
+            read += max(1, message.payload.count)
+            held += size
+            bytesLeft -= size
+            if let decoded { messages.append(decoded) } else { unreadable.append(message) }
         }
-        if isCut { bytesLeft = 0 }
-        add(&history.messages, messages)
-        addUnreadable(&history.unreadable, unreadable)
+        return (messages, unreadable, nil)
     }
 }
 

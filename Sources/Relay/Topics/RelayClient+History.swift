@@ -6,7 +6,7 @@ extension RelayClient {
     /// The most bytes of a part.
     private static let partBytes = 64 << 20
 
-    /// Messages of a topic within a time range, oldest first, in parts of 64 MiB at most. While not connected it is what
+    /// Messages of a topic within a time range, oldest first, in parts. While not connected it is what
     /// the local store has, and nothing where the store is no file, as RelayX's call has it.
     ///
     /// What the local store has without a hole comes from it, and the rest from the network, which is asked for no more and
@@ -20,23 +20,26 @@ extension RelayClient {
     ///   - limit: most messages, 1 to 10,000.
     ///   - sequence: what an earlier part said; nil for the first part.
     ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
-    /// - Returns: the messages, of those that have more than 64 MiB together only the first, and one in any case;
+    ///   - bytes: most bytes of memory that a part's messages may take.
+    /// - Returns: the messages, of those that take more than `bytes` together only the first, and one in any case;
     ///   ``TopicHistory/next`` is what to ask for the others with.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what
     ///   the network refuses.
     public func history(
         topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64? = nil,
-        withPayload: Bool = false
+        withPayload: Bool = false, bytes: Int = 64 << 20
     ) async throws(RelayError) -> TopicHistory {
         if let end, end < start { throw .invalidArgument("The start lies after the end") }
         let pattern = try Self.checked(topic, limit)
         let first = sequence.map { min($0, .max - 1) + 1 }
         let range = History.Range(start: start, first: first, end: end)
-        let found = try await reading(pattern, limit, withPayload: withPayload) { reader throws(RelayError) in
+        let found = try await reading(pattern, limit, bytes: bytes, withPayload: withPayload) {
+            reader throws(RelayError) in
             try await reader.messages(in: range)
         }
         if let found { return found }
-        let kept = try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+        let kept = try await keptHistory(
+            of: pattern, in: range, limit: limit, bytes: bytes, withPayload: withPayload)
         guard start <= .now || kept.asOf.map({ start <= $0 }) == true else { throw .startInFuture }
         return kept
     }
@@ -112,13 +115,13 @@ extension RelayClient {
         guard let store = await keptStore() else { throw .notConnected }
         let page = try await store.received(
             of: pattern, before: sequence, limit: limit, bytes: max(1, bytes), acrossHoles: true)
-        var history = TopicHistory(messages: [], isOffline: true)
-        history.take(page.messages, withPayload: false)
-        history.gaps = page.gaps
-        history.isComplete = page.isComplete
-        history.stream = page.messages.last?.place.stream
-        history.asOf = try await store.newestTime(of: pattern)
-        return history
+        var part = HistoryPart(
+            page.messages.last?.place.stream, isOffline: true, limit: limit, bytes: max(1, bytes), withPayload: false)
+        let rest = part.prepend(page.messages, isCut: false)
+        part.history.gaps = page.gaps.filter { $0.end > rest ?? 0 }
+        part.history.isComplete = page.isComplete && rest == nil
+        part.history.asOf = try await store.newestTime(of: pattern)
+        return part.history
     }
 
     /// How often a part is read over a further connection after the server has cut off the one before, and how long
@@ -170,29 +173,33 @@ extension RelayClient {
 
     /// What the store has of a topic's past, in the stream as it was last met.
     private func keptHistory(
-        of pattern: TopicPattern, in range: History.Range, after place: KeptPlace? = nil, limit: Int, withPayload: Bool
+        of pattern: TopicPattern, in range: History.Range, after place: KeptPlace? = nil, limit: Int,
+        bytes: Int = RelayClient.partBytes, withPayload: Bool
     ) async throws(RelayError) -> TopicHistory {
-        var history = TopicHistory(messages: [], isOffline: true)
-        guard let store = await keptStore(), let stream = try await store.stream(of: pattern) else { return history }
-        history.stream = stream
-        history.asOf = try await store.newestTime(of: pattern)
-        history.isRestarted = place.map { $0.stream != stream } ?? false
+        guard let store = await keptStore(), let stream = try await store.stream(of: pattern) else {
+            return TopicHistory(messages: [], isOffline: true)
+        }
+        var part = HistoryPart(stream, isOffline: true, limit: limit, bytes: bytes, withPayload: withPayload)
+        part.history.asOf = try await store.newestTime(of: pattern)
+        part.history.isRestarted = place.map { $0.stream != stream } ?? false
         var first = range.first ?? 1
-        if let place, !history.isRestarted { first = min(place.sequence, .max - 1) + 1 }
+        if let place, !part.history.isRestarted { first = min(place.sequence, .max - 1) + 1 }
         let last = range.last ?? .max
         let begin = first
-        var bytes = Self.partBytes
-        while history.messages.count < limit, bytes > 0, first <= last {
+        while part.hasRoom, first <= last {
             let (page, _) = try await store.oldest(
-                limit - history.messages.count, of: pattern, in: stream, first...last, from: range.start,
-                through: range.end, bytes: bytes)
-            bytes -= page.messages.reduce(0) { $0 + $1.payload.count }
-            history.take(page.messages, withPayload: withPayload)
+                part.room, of: pattern, in: stream, first...last, from: range.start, through: range.end,
+                bytes: part.bytesToRead)
+            if let rest = part.append(page.messages) {
+                part.history.next = rest - 1
+                break
+            }
             guard let newest = page.messages.last?.place.sequence else { break }
             first = newest + 1
             if page.isComplete { break }
-            if bytes <= 0, history.messages.count < limit { history.next = newest }
+            if !part.hasRoom, part.room > 0 { part.history.next = newest }
         }
+        var history = part.history
         let spans = try await store.spans(of: pattern, in: stream)
         let sequences = (history.messages.map(\.sequence) + history.unreadable.map(\.place.sequence)).sorted()
         let known = try await store.gaps(of: pattern, in: stream)
@@ -209,18 +216,5 @@ extension RelayClient {
     private static func checked(_ topic: String, _ limit: Int) throws(RelayError) -> TopicPattern {
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
         return try pattern(topic)
-    }
-}
-
-extension TopicHistory {
-    /// Adds what the local store has, behind what is there.
-    mutating func take(_ kept: [KeptMessage], withPayload: Bool) {
-        for message in kept {
-            if let read = message.reading(withPayload: withPayload) {
-                messages.append(read)
-            } else {
-                unreadable.append(message)
-            }
-        }
     }
 }

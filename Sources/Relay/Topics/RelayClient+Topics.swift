@@ -60,6 +60,7 @@ extension RelayClient {
                 message: { message, payload, _, isRecovered in
                     TopicEvent.reading(message, payload, isRecovered: isRecovered, withPayload: withPayload)
                 },
+                heldBytes: { if case .message(let message) = $0 { message.heldBytes } else { 0 } },
                 live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
                 interrupted: { .interrupted($0, passes: $1) }, rewound: .restarted))
         return follow(stream, as: pattern.text, onScreenOnly: onScreenOnly) { namespace, jetStream in

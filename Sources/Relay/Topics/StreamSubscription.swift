@@ -363,11 +363,11 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     }
 
     private func take(_ message: StoredMessage, _ payload: UnsafeRawBufferPointer, into batch: inout Batch) {
-        let size = message.size
+        let (event, id) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
+        let size = max(message.size, words.heldBytes?(event) ?? 0)
         batch.count += 1
         batch.size += size
         (batch.newest, batch.pending) = (message.sequence, message.pending)
-        let (event, id) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
         guard case .deliver = batch.cursor.receive(sequence: message.sequence, id: id) else { return }
         batch.bytes += size
         if let write, write(event, message, payload, batch.stream, &batch.kept) {

@@ -10,6 +10,8 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
         @Sendable (
             StoredMessage, _ payload: UnsafeRawBufferPointer, _ incarnation: UInt64, _ isRecovered: Bool
         ) -> (Event, id: String?)
+    /// How many bytes an event takes where it is held, if they may be more than its message had.
+    var heldBytes: (@Sendable (Event) -> Int)?
     /// Everything stored so far has been delivered.
     var live: Event
     /// So many messages are gone; nil where that is in the order of things.

@@ -164,6 +164,29 @@ struct ConversationTests {
         #expect(conversation?.history == .more)
     }
 
+    @Test("B40: a conversation's rows have a bounded length of text, and the newest stays however long it is")
+    func textBound() {
+        var desk = Desk.joined("chat.lobby")
+        let text = String(repeating: "x", count: Conversation.textLimit / 10)
+        for number in UInt64(1)...25 { desk.send(.topic("chat.lobby", .messages([message(number, text)]))) }
+        #expect(desk.conversation("chat.lobby")?.rows.map(\.position) == (16...25).map { .message($0) })
+        // What was dropped comes again where the person pages up.
+        #expect(desk.conversation("chat.lobby")?.history == .more)
+        let longest = String(repeating: "y", count: Conversation.textLimit + 1)
+        desk.send(.topic("chat.lobby", .messages([message(26, longest)])))
+        desk.send(.topic("chat.lobby", .messages([message(27, "short")])))
+        #expect(desk.conversation("chat.lobby")?.rows.map(\.position) == [.message(27)])
+    }
+
+    @Test("B63: an empty message is shown as one")
+    func empty() {
+        var desk = Desk.joined("chat.lobby")
+        var empty = message(1, "")
+        (empty.message, empty.from) = (.null, nil)
+        desk.send(.topic("chat.lobby", .messages([empty, message(2, "two")])))
+        #expect(desk.texts("chat.lobby") == ["1 (empty message)", "2 two"])
+    }
+
     @Test("B37: a message that two subscriptions bring is shown once, in the closest of them")
     func overlap() {
         var desk = Desk.joined("chat.>", "chat.lobby", ">")

@@ -1,0 +1,34 @@
+// What is decoded takes more memory than it had bytes: an element of a single byte becomes a value of its own. Wherever
+// messages are held within a bound of bytes, this is what they count.
+
+extension MessageValue {
+    /// How many bytes it takes beside its own place: a text's, and a place for each element.
+    var heldBytes: Int {
+        switch self {
+        case .null, .bool, .int, .unsigned, .double, .timestamp: 0
+        case .string(let text): text.utf8.count
+        case .binary(let bytes), .extension(_, let bytes): bytes.count
+        case .array(let values): values.reduce(Self.header) { $0 + MemoryLayout<Self>.stride + $1.heldBytes }
+        case .map(let map): map.heldBytes
+        }
+    }
+
+    /// What each array has before its elements.
+    static let header = 32
+}
+
+extension MessageMap {
+    /// How many bytes it takes.
+    var heldBytes: Int {
+        entries.reduce(MessageValue.header) { bytes, entry in
+            bytes + MemoryLayout<Entry>.stride + entry.key.heldBytes + entry.value.heldBytes
+        }
+    }
+}
+
+extension TopicMessage {
+    /// How many bytes it takes, its text, its value and its payload.
+    package var heldBytes: Int {
+        MemoryLayout<Self>.stride + text.utf8.count + message.heldBytes + (payload?.heldBytes ?? 0)
+    }
+}

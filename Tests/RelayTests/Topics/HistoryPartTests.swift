@@ -1,0 +1,85 @@
+import Testing
+
+@testable import Relay
+
+@Suite("Topics: what is held of a history")
+struct HistoryPartTests {
+    private static let stream = StreamIdentity(name: "n_stream", incarnation: 1)
+
+    /// A message with so many values of a byte each.
+    private static func message(_ sequence: UInt64, values: Int) -> KeptMessage {
+        let envelope = Envelope(
+            id: "\(sequence)", room: "chat", message: .array(Array(repeating: .int(1), count: values)),
+            start: Timestamp(milliseconds: 1))
+        return KeptMessage(
+            place: KeptPlace(stream: stream, sequence: sequence), topic: "chat", time: Timestamp(milliseconds: 1),
+            payload: envelope.encoded())
+    }
+
+    private static func part(limit: Int = 100, bytes: Int) -> HistoryPart {
+        HistoryPart(stream, limit: limit, bytes: bytes, withPayload: false)
+    }
+
+    @Test("B40: a value's elements count, each as much as it takes in memory")
+    func elements() {
+        let count = 1_000
+        #expect(MessageValue.int(1).heldBytes == 0 && MessageValue.string("four").heldBytes == 4)
+        let array = MessageValue.array(Array(repeating: .null, count: count))
+        #expect(array.heldBytes >= count * MemoryLayout<MessageValue>.stride)
+        let nested = MessageValue.array(Array(repeating: .array([]), count: count))
+        #expect(nested.heldBytes > array.heldBytes)
+        let map = MessageMap(Array(repeating: .init(key: .int(1), value: array), count: 2))
+        #expect(map.heldBytes > 2 * array.heldBytes)
+        let message = Self.message(1, values: count).message
+        #expect((message?.heldBytes ?? 0) > array.heldBytes + (message?.text.utf8.count ?? 0))
+    }
+
+    @Test("B40: a part takes no more messages than its bytes hold, and one in any case")
+    func forwards() {
+        let messages = (1...10).map { Self.message($0, values: 1_000) }
+        let size = messages[0].message?.heldBytes ?? 0
+        var part = Self.part(bytes: 3 * size + size / 2)
+        #expect(part.append(messages) == 4)
+        #expect(part.history.messages.map(\.sequence) == [1, 2, 3] && !part.hasRoom)
+        var small = Self.part(bytes: 1)
+        #expect(small.append(messages) == 2 && small.history.count == 1)
+        var large = Self.part(bytes: 11 * size)
+        #expect(large.append(messages) == nil && large.history.count == 10 && large.hasRoom)
+    }
+
+    @Test("B40: a part that is read from its end takes the newest messages that its bytes hold")
+    func backwards() {
+        let messages = (1...10).map { Self.message($0, values: 1_000) }
+        let size = messages[0].message?.heldBytes ?? 0
+        var part = Self.part(bytes: 3 * size + size / 2)
+        #expect(part.prepend(Array(messages[8...]), isCut: false) == nil)
+        #expect(part.prepend(Array(messages[..<8]), isCut: false) == 7)
+        #expect(part.history.messages.map(\.sequence) == [8, 9, 10])
+    }
+
+    @Test("B40: how much is read at once follows from what was read takes")
+    func reading() {
+        var part = Self.part(bytes: 64 << 20)
+        #expect(part.bytesToRead == 1 << 20)
+        #expect(part.append([Self.message(1, values: 100_000)]) == nil)
+        // Each byte has become a value.
+        #expect(part.bytesToRead <= part.bytesLeft / 16 && part.bytesToRead > 1 << 20)
+        var unreadable = Self.part(bytes: 64 << 20)
+        let other = KeptMessage(
+            place: KeptPlace(stream: Self.stream, sequence: 1), topic: "chat", time: Timestamp(milliseconds: 1),
+            payload: Array(repeating: 0xC1, count: 1_000))
+        #expect(unreadable.append([other]) == nil && unreadable.history.unreadable.count == 1)
+        #expect(unreadable.bytesToRead == unreadable.bytesLeft)
+    }
+
+    @Test("B63: a kept message without bytes is an empty message")
+    func empty() {
+        let kept = KeptMessage(
+            place: KeptPlace(stream: Self.stream, sequence: 7), topic: "chat", time: Timestamp(milliseconds: 1),
+            payload: [])
+        let message = kept.message
+        #expect(message?.isEmpty == true && message?.id == "sequence-7" && message?.message == .null)
+        var part = Self.part(bytes: 64 << 20)
+        #expect(part.append([kept]) == nil && part.history.count == 1 && part.history.unreadable.isEmpty)
+    }
+}
