@@ -490,6 +490,8 @@ actor ChatEngine {
         do throws(RelayError) {
             try client.enqueueLetter(to: user, postbox: postbox, subject: subject, text: text, id: id)
         } catch {
+            client.keepRefusedLetter(
+                to: user, postbox: postbox, subject: subject, text: text, id: id, because: error)
             await failed(id, error)
         }
     }

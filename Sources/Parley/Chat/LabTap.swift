@@ -54,12 +54,10 @@ final class LabTap: Sendable {
     /// A message has come further on its way.
     func take(_ news: PublishNews) async {
         guard let (session, known) = find(news.id) else { return }
-        switch news.state {
-        case .queued, .sending: break
-        case .acknowledged: await session.ended(known.number, .acknowledged)
-        case .failed(let error): await session.ended(known.number, .notSent(error.words))
-        case .discarded(let reason): await session.ended(known.number, .notSent(reason.words))
-        case .uncertain: await session.ended(known.number, .uncertain)
+        if let (_, reason) = news.givenUp {
+            await session.ended(known.number, news.mayBeStored ? .uncertain : .notSent(reason))
+        } else if case .acknowledged = news.state {
+            await session.ended(known.number, .acknowledged)
         }
     }
 

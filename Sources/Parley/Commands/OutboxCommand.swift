@@ -181,11 +181,12 @@ struct OutboxSendCommand: AsyncParsableCommand {
             break
         }
         try await client.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
-        var ends: [String: PublishState] = [:]
+        var ends: [String: PublishNews] = [:]
         for publish in kept {
             guard case .notSent = publish.state else { continue }
             do throws(RelayError) { try await client.sendAgain(id: publish.message.id) } catch {
-                ends[publish.message.id] = .failed(error)
+                ends[publish.message.id] = PublishNews(
+                    id: publish.message.id, state: .failed(error), mayBeStored: publish.message.mayBeStored)
             }
         }
         let awaited = Set(kept.map(\.message.id)).subtracting(ends.keys)
@@ -196,13 +197,13 @@ struct OutboxSendCommand: AsyncParsableCommand {
     /// How these messages ended, as far as they did in time.
     private static func ends(
         of ids: Set<String>, _ news: AsyncStream<PublishNews>, by deadline: ContinuousClock.Instant
-    ) async -> [String: PublishState] {
+    ) async -> [String: PublishNews] {
         guard !ids.isEmpty else { return [:] }
-        return await withTaskGroup(of: [String: PublishState].self) { group in
+        return await withTaskGroup(of: [String: PublishNews].self) { group in
             group.addTask {
-                var ends: [String: PublishState] = [:]
+                var ends: [String: PublishNews] = [:]
                 for await item in news where item.state.isFinal && ids.contains(item.id) {
-                    ends[item.id] = item.state
+                    ends[item.id] = item
                     if ends.count == ids.count { break }
                 }
                 return ends
@@ -211,7 +212,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
                 try? await Task.sleep(until: deadline, clock: .continuous)
                 return [:]
             }
-            var ends: [String: PublishState] = [:]
+            var ends: [String: PublishNews] = [:]
             for await part in group {
                 ends.merge(part) { $1 }
                 group.cancelAll()
@@ -221,14 +222,14 @@ struct OutboxSendCommand: AsyncParsableCommand {
     }
 
     private func report(
-        _ kept: [KeptPublish], _ ends: [String: PublishState], _ status: ConnectionStatus
+        _ kept: [KeptPublish], _ ends: [String: PublishNews], _ status: ConnectionStatus
     ) throws {
         var failure: CommandFailure?
         var waiting = 0
         for publish in kept {
             var (state, words) = ("queued", "not acknowledged; it goes on waiting")
             var more: [String: MessageValue] = [:]
-            switch ends[publish.message.id] {
+            switch ends[publish.message.id]?.state {
             case .acknowledged(let sequence)?:
                 (state, words) = ("sent", "sent")
                 more["seq"] = .integer(sequence)
@@ -237,9 +238,9 @@ struct OutboxSendCommand: AsyncParsableCommand {
             case .uncertain?: failure = failure ?? CommandFailure(.uncertain(publish.message.id))
             case .queued?, .sending?, nil: waiting += 1
             }
-            if let reason = ends[publish.message.id]?.reason(of: publish.message.id) {
-                (state, words) = ("notSent", "not sent: \(reason)")
-                more["reason"] = .string(reason)
+            if let news = ends[publish.message.id], let (verdict, reason) = news.givenUp {
+                (state, words) = ("notSent", "\(verdict) sent: \(reason)")
+                more = ["reason": .string(reason), "mayBeStored": .bool(news.mayBeStored)]
             }
             if options.json {
                 var map = publish.json(state)
@@ -257,18 +258,6 @@ struct OutboxSendCommand: AsyncParsableCommand {
             CommandFailure.notAcknowledged,
             "\(Wording.grouped(waiting)) of \(Wording.count(kept.count, "message")) not acknowledged in time."
                 + status.hindrance + " Run the command again, and nothing is stored twice.")
-    }
-}
-
-extension PublishState {
-    /// Why a message was not sent; nil where it was, or may still be.
-    fileprivate func reason(of id: String) -> String? {
-        switch self {
-        case .queued, .sending, .acknowledged: nil
-        case .failed(let error): error.words
-        case .discarded(let reason): reason.words
-        case .uncertain: RelayError.uncertain(id).words
-        }
     }
 }
 

@@ -116,7 +116,7 @@ struct ChatModel: Equatable, Sendable {
     /// Own lines on topics that are not joined, by topic; they are shown when it is.
     var unjoined: [String: [PendingLine]] = [:]
     /// What became of messages that are not known yet, while the local store is being opened.
-    var early: [String: PublishState] = [:]
+    var early: [String: PublishNews] = [:]
     /// So many of them at most; the core's outbox has no more.
     static let earlyLimit = 10_000
     /// The last title given to the terminal.

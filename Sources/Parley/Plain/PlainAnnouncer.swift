@@ -34,7 +34,7 @@ struct PlainAnnouncer {
     /// Topics out of view of which it was said that they have something new.
     private var stirring: Set<String> = []
     /// What was written here, by its identifier: the beginning of it, and whether it was said to wait.
-    private var own: [String: (text: String, waits: Bool)] = [:]
+    private var own: [String: (text: String, waits: Bool, isLetter: Bool)] = [:]
     private var ownOrder: [String] = []
     private var selection: ChatModel.Selection?
     /// The topic in view of which it was said that it is read-only.
@@ -242,11 +242,11 @@ struct PlainAnnouncer {
     /// Takes in what was asked for, and says what would otherwise be heard of only when it has failed.
     private mutating func note(_ effect: ChatEffect, _ model: ChatModel) -> [String] {
         let (id, text): (String, String)
-        var isAgain = false
+        var (isAgain, isLetter) = (false, false)
         switch effect {
         case .publish(let publish, _, let line): (id, text) = (publish, line)
         case .sendAgain(let publish, _, let line): (id, text, isAgain) = (publish, line, true)
-        case .postLetter(let letter, _, _, _, let line): (id, text) = (letter, line)
+        case .postLetter(let letter, _, _, _, let line): (id, text, isLetter) = (letter, line, true)
         case .listPage(let request, _, _, _, _):
             awaitedPage = request
             return []
@@ -258,25 +258,25 @@ struct PlainAnnouncer {
         }
         let begin = text.prefix { !$0.isNewline }.prefix(40)
         let words = begin.count < text.count ? begin + " …" : text
-        if own.updateValue((words, isAgain), forKey: id) == nil { ownOrder.append(id) }
+        if own.updateValue((words, isAgain, isLetter), forKey: id) == nil { ownOrder.append(id) }
         if ownOrder.count > Self.ownLimit { own[ownOrder.removeFirst()] = nil }
         return isAgain ? ["Sending again: \(words)"] : []
     }
 
     private mutating func published(_ news: PublishNews, _ model: ChatModel) -> [String] {
-        guard let (text, waits) = own[news.id] else { return [] }
+        guard let (text, waits, isLetter) = own[news.id] else { return [] }
+        if let (_, reason) = news.givenUp {
+            var next = "/resend sends it again, /discard drops it."
+            if isLetter { next = model.keepsDesk ? "parley outbox send \(news.id) sends it again." : "" }
+            return ["\(news.mayBeStored ? "Perhaps" : "Not") sent: \(text). \(reason) \(next)"]
+        }
         switch news.state {
         case .queued:
             guard !waits, model.isOffline else { return [] }
             own[news.id]?.waits = true
             return ["Waits for a connection: \(text)"]
-        case .sending: return []
         case .acknowledged: return waits ? ["Sent: \(text)"] : []
-        case .failed(let error): return ["Not sent: \(text). \(error.words) /resend sends it again, /discard drops it."]
-        case .discarded(let reason):
-            return ["Not sent: \(text). \(reason.words) /resend sends it again, /discard drops it."]
-        case .uncertain:
-            return ["Perhaps sent: \(text). The answer was lost. /resend sends it again, /discard drops it."]
+        case .sending, .failed, .discarded, .uncertain: return []
         }
     }
 

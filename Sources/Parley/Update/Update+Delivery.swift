@@ -38,41 +38,35 @@ extension ChatModel {
     /// An own line, letter or change of a key has come further on its way, or to its end.
     mutating func published(_ news: PublishNews) -> [ChatEffect] {
         guard let item = outgoing[news.id] else {
-            if opening != nil, news.state.isFinal, early.count < Self.earlyLimit { early[news.id] = news.state }
+            if opening != nil, news.state.isFinal, early.count < Self.earlyLimit { early[news.id] = news }
             return []
         }
         let isNew = unaccepted.remove(news.id) != nil
         if news.state.isFinal { outgoing[news.id] = nil }
         switch item {
         case .line(let name):
-            linePublished(news.id, in: name, news.state)
+            linePublished(news, in: name)
             return []
         case .letter(let user, let postbox, let subject, let text):
             let recipient = "\(user)/\(postbox)"
             if isNew, news.state == .queued, isOffline { say("The letter to \(recipient) goes when connected.") }
-            return letterPublished(news.id, to: recipient, LetterSubject.joined(subject, text), news.state)
+            return letterPublished(news, to: recipient, LetterSubject.joined(subject, text))
         case .key(let change):
             if isNew, news.state == .queued, isOffline { say(change.waitingWords) }
-            return keyPublished(news.id, change, news.state)
+            return keyPublished(news, change)
         }
     }
 
-    private mutating func linePublished(_ id: String, in name: String, _ state: PublishState) {
-        let user = identity.user
-        if case .acknowledged = state { changeUnjoined(id, of: name, nil) }
-        switch state {
-        case .queued: conversations.update(name) { _ = $0.setState(.queued, of: id) }
-        case .sending: conversations.update(name) { _ = $0.setState(.sending, of: id) }
-        case .acknowledged(let sequence):
+    private mutating func linePublished(_ news: PublishNews, in name: String) {
+        let (id, user) = (news.id, identity.user)
+        if let (verdict, reason) = news.givenUp { return lineFailed(id, in: name, "\(verdict) sent: \(reason)") }
+        if case .acknowledged(let sequence) = news.state {
+            changeUnjoined(id, of: name, nil)
             conversations.update(name) { $0.acknowledge(id, sequence: sequence, name: user) }
-        case .failed(let error): lineFailed(id, in: name, "not sent: \(error.words)")
-        case .discarded(let reason): lineFailed(id, in: name, "not sent: \(reason.words)")
-        case .uncertain: lineFailed(id, in: name, "perhaps sent: \(Self.uncertain)")
+        } else {
+            conversations.update(name) { _ = $0.setState(news.state == .queued ? .queued : .sending, of: id) }
         }
     }
-
-    private static let uncertain =
-        "The answer was lost. Sent again, it may be there twice."
 
     private mutating func lineFailed(_ id: String, in name: String, _ words: String) {
         let isShown = conversations.update(name) { $0.setState(.failed(words), of: id) }
@@ -105,33 +99,25 @@ extension ChatModel {
 
     /// - Parameter letter: the letter as it was written, with its subject.
     private mutating func letterPublished(
-        _ id: String, to recipient: String, _ letter: String, _ state: PublishState
+        _ news: PublishNews, to recipient: String, _ letter: String
     ) -> [ChatEffect] {
-        switch state {
-        case .queued, .sending: return []
-        case .acknowledged:
-            say("✓ \(recipient) has the letter.")
-            return []
-        case .failed(let error): letterFailed("/post \(recipient) \(letter)", error.words)
-        case .discarded(let reason): letterFailed("/post \(recipient) \(letter)", reason.words)
-        case .uncertain: letterFailed("/post \(recipient) \(letter)", Self.uncertain)
-        }
+        if case .acknowledged = news.state { say("✓ \(recipient) has the letter.") }
+        // Without a screen it is told of with its text, and kept with the reason, as a line is.
+        guard hasScreen, let (verdict, reason) = news.givenUp else { return [] }
+        giveBack("/post \(recipient) \(letter)", "The letter was \(verdict) sent", reason)
         // The person has it back: sent once more, it would be another letter.
-        return forget([id])
+        return forget([news.id])
     }
 
-    private mutating func letterFailed(_ command: String, _ words: String) {
-        giveBack(command, "The letter was not sent", words)
-    }
-
-    /// What was not sent is not lost: it is put back into the compose pane, or waits in its history.
+    /// What was not sent is not lost: it is put back into the compose pane, or waits in its history. Without a screen
+    /// nobody would see it there.
     private mutating func giveBack(_ command: String, _ what: String, _ words: String) {
-        if compose.isEmpty {
+        if hasScreen, compose.isEmpty {
             compose.set(command)
             // Whoever writes something else now does not write it behind this.
             say("✗ \(what). \(words)", .failure, about: .mistake)
         } else {
-            say("✗ \(what); Up brings it back. \(words)", .failure)
+            say("✗ \(what)\(hasScreen ? "; Up brings it back" : ""). \(words)", .failure)
         }
     }
 
@@ -144,20 +130,16 @@ extension ChatModel {
         return [.changeKey(id: id, change)]
     }
 
-    private mutating func keyPublished(
-        _ id: String, _ change: KeyValueRequest.Change, _ state: PublishState
-    ) -> [ChatEffect] {
-        switch state {
-        case .queued, .sending: return []
-        case .acknowledged(let revision):
-            tellOfKeys(change.doneWords(revision))
-            return []
-        case .failed(let error): keyFailed(change, error.words)
-        case .discarded(let reason): keyFailed(change, reason.words)
-        case .uncertain: keyFailed(change, "The answer was lost. Look at the key, then decide anew.")
-        }
+    private mutating func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> [ChatEffect] {
+        if case .acknowledged(let revision) = news.state { tellOfKeys(change.doneWords(revision)) }
+        guard let (outcome, reason) = news.givenUp else { return [] }
+        // It was looked at, and has another value.
+        var verdict = outcome
+        if case .failed(.conflict) = news.state { verdict = "not" }
+        let words = news.state == .uncertain ? "The answer was lost. Look at the key, then decide anew." : reason
+        giveBack(change.command, "\(change.key) was \(verdict) changed", words)
         // The person has the command back.
-        return forget([id])
+        return forget([news.id])
     }
 
     /// Says what a request about keys came to; `/kv` lists it from then on.
@@ -165,8 +147,18 @@ extension ChatModel {
         say(text, isFailure ? .failure : .information, about: .keys)
         keyResults.record(text, at: now.wall)
     }
+}
 
-    private mutating func keyFailed(_ change: KeyValueRequest.Change, _ words: String) {
-        giveBack(change.command, "\(change.key) was not changed", words)
+extension PublishNews {
+    /// Of a message that was given up: whether it was "not" or "perhaps" sent, and why.
+    var givenUp: (verdict: String, reason: String)? {
+        let reason: String
+        switch state {
+        case .queued, .sending, .acknowledged: return nil
+        case .failed(let error): reason = error.words
+        case .discarded(let cause): reason = cause.words
+        case .uncertain: reason = "The answer was lost. Sent again, it may be there twice."
+        }
+        return (mayBeStored ? "perhaps" : "not", reason)
     }
 }

@@ -30,7 +30,7 @@ extension ChatModel {
     mutating func catchUpWithNews() -> [ChatEffect] {
         let news = early
         early = [:]
-        return news.flatMap { published(PublishNews(id: $0.key, state: $0.value)) }
+        return news.values.flatMap { published($0) }
     }
 
     /// Says how much of what earlier runs did not send has no place on the screen.

@@ -52,11 +52,21 @@ public struct PublishNews: Hashable, Sendable {
     public var id: String
     /// Its state.
     public var state: PublishState
+    /// Of a message that was given up: whether the network may have it all the same, as an attempt was not answered. Sent
+    /// again, it may then be there twice.
+    public var mayBeStored: Bool
 
-    /// Creates news.
-    public init(id: String, state: PublishState) {
+    /// Creates news. What is uncertain may be stored.
+    public init(id: String, state: PublishState, mayBeStored: Bool = false) {
         self.id = id
         self.state = state
+        self.mayBeStored = mayBeStored || state == .uncertain
+    }
+
+    init(_ end: PublishResolution) {
+        var isStored = false
+        if case .acknowledged = end.outcome { isStored = true }
+        self.init(id: end.id, state: PublishState(end.outcome), mayBeStored: end.mayBeStored && !isStored)
     }
 }
 

@@ -366,10 +366,7 @@ final class Publisher: StorageObserver {
         switch action {
         case .tell(let news): if isWatched { board.post(news, keepsCurrent: false) }
         case .end(let resolution):
-            if isWatched {
-                board.post(
-                    PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
-            }
+            if isWatched { board.post(PublishNews(resolution), keepsCurrent: false) }
             resolution.pending?.end(resolution.outcome)
             keeper?.ended(resolution)
         case .send(let message):

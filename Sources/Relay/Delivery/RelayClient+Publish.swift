@@ -224,6 +224,18 @@ extension RelayClient {
         keeper.refused(message, because: error.words)
     }
 
+    /// The same for a letter that ``enqueueLetter(to:postbox:subject:text:id:)`` did not take. One whose recipient or
+    /// subject is none is not kept.
+    package nonisolated func keepRefusedLetter(
+        to recipient: String, postbox: String, subject: String?, text: String, id: String, because error: RelayError
+    ) {
+        guard let keeper = publisher.keeper,
+            let letter = try? OutboxMessage(
+                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: id)
+        else { return }
+        keeper.refused(letter, because: error.words)
+    }
+
     /// The largest text of a line or letter in bytes that the present server takes; more than any without one.
     package nonisolated var largestText: Int { publisher.largestText }
 

@@ -139,6 +139,26 @@ struct ConversationTests {
         #expect(desk.texts("chat.lobby").isEmpty)
     }
 
+    @Test(
+        "B32: a line that was discarded, or failed, while it was under way reads as after a restart: perhaps sent",
+        arguments: [PublishState.discarded(.windowExpired), .failed(.timeout("The publish"))])
+    func discardedUnderWay(_ state: PublishState) throws {
+        for (mayBeStored, verdict) in [(true, "perhaps sent: "), (false, "not sent: ")] {
+            var desk = Desk.joined("chat.lobby")
+            desk.enter("once?")
+            let id = try #require(desk.model.outgoing.keys.first)
+            let news = PublishNews(id: id, state: state, mayBeStored: mayBeStored)
+            desk.send(.published(news))
+            let reason = try #require(news.givenUp?.reason)
+            let words = verdict + reason
+            #expect(desk.conversation("chat.lobby")?.failedLines.map(\.state) == [.failed(words)])
+            let message = OutboxMessage(
+                id: id, destination: .topic("chat.lobby"), payload: [], mayBeStored: mayBeStored)
+            let kept = KeptPublish(message: message, state: .notSent(reason), since: Desk.wall, run: "run")
+            #expect(UnsentMessage(kept).state == .failed(words))
+        }
+    }
+
     @Test("B32: a discarded line can be dropped")
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)

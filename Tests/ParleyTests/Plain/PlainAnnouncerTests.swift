@@ -129,7 +129,29 @@ struct PlainAnnouncerTests {
         let id = plain.enter("hi there").id ?? ""
         #expect(
             plain.send(.published(PublishNews(id: id, state: .uncertain)))
-                == ["Perhaps sent: hi there. The answer was lost. /resend sends it again, /discard drops it."])
+                == [
+                    "Perhaps sent: hi there. The answer was lost. Sent again, it may be there twice. "
+                        + "/resend sends it again, /discard drops it."
+                ])
+        let other = plain.enter("and this").id ?? ""
+        let words = ConnectionReason.windowExpired.words
+        let next = "/resend sends it again, /discard drops it."
+        #expect(
+            plain.send(.published(PublishNews(id: other, state: .discarded(.windowExpired), mayBeStored: true)))
+                == ["Perhaps sent: and this. \(words) \(next)"])
+    }
+
+    @Test("B32 A letter that was refused is said with its reason, leaves no draft behind, and is kept")
+    func refusedLetter() throws {
+        var plain = Self.lobby()
+        plain.desk.model.keepsDesk = true
+        _ = plain.enter("/post bob/personal Lunch?")
+        let id = try #require(plain.desk.model.outgoing.keys.first)
+        let error = RelayError.tooLarge(bytes: 9, limit: 8)
+        #expect(
+            plain.send(.published(PublishNews(id: id, state: .failed(error))))
+                == ["Not sent: Lunch?. \(error.words) parley outbox send \(id) sends it again."])
+        #expect(plain.desk.model.compose.isEmpty && !plain.effects.contains(.drop(ids: [id])))
     }
 
     @Test("B61 The connection is said as it changes, and never as it counts")

@@ -153,7 +153,7 @@ struct ConnectionClientTests {
         try await events.wait(for: "the end") { $0.contains(.disconnected) }
         #expect(events.all == [.reconnecting, .reconnectFailed, .disconnected])
         try await outcomes.wait(for: "the discarded line") {
-            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired)))
+            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired), mayBeStored: true))
         }
     }
 

@@ -176,7 +176,7 @@ struct KeptOutboxClientTests {
         kept.network.server.disconnectAll()
         try await kept.network.letTimePass("the end of the window") { client.status.state == .disconnected }
         try await outcomes.wait(for: "the discarded line") {
-            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired)))
+            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired), mayBeStored: true))
         }
         let listed = try await client.notSent()
         #expect(listed.map(\.id) == [id] && listed.map(\.reason) == [ConnectionReason.windowExpired.words])
@@ -218,6 +218,22 @@ struct KeptOutboxClientTests {
         try await next.sendAgain(id: "long")
         try await eventually("the line") { kept.storedIDs == ["long"] }
         await next.close()
+    }
+
+    @Test("B32 a letter that was refused for its size is kept with its reason")
+    func longLetter() async throws {
+        let kept = try KeptOutbox()
+        let text = String(repeating: "x", count: (128 << 10) + 1)
+        let client = try await kept.network.connected(kept.configuration())
+        let error = RelayError.tooLarge(bytes: text.utf8.count, limit: 128 << 10)
+        #expect(throws: error) { try client.enqueueLetter(to: "bob", postbox: "personal", text: text, id: "long") }
+        client.keepRefusedLetter(
+            to: "bob", postbox: "personal", subject: nil, text: text, id: "long", because: error)
+        let listed = try await client.notSent()
+        #expect(listed.map(\.destination) == [.postbox(user: "bob", postbox: "personal")])
+        #expect(listed.map(\.text) == [text] && listed.map(\.reason) == [error.words])
+        #expect(listed.allSatisfy { !$0.mayBeStored })
+        await client.close()
     }
 
     @Test("B30 B32 of two clients with one store each sends its own lines, once")
