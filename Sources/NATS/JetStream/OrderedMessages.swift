@@ -183,8 +183,7 @@ final class LiveConsumer {
     /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with it
     /// in any case, so that whoever stores many without bytes costs a reader no consumer for each.
     static let caution = 512
-    /// So many pulls for one message may be under way where the server has messages, and where it has none.
-    private static let singles = 128
+    /// So many pulls for one message are under way where the server has no messages.
     private static let idleSingles = 4
 
     /// What one read from the socket brings must not use up what the server may send: it would wait for the next request.
@@ -262,7 +261,7 @@ final class LiveConsumer {
     private func topUp() throws(NATSError) {
         let isBounded = expectedConsumerSequence > listed
         if caution > 0 {
-            let wanted = Int(clamping: min(UInt64(Self.singles), max(UInt64(Self.idleSingles), pending)))
+            let wanted = Int(clamping: min(UInt64(PullBudget.singles), max(UInt64(Self.idleSingles), pending)))
             while pulls.budget.wantsSingle(of: wanted) {
                 try pulls.add(1, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
             }

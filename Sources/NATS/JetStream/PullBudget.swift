@@ -41,7 +41,9 @@ struct PullBudget {
     private(set) var next: Int
 
     /// What a pull asks for that asks for a single message, where none is larger.
-    private static let singleBytes = 64 << 10
+    private static let singleBytes = 16 << 10
+    /// So many pulls for a single message may be under way: a server lets 512 requests of a consumer wait.
+    static let singles = 384
     private var least: Int { isSingle ? min(Self.singleBytes, usual) : usual }
 
     /// Creates a budget without pulls.

@@ -92,9 +92,6 @@ public struct PullConsumer: Sendable {
         return false
     }
 
-    /// So many are asked for one by one at a time: a server keeps hardly more requests of a consumer waiting.
-    private static let singles = 128
-
     /// As `fetch`, with a request for each message, many of them at a time. One message more than the bytes allow may be
     /// taken from the consumer.
     private func fetchOneByOne(
@@ -102,12 +99,12 @@ public struct PullConsumer: Sendable {
     ) async throws(NATSError) {
         let end = NIODeadline.now() + .nanoseconds(expires.nanoseconds)
         let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
-        let pulls = OpenPulls(from: "\(stream).\(consumer)", messages: 2 * Self.singles, jetStream)
+        let pulls = OpenPulls(from: "\(stream).\(consumer)", messages: 2 * PullBudget.singles, jetStream)
         pulls.askForSingles(true)
         defer { jetStream.readerEnded() }
         var brought = messages.reduce(0) { $0 + $1.size }
         // Of many requests that are under way, a server refuses some while it has messages still. One that is alone tells.
-        var (atOnce, isAlone) = (Self.singles, false)
+        var (atOnce, isAlone) = (PullBudget.singles, false)
         while messages.count < batch, brought < bytes {
             let left = max(.zero, Duration.nanoseconds((end - .now()).nanoseconds))
             if expires == .zero || left > .zero {
@@ -131,7 +128,7 @@ public struct PullConsumer: Sendable {
                 guard messages.isEmpty || brought + stored.size <= bytes else { return }
                 brought += stored.size
                 messages.append(stored)
-                atOnce = Self.singles
+                atOnce = PullBudget.singles
                 continue
             }
             switch PullStatus(message) {
