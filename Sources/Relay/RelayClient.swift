@@ -545,8 +545,15 @@ public actor RelayClient {
     /// Takes in which other servers the network has.
     func advertised(by connection: NATSConnection, _ info: ServerInfo) {
         guard configuration.followsCluster else { return }
-        let servers = (info.connectURLs ?? []).compactMap { ServerAddress(discovered: $0, like: connection.address) }
-        pool.advertise(servers, using: &generator)
+        var needsLogin = false
+        if case .none = configuration.credentials.authentication {
+            needsLogin = connection.address.authentication != nil
+        }
+        let servers = (info.connectURLs ?? []).compactMap {
+            ServerAddress(discovered: $0, like: connection.address, configured: pool.configured)
+        }
+        // Those that a login in a URL is not for would refuse this client.
+        pool.advertise(servers.filter { !needsLogin || $0.authentication != nil }, using: &generator)
     }
 
     /// A connection that stood is of no use any more: its server becomes the last choice.

@@ -2,8 +2,10 @@ import NATS
 
 /// Why the private network could not do what was asked. No case carries a secret.
 public enum NetworkError: Error, Hashable, Sendable {
-    /// A user's name is not `[A-Za-z0-9+=_-]{1,64}`.
+    /// A user's name is not `[A-Za-z0-9_][A-Za-z0-9+=_-]{0,63}`.
     case invalidUserName(String)
+    /// The network has another user whose name differs from this one in capitals alone.
+    case userNameTaken(String, by: String)
     /// The network has no user of this name.
     case unknownUser(String)
     /// The administrator banned the user, for this reason if one was given.
@@ -68,7 +70,9 @@ extension NetworkError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidUserName(let name):
-            "\(name.debugDescription) cannot be a user's name: use 1 to 64 letters, digits, +, =, _ and -."
+            "\(name.debugDescription) cannot be a user's name: use 1 to 64 letters, digits, +, =, _ and -, and begin with a letter, a digit or _."
+        case .userNameTaken(let name, let other):
+            "\(name) cannot be a user's name: the network has the user \(other), and capitals alone do not tell users apart. Use \(other), or another name."
         case .unknownUser(let name):
             "The network has no user \(name.debugDescription): `parley network user add` makes one."
         case .userBanned(let name, let reason):

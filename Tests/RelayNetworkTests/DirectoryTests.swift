@@ -127,6 +127,21 @@ struct DirectoryTests {
         #expect(!FileManager.default.fileExists(atPath: directory.path + "/users/bob.creds"))
     }
 
+    @Test("A user whose name differs from another one's in capitals alone is refused, and nothing is made of it")
+    func capitals() throws {
+        let folder = try TemporaryDirectory()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        _ = try directory.credentials(for: "alice")
+        for name in ["Alice", "ALICE", "alicE"] {
+            #expect(throws: NetworkError.userNameTaken(name, by: "alice")) { try directory.credentials(for: name) }
+            #expect(throws: NetworkError.userNameTaken(name, by: "alice")) {
+                try directory.establish(UserName(name), rights: .all, expires: nil)
+            }
+        }
+        #expect(try directory.userNames().map(\.text) == ["alice"])
+        _ = try directory.credentials(for: "alice2")
+    }
+
     @Test("A damaged identity is named, and its secrets are not")
     func damage() throws {
         let folder = try TemporaryDirectory()

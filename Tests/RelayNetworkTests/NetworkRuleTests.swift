@@ -15,11 +15,12 @@ import Testing
 struct NetworkRuleTests {
     @Test("A user's name is 1 to 64 of the allowed characters")
     func userNames() throws {
-        for text in ["a", "alice", "A+b=c_d-9", String(repeating: "x", count: 64)] {
+        for text in ["a", "alice", "A+b=c_d-9", "_x", "7", String(repeating: "x", count: 64)] {
             #expect(try UserName(text).text == text)
         }
         for text in [
             "", "a.b", "a b", "a/b", "..", "ä", "a*", ">", "a\n", "~service", String(repeating: "x", count: 65),
+            "-x", "--help", "-", "=", "=a", "+1",
         ] {
             #expect(throws: NetworkError.invalidUserName(text)) { try UserName(text) }
         }

@@ -162,6 +162,16 @@ struct LineEditorTests {
         #expect(editor.text == history[18] && editor.searching?.isFound == true)
     }
 
+    @Test(
+        "A search bears pasted binary text, in which one letter may have any number of marks", .timeLimit(.minutes(1)))
+    func binarySearch() {
+        let letter = "e" + String(repeating: "\u{301}\u{316}", count: 60_000)
+        var editor = editor("draft|", history: ["needle", letter + "1", letter + "2", letter + "3"])
+        let found = walk(&editor, [.control("r"), .plainly("e"), .plainly("e"), .control("r"), Key(.backspace)])
+        #expect(found == ["draft", "needle", "needle", "needle", "needle"])
+        #expect(editor.searching?.isFound == true)
+    }
+
     @Test("A search that has failed finds what a mark makes of its last letter")
     func joinedMark() {
         var editor = editor("|", history: ["caf\u{E9}", "tea"])

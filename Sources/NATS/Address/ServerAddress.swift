@@ -57,11 +57,16 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to.
     ///
-    /// It is reached as `known` is: with TLS and the same login if that has them. An IP address does not show which names
-    /// its certificate has, so the certificate is expected to have the name that `known` has.
+    /// It is reached with TLS if `known` is. An IP address does not show which names its certificate has, so the certificate
+    /// is expected to have the name that `known` has. Whoever answers at `known` may name any server, so a login in a URL
+    /// goes to its own host alone.
     ///
+    /// - Parameters:
+    ///   - entry: the entry.
+    ///   - known: the server that sent it.
+    ///   - configured: further servers that the user has named, with their logins.
     /// - Returns: nil when the entry is no `host:port`.
-    public init?(discovered entry: String, like known: ServerAddress) {
+    public init?(discovered entry: String, like known: ServerAddress, configured: [ServerAddress] = []) {
         guard URLAuthority.splitScheme(entry) == nil, !entry.contains("@"),
             let authority = try? URLAuthority(parsing: entry[...], kind: "server address", example: "host:port")
         else { return nil }
@@ -70,7 +75,8 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
             certificateName = known.certificateName ?? (Self.isIPAddress(known.host) ? nil : known.host)
         }
         authorityFile = known.authorityFile
-        userInfo = known.userInfo
+        let name = host.lowercased()
+        userInfo = ([known] + configured).first { $0.host.lowercased() == name }?.userInfo
     }
 
     /// Whether a host is an IP address and no name.

@@ -261,6 +261,7 @@ extension ConnectionFlags {
     /// What of a name can be a user's; nil where nothing can.
     private static func usable(_ name: String?) -> String? {
         let kept = (name ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber || "+=_-".contains($0)) }
+            .drop { "+=-".contains($0) }
         return kept.isEmpty ? nil : String(kept.prefix(64))
     }
 }

@@ -36,7 +36,8 @@ struct CommandFailure: Error, Hashable {
     init(_ error: NetworkError) {
         let code: Int32
         switch error {
-        case .invalidUserName, .unknownUser, .invalidReason, .invalidGrant, .unknownKey, .tooManyKeys, .keyInUse:
+        case .invalidUserName, .userNameTaken, .unknownUser, .invalidReason, .invalidGrant, .unknownKey, .tooManyKeys,
+            .keyInUse:
             code = Self.badData
         case .invalidListener, .invalidProvision: code = Self.usage
         case .invitation(.damaged): code = Self.badData

@@ -34,6 +34,10 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// On the process's first thread, which the chat keeps: the tasks' pool has few.
     @MainActor static func main() async {
+        if let mistake = OpenFileLimit.mistake() {
+            Output.complain("parley: " + mistake)
+            exit(withError: ExitCode(CommandFailure.badConfiguration))
+        }
         // What the standard library makes of them has other characters in place of those that are none.
         let bytes = (1..<max(1, Int(CommandLine.argc))).map { place in
             CommandLine.unsafeArgv[place].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []

@@ -144,9 +144,7 @@ extension NetworkDirectory {
         let path = recordPath(of: name)
         guard let record = try PrivateFile.readJSON(UserRecord.self, from: path) else { return nil }
         // A file system that ignores case would give Alice's record for alice.
-        guard record.name == name.text else {
-            throw .damaged(path: path, reason: "it belongs to a user whose name is written differently")
-        }
+        guard record.name == name.text else { throw .userNameTaken(name.text, by: record.name) }
         return record
     }
 
@@ -214,6 +212,11 @@ extension NetworkDirectory {
     private func makeUser(
         _ name: UserName, rights: AccessRights, expires: Int64?, _ identity: NetworkIdentity
     ) throws(NetworkError) -> UserRecord {
+        // Disks that ignore case have one file for both, and people read one name for the other.
+        let spelled = name.text.lowercased()
+        if let other = try userNames(suffix: ".json").first(where: { $0.text.lowercased() == spelled }) {
+            throw .userNameTaken(name.text, by: other.text)
+        }
         var record = UserRecord(
             name: name.text, account: NKeyPair.generate(.account).publicKey.text, topics: [], expires: expires,
             created: NetworkAdministrator.now, signed: 0)

@@ -1,6 +1,7 @@
 import Relay
 
-/// The name of a user of the private network: 1 to 64 of the characters `A-Z a-z 0-9 + = _ -` (RongCloud's user ids).
+/// The name of a user of the private network: 1 to 64 of the characters `A-Z a-z 0-9 + = _ -` (RongCloud's user ids), the
+/// first of them a letter, a digit or `_`, so that no command takes a name for a flag or a setting.
 ///
 /// Such a name is one subject token, one file name and one part of a stream's name.
 public struct UserName: Hashable, Sendable, CustomStringConvertible {
@@ -10,7 +11,9 @@ public struct UserName: Hashable, Sendable, CustomStringConvertible {
     /// Checks a name.
     /// - Throws: `NetworkError.invalidUserName`.
     public init(_ text: String) throws(NetworkError) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed),
+            let first = text.utf8.first, !"+=-".utf8.contains(first)
+        else {
             throw .invalidUserName(text)
         }
         self.text = text

@@ -93,7 +93,7 @@ public struct TokenService: Sendable {
         case .invalidUserName, .invalidGrant: return Self.failure(400, "\(error)")
         case .userBanned, .userDeactivated: return Self.failure(403, "\(error)")
         case .unknownKey: return Self.failure(404, "There is no such token.")
-        case .tooManyKeys: return Self.failure(409, "\(error)")
+        case .tooManyKeys, .userNameTaken: return Self.failure(409, "\(error)")
         default:
             note("a token: \(error)")
             return Self.failure(503, "The network cannot do this now. Its log says why.")

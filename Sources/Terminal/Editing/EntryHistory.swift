@@ -54,7 +54,10 @@ struct EntryHistory: Sendable {
     }
 
     private mutating func append(_ text: String) {
-        guard limit > 0, text.contains(where: { !$0.isWhitespace }), entries.last != text else { return }
+        guard limit > 0, text.contains(where: { !$0.isWhitespace }), entries.last.map({ Self.isSame($0, text) }) != true
+        else {
+            return
+        }
         entries.append(text)
         added += 1
         bytes += text.utf8.count
@@ -62,6 +65,9 @@ struct EntryHistory: Sendable {
             bytes -= entries.removeFirst().utf8.count
         }
     }
+
+    /// Whether two texts have the same bytes. To compare their characters takes the square of the number of marks on one.
+    private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     // MARK: Looking through
 
@@ -72,7 +78,7 @@ struct EntryHistory: Sendable {
     mutating func older(than current: String) -> String? {
         var next = (place ?? entries.count) - 1
         // A text that is both being written and kept already is not gone to.
-        if place == nil, next >= 0, entries[next] == current { next -= 1 }
+        if place == nil, next >= 0, Self.isSame(entries[next], current) { next -= 1 }
         guard next >= 0 else { return nil }
         keep(current)
         place = next
@@ -109,7 +115,7 @@ struct EntryHistory: Sendable {
             draft = current
             return
         }
-        altered[place] = current == entries[place] ? nil : current
+        altered[place] = Self.isSame(current, entries[place]) ? nil : current
         while altered.count > 1, altered.values.reduce(0, { $0 + $1.utf8.count }) > Self.byteLimit,
             let oldest = altered.keys.min()
         {

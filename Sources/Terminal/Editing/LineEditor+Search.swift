@@ -113,7 +113,8 @@ extension LineEditor {
         var place = start ?? (wanted.isForward ? 0 : entries.entries.count - 1)
         while entries.entries.indices.contains(place) {
             let text = entries.text(at: place)
-            if text != shown, let offset = Self.offset(of: wanted.query, in: text) {
+            // To tell two texts apart by their characters may take the square of their lengths.
+            if shown?.utf8.elementsEqual(text.utf8) != true, let offset = Self.offset(of: wanted.query, in: text) {
                 show(entry: place, from: wanted, at: offset)
                 return true
             }
@@ -146,6 +147,7 @@ extension LineEditor {
     private static func offset(of query: [Character], in text: String) -> Int? {
         let isExact = query.contains(where: \.isUppercase)
         let sought = Array(isExact ? String(query) : String(query).lowercased())
+        guard sought.allSatisfy(\.isComparable) else { return nil }
         return Array(isExact ? text : text.lowercased()).offset(of: sought)
     }
 }
@@ -164,10 +166,20 @@ extension [Character] {
         }
         var found = 0
         for (place, character) in enumerated() {
+            guard character.isComparable else {
+                found = 0
+                continue
+            }
             while found > 0, sought[found] != character { found = borders[found - 1] }
             if sought[found] == character { found += 1 }
             if found == sought.count { return place + 1 - found }
         }
         return nil
     }
+}
+
+extension Character {
+    /// Whether it is short enough to be compared: a letter with thousands of marks, as binary text has them, takes the square
+    /// of their number. Nobody looks for one.
+    fileprivate var isComparable: Bool { utf8.count <= 128 }
 }

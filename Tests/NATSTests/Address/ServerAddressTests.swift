@@ -147,15 +147,32 @@ struct ServerAddressTests {
         // A bare address is to have the certificate of the name that it was discovered under.
         #expect(address.certificateName == (host == "other" ? nil : "broker.example"))
         #expect(!"\(address)".contains("hunter2"))
-        guard case .user("user", "hunter2") = address.authentication else {
-            Issue.record("the login is lost")
-            return
-        }
+        #expect(address.authentication.map { "\($0)" } == nil)
         // So do those that are discovered from it in turn.
         let next = try #require(ServerAddress(discovered: "10.0.0.3:1", like: address))
         #expect(next.certificateName == (address.certificateName ?? "other"))
         let plain = try #require(ServerAddress(discovered: entry, like: ServerAddress(host: "127.0.0.1")))
         #expect(!plain.usesTLS && plain.certificateName == nil && plain.authentication.map { "\($0)" } == nil)
+    }
+
+    @Test("take the login of a URL to its own host alone, whatever a server tells of others")
+    func discoveredLogin() throws {
+        let known = try ServerAddress(parsing: "nats://user:hunter2@broker.example:4222")
+        let listed = try ServerAddress(parsing: "nats://other:secret@listed.example:4222")
+        let same = try #require(ServerAddress(discovered: "Broker.example:4333", like: known, configured: [listed]))
+        guard case .user("user", "hunter2") = same.authentication else {
+            Issue.record("the login is lost")
+            return
+        }
+        let other = try #require(ServerAddress(discovered: "listed.example:4", like: known, configured: [listed]))
+        guard case .user("other", "secret") = other.authentication else {
+            Issue.record("the login that the user gave for it is lost")
+            return
+        }
+        for entry in ["evil.example:4222", "broker.example.evil:4222", "127.0.0.1:4222"] {
+            let address = try #require(ServerAddress(discovered: entry, like: known, configured: [listed]))
+            #expect(address.authentication.map { "\($0)" } == nil)
+        }
     }
 
     @Test(

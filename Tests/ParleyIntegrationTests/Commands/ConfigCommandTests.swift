@@ -16,6 +16,25 @@ struct ConfigCommandTests {
             ])
     }
 
+    @Test("A process that may open too few files is told so, whatever the command; a soft limit is raised")
+    func fewFiles() async throws {
+        func limited(_ limit: String, _ words: String) async throws -> ChildProcess.Result {
+            try await ChildProcess.run(
+                "/bin/sh", ["-c", "ulimit \(limit) && exec \"$0\" \(words)", try BuiltProduct.url("parley").path],
+                environment: ["XDG_CONFIG_HOME": folder.path, "XDG_DATA_HOME": folder.path("data")])
+        }
+        for (limit, words) in [
+            ("-n 8", "config path"), ("-n 12", "watch --server nats://127.0.0.1:1"), ("-n 16", "send a b --as alice"),
+            ("-n 24", "--version"),
+        ] {
+            let refused = try await limited(limit, words)
+            #expect(refused.exitCode == 78 && refused.output.isEmpty, "\(limit) \(words): \(refused)")
+            #expect(refused.diagnostics.hasPrefix("parley: The system lets this process open "), "\(refused)")
+            #expect(refused.lines.isEmpty && refused.diagnostics.hasSuffix("ulimit -n 1024.\n"), "\(refused)")
+        }
+        #expect(try await limited("-Sn 8", "config path").exitCode == 0)
+    }
+
     @Test("Without a file all is well; what the defaults print is one, and changes nothing")
     func defaults() async throws {
         let path = folder.path("parley/config.json")

@@ -287,6 +287,30 @@ struct ConnectionClientTests {
         }
     }
 
+    @Test("A server that is only named by another one does not get the password of a URL")
+    func advertisedServers() async throws {
+        let network = try MemoryNetwork()
+        network.server.info.connectURLs = ["stranger:4222", "memory:4333", "listed:4333"]
+        let claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: "alice", grant: UserGrant())
+        let token = try RelayCredentials.accessToken(try claims.encode(signedBy: .generate(.account)))
+        for hasCredentials in [false, true] {
+            var configuration = network.configuration(credentials: hasCredentials ? token : .none)
+            configuration.servers = .fixed([
+                try ServerAddress(parsing: "nats://alice:hunter2@memory:4222"),
+                try ServerAddress(parsing: "nats://alice:hunter2@listed:4222"),
+            ])
+            let client = try await network.connected(configuration)
+            let known = await client.knownServers
+            #expect(
+                known.filter { $0.authentication != nil }.map { "\($0.host):\($0.port)" }.sorted() == [
+                    "listed:4222", "listed:4333", "memory:4222", "memory:4333",
+                ])
+            // Without another login it would be refused.
+            #expect(known.filter { $0.authentication == nil }.map(\.host) == (hasCredentials ? ["stranger"] : []))
+            await client.close()
+        }
+    }
+
     @Test("A client that takes another way keeps what waits and what it follows, and is on that way alone")
     func otherWay() async throws {
         let network = try MemoryNetwork()

@@ -34,12 +34,14 @@ struct DamagedStoreTests {
                     break
                 }
                 let failures = await Self.use(store)
-                if start == 3 {
-                    #expect(failures.isEmpty && store.rescue == nil, about)
+                let isMended = failures.isEmpty
+                #expect(isMended || start < 3, "\(about): \(failures)")
+                if isMended {
                     let waiting = try await Set(store.outbox().map(\.message.id))
                     #expect(damage.waiting.subtracting(waiting).isEmpty, about)
                 }
                 try? await store.close()
+                if isMended { break }
             }
         }
     }

@@ -1,0 +1,55 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// How many files, sockets among them, the process may open. The network library ends a process that has too few.
+enum OpenFileLimit {
+    /// What the process raises its own limit to, where it may.
+    private static let usual: rlim_t = 1_024
+
+    /// Three for each thread of the network library, and those of the local store, the connection and the terminal.
+    private static var needed: Int { 32 + 3 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+    /// Raises the limit as far as that helps.
+    ///
+    /// - Returns: why the process cannot go on; nil where it can.
+    static func mistake() -> String? {
+        raise()
+        let free = available(upTo: needed)
+        guard free < needed else { return nil }
+        return
+            "The system lets this process open \(free) more files, and \(needed) are needed. Raise the limit: ulimit -n \(usual)."
+    }
+
+    private static func raise() {
+        #if canImport(Glibc)
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let kind = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(kind, &limit) == 0, limit.rlim_cur < usual, limit.rlim_cur < limit.rlim_max else { return }
+        limit.rlim_cur = min(usual, limit.rlim_max)
+        _ = setrlimit(kind, &limit)
+    }
+
+    /// How many the process can still open: whatever is open already, and whatever the whole system has left.
+    private static func available(upTo count: Int) -> Int {
+        var opened: [Int32] = []
+        while opened.count < count {
+            #if canImport(Glibc)
+                let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            #else
+                let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+            #endif
+            guard descriptor >= 0 else { break }
+            opened.append(descriptor)
+        }
+        for descriptor in opened { close(descriptor) }
+        return opened.count
+    }
+}
