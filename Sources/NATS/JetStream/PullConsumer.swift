@@ -92,27 +92,32 @@ public struct PullConsumer: Sendable {
         return false
     }
 
-    /// As `fetch`, with a request for each message, many of them at a time. One message more than the bytes allow may be
-    /// taken from the consumer.
+    /// How long a server waits for a message that it has announced and that was deleted since.
+    private static let patience = Duration.seconds(1)
+
+    /// As `fetch`, with a request for each message, as many of them at a time as there are messages. More messages than the
+    /// bytes allow may be taken from the consumer.
     private func fetchOneByOne(
         _ batch: Int, bytes: Int, expires: Duration, into messages: inout [StoredMessage]
     ) async throws(NATSError) {
         let end = NIODeadline.now() + .nanoseconds(expires.nanoseconds)
-        let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
+        let answer = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
         let pulls = OpenPulls(from: "\(stream).\(consumer)", messages: 2 * PullBudget.singles, jetStream)
         pulls.askForSingles(true)
         defer { jetStream.readerEnded() }
         var brought = messages.reduce(0) { $0 + $1.size }
-        // Of many requests that are under way, a server refuses some while it has messages still. One that is alone tells.
-        var (atOnce, isAlone) = (PullBudget.singles, false)
+        // How many messages the server has still. A request that is alone finds out, and is answered at once; where there are
+        // more requests than messages, servers forget to tell some of them.
+        var (pending, isAlone): (UInt64, Bool) = (0, false)
         while messages.count < batch, brought < bytes {
             let left = max(.zero, Duration.nanoseconds((end - .now()).nanoseconds))
             if expires == .zero || left > .zero {
-                let wanted = min(atOnce, batch - messages.count)
+                let wanted = min(PullBudget.singles, batch - messages.count, max(1, Int(clamping: pending)))
                 let before = pulls.budget.pulls.count
                 while pulls.budget.wantsSingle(of: wanted) {
-                    isAlone = pulls.budget.pulls.isEmpty && wanted == 1
-                    try pulls.add(1, isBounded: true, expires: left, heartbeat: nil)
+                    isAlone = pulls.budget.pulls.isEmpty && pending == 0
+                    let expires = expires > .zero ? left : isAlone ? .zero : Self.patience
+                    try pulls.add(1, isBounded: true, expires: expires, heartbeat: nil)
                 }
                 if expires == .zero, pulls.budget.pulls.count > before { jetStream.connection.confirm() }
             }
@@ -120,7 +125,7 @@ public struct PullConsumer: Sendable {
             var next = pulls.nextReady()
             if next == nil {
                 next = try await pulls.next(
-                    until: max(NIODeadline.now(), end) + patience, gathering: 1, isolation: nil)
+                    until: max(NIODeadline.now(), end) + answer, gathering: 1, isolation: nil)
             }
             guard let message = next else { throw Task.isCancelled ? .cancelled : .closed }
             if let stored = StoredMessage(delivered: message) {
@@ -128,7 +133,7 @@ public struct PullConsumer: Sendable {
                 guard messages.isEmpty || brought + stored.size <= bytes else { return }
                 brought += stored.size
                 messages.append(stored)
-                atOnce = PullBudget.singles
+                pending = stored.pending ?? 0
                 continue
             }
             switch PullStatus(message) {
@@ -136,7 +141,7 @@ public struct PullConsumer: Sendable {
             case .ended:
                 try pulls.ended(message, isTooSmall: false)
                 if isAlone { return }
-                atOnce = 1
+                pending = 0
             case .tooSmall: try pulls.ended(message, isTooSmall: true)
             case .unheard:
                 throw .noResponders(subject: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)")

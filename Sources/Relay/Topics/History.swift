@@ -78,7 +78,7 @@ struct History: Sendable {
                 message.sequence <= last
                     && range.end.map { Timestamp(milliseconds: message.time.milliseconds) <= $0 } ?? true
             }
-            if let rest = part.append(wanted.map { KeptMessage(reading: $0, of: stream) }) {
+            if let rest = part.append(wanted.lazy.map { KeptMessage(reading: $0, of: stream) }) {
                 next = rest
                 break
             }
@@ -167,7 +167,7 @@ struct History: Sendable {
             }
             let found = try await newest(part.room, in: max(first, (here ?? 0) + 1)...next, extent, part.bytesLeft)
             await keep(found.messages, found.reached...next, of: stream)
-            let kept = found.messages.map { KeptMessage(reading: $0, of: stream) }
+            let kept = found.messages.lazy.map { KeptMessage(reading: $0, of: stream) }
             if let rest = part.prepend(kept, isCut: !found.isWhole && found.messages.count < part.room) {
                 next = rest
                 break
@@ -236,8 +236,8 @@ struct HistoryPart {
     /// The bytes of what was read, and those that it takes.
     private var (read, held) = (0, 0)
 
-    /// What is read first: how much more of memory it takes shows how much may be read next.
-    private static let firstBytes = 1 << 20
+    /// What is read first, whose values may take so many times more memory; how much shows how much may be read next.
+    private static let firstShare = 32
 
     init(_ stream: StreamIdentity?, isOffline: Bool = false, limit: Int, bytes: Int, withPayload: Bool) {
         history = TopicHistory(messages: [], isOffline: isOffline)
@@ -252,12 +252,12 @@ struct HistoryPart {
     /// How many more messages are wanted.
     var room: Int { limit - history.messages.count }
     /// How many bytes may be read at once.
-    var bytesToRead: Int { read == 0 ? min(bytesLeft, Self.firstBytes) : max(1, bytesLeft / max(1, held / read)) }
+    var bytesToRead: Int { max(1, bytesLeft / (read == 0 ? Self.firstShare : max(1, held / read))) }
 
     /// Adds what comes behind all that is here.
     ///
     /// - Returns: the place of the first for which there was no room; nil where there was for all.
-    mutating func append(_ kept: [KeptMessage]) -> UInt64? {
+    mutating func append(_ kept: some Collection<KeptMessage>) -> UInt64? {
         let (messages, unreadable, rest) = take(kept)
         history.messages += messages
         history.unreadable += unreadable
@@ -268,7 +268,7 @@ struct HistoryPart {
     ///
     /// - Parameter isCut: whether others were left out, as there would have been too many bytes.
     /// - Returns: the place of the newest for which there was no room; nil where there was for all.
-    mutating func prepend(_ kept: [KeptMessage], isCut: Bool) -> UInt64? {
+    mutating func prepend(_ kept: some BidirectionalCollection<KeptMessage>, isCut: Bool) -> UInt64? {
         let (messages, unreadable, rest) = take(kept.reversed())
         history.messages = messages.reversed() + history.messages
         history.unreadable = unreadable.reversed() + history.unreadable
