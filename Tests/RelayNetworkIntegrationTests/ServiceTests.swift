@@ -46,6 +46,42 @@ struct ServiceTests {
         }
     }
 
+    @Test("B66: every request to a service is answered, however many there are", arguments: TestServers.all)
+    func refusals(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice")
+            let bob = try await network.connect(as: "bob")
+            // What nobody may ask, and what is asked too often.
+            let asked = [
+                "accounts.user.get_namespace", "net.API.STREAM.NAMES", "relay.postbox.alice.list",
+                "relay.postbox.alice.paint", "relay.recipient.bob.personal", "relay.enrol.alice",
+            ]
+            var refused = 0
+            for subject in asked {
+                let count = 1_000
+                let inbox = alice.newInbox()
+                let answers = try alice.subscribe(to: inbox)
+                for _ in 0..<count { try alice.publish(ByteBuffer(), to: subject, reply: inbox) }
+                // Another user's turn comes meanwhile.
+                let other = try await bob.ask(to: NamespaceService.subject)
+                #expect(other.text.contains("NAMESPACE_RETRIEVE_SUCCESS"))
+                var iterator = answers.makeAsyncIterator()
+                for _ in 0..<count {
+                    guard let answer = try await iterator.next() else { break }
+                    #expect(!answer.bytes.isEmpty)
+                    if answer.text.contains(#""busy":true"#) || answer.text.contains("unavailable") { refused += 1 }
+                }
+                answers.unsubscribe()
+            }
+            #expect(refused > 0)
+            // Nor is one left open where a user's record cannot be read.
+            try PrivateFile.write(Array("{".utf8), to: network.directory.recordPath(of: UserName("alice")))
+            #expect(try await alice.ask(to: NamespaceService.subject).text.contains(#""busy":true"#))
+            await bob.close()
+            await alice.close()
+        }
+    }
+
     @Test("A page of letters is read without a consumer where the server gives batches", arguments: TestServers.all)
     func batches(server: String) async throws {
         struct Audit: Decodable { var subject: String }

@@ -10,6 +10,10 @@ enum NetworkAccount {
     /// How long the server remembers a batch whose next message does not come.
     static let batchThreshold: Int64 = 10 * 1_000_000_000
 
+    /// How long the server remembers any other request that gets no answer: longer than any client waits, and a quarter
+    /// of the server's own time.
+    static let answerThreshold: Int64 = 30 * 1_000_000_000
+
     /// What the account exports.
     ///
     /// An answer to a single-answer service ends the server's memory of the request; a pull and a batch of stored messages
@@ -25,7 +29,7 @@ enum NetworkAccount {
             NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace,
             NetworkNames.enrolment(of: "*"), NetworkNames.streams(of: "*"), "$KV.>",
         ]
-        return (calls + services).map { AccountExport.service($0) } + [
+        return (calls + services).map { AccountExport.service($0, threshold: answerThreshold) } + [
             .service("$JS.API.CONSUMER.MSG.NEXT.>", responses: .stream, threshold: pullThreshold),
             .service("$JS.API.DIRECT.GET.*", responses: .stream, threshold: batchThreshold),
             .stream(NetworkNames.control(of: "*")), .stream("_INBOX.>"),

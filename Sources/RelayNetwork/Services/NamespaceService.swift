@@ -43,10 +43,11 @@ struct NamespaceService: Sendable {
         var data: Names?
         /// Why there are none, as a proof that only the network can have signed.
         var refusal: String?
+        /// That it is to be asked again later, or the names be taken that are known.
+        var busy: Bool?
     }
 
-    /// The answer to a user; none where the register cannot be read, as if it had been lost: the user asks again, or goes
-    /// by the names that are known.
+    /// The answer to a user; nil where the register cannot be read.
     func reply(to user: UserName, in account: String) async -> [UInt8]? {
         let (record, block): (UserRecord?, UserStanding.Decision?)
         do throws(NetworkError) { (record, block) = (try await users.found(user), try await users.block()) } catch {

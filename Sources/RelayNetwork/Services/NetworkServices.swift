@@ -11,7 +11,8 @@ import Relay
 /// The services of a network, answered by any number of hosts together (a queue group).
 ///
 /// The server vouches for who asks: a request that comes through an import carries the asker's account. A user's many
-/// requests wait behind each other, and are refused when too many of them wait.
+/// requests wait behind each other, and are refused when too many of them wait. Each request gets an answer: the server
+/// remembers one that has none.
 struct NetworkServices: Sendable {
     /// The subjects of all services.
     static let subjects = ServiceEndpoint.allCases.map(\.subject)
@@ -72,7 +73,7 @@ struct NetworkServices: Sendable {
                         work.addTask {
                             let begin = ContinuousClock.now
                             let answer = await answer(request)
-                            if let answer { send(answer, to: request.message) }
+                            send(answer ?? request.endpoint.refusal, to: request.message)
                             figures.withLockedValue {
                                 $0.count(
                                     request.endpoint, took: begin.duration(to: .now), didAnswer: answer != nil)
@@ -173,7 +174,7 @@ struct NetworkServices: Sendable {
                 guard message.reply != nil, let account = Self.account(of: message) else { continue }
                 guard !desk.take(Request(endpoint: endpoint, account: account, message: message)) else { continue }
                 figures.withLockedValue { $0.refused(endpoint) }
-                if let answer = refusal(endpoint) { send(answer, to: message) }
+                send(endpoint.refusal, to: message)
             }
             return nil
         } catch {
@@ -181,9 +182,10 @@ struct NetworkServices: Sendable {
         }
     }
 
+    /// The answer; nil where there is none but the refusal.
     private func answer(_ request: Request) async -> [UInt8]? {
         let message = request.message
-        guard let user = await users.user(ofAccount: request.account) else { return refusal(request.endpoint) }
+        guard let user = await users.user(ofAccount: request.account) else { return nil }
         let tokens = message.subject.split(separator: ".").map(String.init)
         // The imports keep users from asking under another user's name; that is still checked here.
         func isOwn(_ subject: String) -> Bool { message.subject == subject }
@@ -203,14 +205,6 @@ struct NetworkServices: Sendable {
         }
     }
 
-    /// The answer to a request that is not worked on now. One for names gets none, as if the answer had been lost.
-    private func refusal(_ endpoint: ServiceEndpoint) -> [UInt8]? {
-        switch endpoint {
-        case .namespace, .streams: nil
-        case .enrolment, .recipient, .postboxes: Wire.json(PostboxReply(error: .unavailable))
-        }
-    }
-
     /// An answer that cannot leave is the asker's time-out; the connection's end is seen by the reader.
     private func send(_ answer: [UInt8], to message: NATSMessage) {
         guard let reply = message.reply else { return }
@@ -219,8 +213,16 @@ struct NetworkServices: Sendable {
 
     /// The account that a request comes from, as the server says; nil for one that comes from the network's own.
     static func account(of message: NATSMessage) -> String? {
-        guard let header = message.headers["Nats-Request-Info"],
-            let information = try? JSONDecoder().decode(RequestInformation.self, from: Data(header.utf8))
+        guard let header = message.headers["Nats-Request-Info"] else { return nil }
+        // The server's own form, read without a parser: a flood of requests is refused at this cost.
+        let (begin, length) = (#"{"acc":""#, 56)
+        if header.hasPrefix(begin) {
+            let rest = header.utf8.dropFirst(begin.utf8.count)
+            if rest.dropFirst(length).first == UInt8(ascii: "\""), let account = String(rest.prefix(length)) {
+                return account
+            }
+        }
+        guard let information = try? JSONDecoder().decode(RequestInformation.self, from: Data(header.utf8))
         else { return nil }
         return information.acc
     }

@@ -24,6 +24,18 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
         case .enrolment: NetworkNames.enrolment(of: "*")
         }
     }
+
+    /// The answer to a request that is not worked on now, or that nobody may ask.
+    var refusal: [UInt8] {
+        switch self {
+        case .namespace: Self.noNames
+        case .streams: StreamNamesService.refusal
+        case .enrolment, .recipient, .postboxes: Self.noPostbox
+        }
+    }
+
+    private static let noNames = Wire.json(NamespaceService.Reply(busy: true))
+    private static let noPostbox = Wire.json(PostboxReply(error: .unavailable))
 }
 
 /// What the services of one process have answered: a pure value.
@@ -32,7 +44,7 @@ struct ServiceFigures: Hashable, Sendable {
     struct Endpoint: Hashable, Sendable {
         /// Requests that were answered, or were to be.
         var requests: UInt64 = 0
-        /// Those that got no answer, or the one that says that the service has no time for them.
+        /// Those that were refused: the service had no time for them, or they were nobody's to ask.
         var errors: UInt64 = 0
         /// How long the work on them took together.
         var time: Duration = .zero

@@ -21,6 +21,11 @@ struct StreamNamesService: Sendable {
         var streams: [String]
     }
 
+    /// JetStream's own words where it answers nothing for now.
+    static let refusal = Array(
+        (#"{"type":"io.nats.jetstream.api.v1.stream_names_response","error":{"code":503,"err_code":10008,"#
+            + #""description":"JetStream system temporarily unavailable"}}"#).utf8)
+
     /// The answer to a user.
     ///
     /// - Parameter payload: what is asked; nothing, or what cannot be read, asks for all.

@@ -46,6 +46,19 @@ struct RestorationClientTests {
         await client.close()
     }
 
+    @Test("B66: a client whose question for the names is answered with \"busy\" takes those it knows")
+    func busyService() async throws {
+        let network = try MemoryNetwork()
+        network.server.service(Self.question) { _ in
+            Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","busy":true}"#.utf8)
+        }
+        var configuration = try asking(network, ["memory"])
+        configuration.rememberedNamespace = .init(name: "other", hash: "other")
+        let client = try await network.connected(configuration)
+        #expect(await client.namespace?.hash == "other")
+        await client.close()
+    }
+
     @Test("B10 a discovery of servers that never ends is given up, and tried again")
     func endlessDiscovery() async throws {
         let network = try MemoryNetwork()

@@ -56,6 +56,8 @@ extension LiveLink {
         var data: Names?
         /// Why there are none: a control message's proof.
         var refusal: String?
+        /// That the service has no time now.
+        var busy: Bool?
     }
 
     /// Asks the network for the names of its topics (RelayX's service), or takes the configured ones.
@@ -113,6 +115,7 @@ extension LiveLink {
                 readsBatches: names.batches ?? false)
         }
         if let refusal = answer?.refusal, await inClient({ $0.heardRefusal(refusal) }) != false { return nil }
+        if answer?.busy == true { throw .noResponders(subject: NetworkNames.namespace) }
         throw .protocolViolation("the namespace service refused this user")
     }
 }
