@@ -88,13 +88,11 @@ public struct JetStream: Sendable {
 
     /// Names all streams.
     package func streamNames() async throws(NATSError) -> [String] {
-        var found: [String] = []
+        var list = PagedList<String>()
         while true {
-            let page: StreamNamePage = try await call("STREAM.NAMES", ["offset": found.count])
-            let names = page.streams ?? []
-            found += names
             // A server gives 1,024 at a time.
-            guard !names.isEmpty, found.count < page.total else { return found }
+            let page: StreamNamePage = try await call("STREAM.NAMES", ["offset": list.passed])
+            guard try list.take(page.streams ?? [], of: page.total, named: \.self) else { return list.items }
         }
     }
 
@@ -183,14 +181,11 @@ public struct JetStream: Sendable {
     /// Describes all consumers of a stream.
     public func consumers(in stream: String) async throws(NATSError) -> [ConsumerInfo] {
         let subject = "CONSUMER.LIST.\(try name(stream))"
-        var found: [ConsumerInfo] = []
-        var passed = 0
+        var list = PagedList<ConsumerInfo>()
         while true {
-            let page: ConsumerPage = try await call(subject, ["offset": passed])
-            found += page.found
-            passed += page.count
             // A server gives 256 at a time.
-            guard page.count > 0, passed < page.total else { return found }
+            let page: ConsumerPage = try await call(subject, ["offset": list.passed])
+            guard try list.take(page.consumers ?? [], of: page.total, named: \.name) else { return list.items }
         }
     }
 
@@ -204,12 +199,7 @@ public struct JetStream: Sendable {
     /// Part of a list of consumers. Servers before 2.10 leave nothing in the place of one that is just being deleted.
     struct ConsumerPage: Decodable {
         var total: Int
-        private var consumers: [ConsumerInfo?]?
-
-        /// How many places there are.
-        var count: Int { consumers?.count ?? 0 }
-        /// Those that are there.
-        var found: [ConsumerInfo] { consumers?.compactMap(\.self) ?? [] }
+        var consumers: [ConsumerInfo?]?
     }
 
     private struct StoredReply: Decodable { var message: EncodedMessage }
