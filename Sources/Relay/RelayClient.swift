@@ -531,7 +531,12 @@ public actor RelayClient {
         handleSignIn(.failed(reason))
         let explained = signIn.explained(reason, at: surroundings.clock.secondsSince1970)
         let limit = ConnectionReason.retryLimit(after: error)
-        handle(.connectionFailed(generation: generation, reason: explained, retryWithin: limit))
+        // A setting that does not fit the only server there is never will.
+        var isHopeless = false
+        if case .tlsFirst = error { isHopeless = pool.order.count == 1 }
+        handle(
+            .connectionFailed(
+                generation: generation, reason: explained, retryWithin: limit, isHopeless: isHopeless))
     }
 
     func dialSucceeded(_ link: LiveLink, _ connection: NATSConnection, to address: ServerAddress) {

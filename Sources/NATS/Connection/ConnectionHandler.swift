@@ -47,9 +47,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private let loginDeadline: NIODeadline
     private var loginAlarm: Scheduled<Void>?
-    private var silenceAlarm: Scheduled<Void>?
-    /// Whether the server was found to wait for TLS.
-    private var wantsTLSFirst = false
+    /// The server's end of the socket, where this side has dialled it.
+    private var remote: SocketAddress?
+    /// Whether a server that said nothing is being asked if it waits for TLS.
+    private var isAsking = false
     /// The error for when the deadline passes. It names the proxy until the tunnel is open, and the server after that.
     private var loginTimeoutError: NATSError
     var liveness: LivenessMachine?
@@ -107,26 +108,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard core.isOpen else { return context.close(promise: nil) }
         // Behind a proxy the channel becomes active once the tunnel is open.
         loginTimeoutError = Self.loginTimedOut(address)
-        if machine.state == .securingFirst { startTLS(context) } else { awaitFirstWord(context) }
-        context.fireChannelActive()
-    }
-
-    /// How long a server is silent until it is asked whether it waits for TLS. One that does so for a while alone
-    /// speaks later, so that the answer counts when the time for the login is over.
-    private static let silenceBeforeTLS = TimeAmount.milliseconds(500)
-
-    private func awaitFirstWord(_ context: ChannelHandlerContext) {
         // A proxy's other end is not this machine's to dial.
-        guard core.options.proxy == nil, let remote = context.channel.remoteAddress, remote.ipAddress != nil
-        else { return }
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        silenceAlarm = context.eventLoop.scheduleTask(in: Self.silenceBeforeTLS) {
-            guard bound.value.machine.state == .waitingForInfo, bound.value.ending == nil else { return }
-            TLSProbe.ask(remote, on: bound.eventLoop, within: .seconds(2)).whenSuccess { waitsForTLS in
-                guard waitsForTLS else { return }
-                bound.value.wantsTLSFirst = true
-            }
-        }
+        if core.options.proxy == nil { remote = context.channel.remoteAddress }
+        if machine.state == .securingFirst { startTLS(context) }
+        context.fireChannelActive()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -135,7 +120,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        finish(ending ?? .closed)
+        if !isAsking { finish(ending ?? .closed) }
         self.context = nil
     }
 
@@ -251,7 +236,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func succeed(_ context: ChannelHandlerContext) {
         loginAlarm?.cancel()
         loginAlarm = nil
-        silenceAlarm?.cancel()
         subscribeInbox()
         startPings(context)
         ready.succeed(())
@@ -268,19 +252,37 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Ends the connection because of `error`.
     func fail(_ error: NATSError) {
-        // It gives such a client up after a while.
-        let isMute = wantsTLSFirst && machine.state == .waitingForInfo
-        let words = "\(address) wants TLS before its first word; set tlsFirst"
-        if ending == nil { ending = isMute ? .tls(words) : error }
+        if ending == nil {
+            ending = error
+            askForTLS(after: error)
+        }
         _ = machine.failed(error)
         deliverStaged()
-        finish(ending ?? error)
+        if !isAsking { finish(ending ?? error) }
         context?.close(promise: nil)
+    }
+
+    /// How long a server has to answer whether it waits for TLS: so much longer a login that got no word takes to fail.
+    private static let timeToAnswer = TimeAmount.milliseconds(750)
+
+    /// A server that gave the login up without a word, or let its time pass, may have waited for TLS.
+    private func askForTLS(after error: NATSError) {
+        guard machine.state == .waitingForInfo, core.options.tls?.handshakesFirst != true, core.isOpen, let context,
+            let remote, remote.ipAddress != nil
+        else { return }
+        switch error {
+        case .timeout, .closedByServer, .connectionLost: break
+        default: return
+        }
+        isAsking = true
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        TLSProbe.ask(remote, on: context.eventLoop, within: Self.timeToAnswer).whenSuccess { [address] waitsForTLS in
+            bound.value.finish(waitsForTLS ? .tlsFirst("\(address)") : error)
+        }
     }
 
     private func finish(_ error: NATSError) {
         loginAlarm?.cancel()
-        silenceAlarm?.cancel()
         livenessAlarm?.cancel()
         inboxAlarm?.cancel()
         clock?.cancel()

@@ -22,6 +22,8 @@ public enum NATSError: Error, Sendable, Hashable {
     case tls(String)
     /// The server insists on TLS and this client was not set up for it.
     case tlsRequired
+    /// The server wants TLS before its first word, and this client waits for that word; the text is the server's address.
+    case tlsFirst(String)
     /// The server refused the credentials, or withdrew them while connected.
     case authorization(AuthorizationFailure)
     /// The server allows no further connection at the moment; trying again later can succeed.
@@ -73,8 +75,9 @@ public enum NATSError: Error, Sendable, Hashable {
             return true
         case .jetStream(let failure):
             return failure.isRetryable
-        case .invalidArgument, .invalidSubject, .proxy, .tls, .tlsRequired, .authorization, .publishNotPermitted,
-            .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .closed, .cancelled, .protocolViolation:
+        case .invalidArgument, .invalidSubject, .proxy, .tls, .tlsRequired, .tlsFirst, .authorization,
+            .publishNotPermitted, .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .closed, .cancelled,
+            .protocolViolation:
             return false
         }
     }
@@ -149,6 +152,7 @@ extension NATSError: CustomStringConvertible {
         case .timeout(let step): return "No answer in time: \(step)."
         case .tls(let text): return "The secure connection failed: \(text)"
         case .tlsRequired: return "The server requires TLS; use a tls:// address."
+        case .tlsFirst(let address): return "\(address) wants TLS before its first word; set tlsFirst"
         case .authorization(let failure): return "The server refused the credentials: \(failure.rawValue)."
         case .connectionLimit(let text): return "The server takes no further connection now: \(text)."
         case .publishNotPermitted(let subject): return "Not permitted to publish to \(quoted(subject))."

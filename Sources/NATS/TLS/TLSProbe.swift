@@ -1,8 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Finds out whether a server that says nothing waits for TLS, over a connection of its own: the one that waits for the
-/// server's first word would be lost to a server that is only slow.
+/// Finds out whether a server that said nothing waited for TLS, over a connection of its own.
 final class TLSProbe: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

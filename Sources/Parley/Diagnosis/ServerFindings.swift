@@ -98,12 +98,13 @@ struct ServerFindings: Sendable {
         case .tlsFailure(let detail):
             // What a TLS library says of a certificate is for those who wrote it.
             let isUntrusted = detail.contains("CERTIFICATE_VERIFY_FAILED")
+            let isSetting = detail.contains("tlsFirst")
             let fix =
-                detail.contains("tlsFirst")
+                isSetting
                 ? "set tlsFirst: true in the profile"
                 : "check tlsAuthority in the profile, the certificate's name, and the clock"
             return Finding(
-                name, .failure(CommandFailure.noConnection),
+                name, .failure(isSetting ? code : CommandFailure.noConnection),
                 "TLS: \(isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail)",
                 fix: fix)
         case .accessExpired, .banned, .appBlocked, .deactivated:

@@ -35,8 +35,9 @@ extension ConnectionMachine {
         /// Subscriptions are live and the outbox has been flushed on this dial's socket.
         case restored(generation: UInt64)
         /// The dial failed, or its socket closed or went silent. The next attempt, if there is one, comes within the
-        /// limit where one is given.
-        case connectionFailed(generation: UInt64, reason: ConnectionReason, retryWithin: Duration? = nil)
+        /// limit where one is given. A session that was never connected ends where every attempt would fail alike.
+        case connectionFailed(
+            generation: UInt64, reason: ConnectionReason, retryWithin: Duration? = nil, isHopeless: Bool = false)
         /// A timer reached its moment.
         case timerFired(TimerID)
         /// Somebody called disconnect or close.

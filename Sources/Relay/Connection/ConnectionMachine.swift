@@ -98,8 +98,9 @@ package struct ConnectionMachine: Sendable {
         case .connectRequested(let limit): connect(limit: limit, at: now)
         case .dialSucceeded(let number): dialSucceeded(number)
         case .restored(let number): restored(number, at: now)
-        case .connectionFailed(let number, let reason, let limit):
-            if number == generation, phase == .dialing || hasSocket { fail(reason, at: now, retryWithin: limit) }
+        case .connectionFailed(let number, let reason, let limit, let isHopeless):
+            guard number == generation, phase == .dialing || hasSocket else { break }
+            if isHopeless, !hasConnected { end(reason) } else { fail(reason, at: now, retryWithin: limit) }
         case .serverControl(let number, let reason):
             guard number == generation, hasSocket else { break }
             // The administrator's word is final even where this version does not know its code.

@@ -42,7 +42,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case permissionsChanged(String?)
     /// The configured proxy does not work.
     case proxyUnavailable(String)
-    /// The secure connection could not be established.
+    /// The secure connection could not be established. Where the only server wants TLS before its first word, and the
+    /// configuration has it later, that ends a session which was never connected.
     case tlsFailure(String)
     /// The local store failed.
     case store(String)

@@ -256,7 +256,7 @@ struct TLSTests {
                 await (try NATSConnection.connect(to: address, options: options)).close()
                 Issue.record("connected")
             } catch {
-                #expect(error as? NATSError == .tls("\(address) wants TLS before its first word; set tlsFirst"))
+                #expect(error as? NATSError == .tlsFirst("\(address)"))
             }
         }
         // One that is only slow, or speaks something else, is not taken for one.
@@ -265,6 +265,15 @@ struct TLSTests {
         await #expect(throws: NATSError.timeout("the server at \(address) did not complete the login")) {
             try await NATSConnection.connect(to: address, options: ConnectOptions(connectTimeout: .seconds(3)))
         }
+        #expect(silent.accepted == 2)
+        // One that speaks late, or knows what is wrong, is not asked.
+        let slow = try ScriptedPeer { link in
+            Thread.sleep(forTimeInterval: 1)
+            link.logIn()
+            link.waitForEnd()
+        }
+        await (try NATSConnection.connect(to: ServerAddress(host: "127.0.0.1", port: slow.port))).close()
+        #expect(slow.accepted == 1)
     }
 
     @Test("Certificates and keys are read as people save them: with a byte order mark, or both in one file")

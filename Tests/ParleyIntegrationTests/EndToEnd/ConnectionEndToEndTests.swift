@@ -271,6 +271,26 @@ extension EndToEndTests {
         }
 
         @Test(
+            "A server that wants TLS before its first word ends send and doctor with 78, and the setting is named",
+            .enabled(if: NATSServerProcess.newestBinary.takesTLSFirst, "no nats-server here does that"))
+        func handshakeFirst() async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.newestBinary)
+            // Silent for longer than a login may take; then it speaks first, as its start is waited for.
+            let server = try await NATSServerProcess.start(
+                NATSServerProcess.newestBinary,
+                configuration: TestCertificates.configuration(more: "handshake_first: \"10s\""), jetStream: false)
+            defer { server.close() }
+            let url = "nats://127.0.0.1:\(server.port)"
+            async let sent = network.run(["send", "chat.lobby", "x", "--timeout", "60", "--server", url])
+            async let checked = network.run(["doctor", "--server", url])
+            for result in try await [sent, checked] {
+                #expect(result.exitCode == 78, "\(result)")
+                let words = result.output + result.diagnostics
+                #expect(words.contains("wants TLS before its first word; set tlsFirst"), "\(result)")
+            }
+        }
+
+        @Test(
             "B4 B5 The chat says that the server refuses the credentials, and of a file that others can read how to mend it"
         )
         func refusedOnScreen() async throws {

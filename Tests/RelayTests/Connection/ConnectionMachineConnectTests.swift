@@ -52,6 +52,22 @@ import Testing
         #expect(driver.dials == dials && driver.timers.isEmpty && driver.sockets.isEmpty)
     }
 
+    @Test("B8: where every attempt would fail alike, a session that was never connected ends, and another one goes on")
+    func hopeless() {
+        let reason = ConnectionReason.tlsFailure("set tlsFirst")
+        var driver = MachineDriver()
+        driver.connect(limit: .seconds(60))
+        driver.handle(.connectionFailed(generation: driver.generation, reason: reason, isHopeless: true))
+        #expect(driver.status == ConnectionStatus(state: .disconnected, reason: reason))
+        #expect(driver.completions == [.connection(reason)] && driver.timers.isEmpty)
+
+        var connected = MachineDriver.connected()
+        connected.fail()
+        connected.advance(.seconds(64))
+        connected.handle(.connectionFailed(generation: connected.generation, reason: reason, isHopeless: true))
+        #expect(connected.state == .reconnecting && connected.status.nextRetryAt != nil)
+    }
+
     @Test("B8: without a limit, attempts go on for ever", arguments: [nil, .zero, .seconds(-1)] as [Duration?])
     func noLimit(_ limit: Duration?) {
         var driver = MachineDriver()

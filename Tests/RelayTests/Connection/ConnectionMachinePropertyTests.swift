@@ -120,7 +120,7 @@ import Testing
             case .connectRequested:
                 isConnect = true
                 books.noteConnect()
-            case .connectionFailed(let generation, _, _): if books.socket == generation { books.socket = nil }
+            case .connectionFailed(let generation, _, _, _): if books.socket == generation { books.socket = nil }
             case .timerFired(let id): books.timers.remove(id)
             default: break
             }

@@ -26,7 +26,7 @@ struct MachineDriver {
 
     @discardableResult
     mutating func handle(_ event: ConnectionMachine.Event) -> [ConnectionMachine.Action] {
-        if case .connectionFailed(let generation, _, _) = event { sockets.remove(generation) }
+        if case .connectionFailed(let generation, _, _, _) = event { sockets.remove(generation) }
         let actions = machine.handle(event, at: now)
         for action in actions {
             switch action {
