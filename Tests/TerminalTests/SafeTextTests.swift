@@ -31,6 +31,21 @@ struct SafeTextTests {
         #expect(SafeText(sample).description == drawn)
     }
 
+    @Test(
+        "B65: a name that looks like another one is told from it, and others stay as they are",
+        arguments: [
+            ("bob", "bob"), ("Alice B.", "Alice B."), ("~parley", "~parley"), ("Zoë", "Zoë"), ("Иван", "Иван"),
+            ("日本", "日本"), ("bob👍", "bob👍"), ("👨‍👩‍👧", "👨"), (" bob", "<20>bob"), ("bob ", "bob<20>"),
+            ("al  ice", "al <20>ice"), ("bob\u{200B}", "bob<200B>"), ("b\u{AD}ob", "b<AD>ob"),
+            ("bob\u{200D}", "bob<200D>"), ("bob\u{FE0F}", "bob<FE0F>"), ("bob\u{A0}", "bob<A0>"),
+            ("bob\u{202E}", "bob<202E>"), ("b\u{43E}b", "b<43E>b"), ("b\u{3BF}b", "b<3BF>b"),
+            ("\u{430}\u{440}\u{435}", "<430>\u{440}\u{435}"), ("\u{FF42}ob", "<FF42>ob"),
+            ("\u{1D41B}ob", "<1D41B>ob"), ("bob\u{3164}", "bob<3164>"), ("bob\n", "bob<A>"), ("", ""),
+        ])
+    func names(name: String, shown: String) {
+        #expect(SafeText(name: name).description == shown)
+    }
+
     @Test("At most four marks stay on a character")
     func zalgo() throws {
         let text = SafeText("x" + String(repeating: "\u{489}\u{334}", count: 20))

@@ -26,6 +26,9 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
     public var expires: Int64?
     /// The begin of the token's time (`nbf`).
     public var notBefore: Int64?
+    /// The user's ``MessageKey`` (`parley_message_key`), of a token that a network of Parley's issued; servers take no notice
+    /// of it. A secret, as a bearer token is.
+    public var messageKey: String?
     /// What is granted (`nats`).
     public var grant: Grant
 
@@ -106,6 +109,7 @@ extension Claims: Codable {
         case audience = "aud"
         case expires = "exp"
         case notBefore = "nbf"
+        case messageKey = "parley_message_key"
         case grant = "nats"
     }
 
@@ -125,6 +129,7 @@ extension Claims: Codable {
         audience = try values.decodeIfPresent(String.self, forKey: .audience)
         expires = try time(.expires)
         notBefore = try time(.notBefore)
+        messageKey = try values.decodeIfPresent(String.self, forKey: .messageKey)
         grant = try values.decode(Grant.self, forKey: .grant)
     }
 }

@@ -141,11 +141,13 @@ extension JetStream {
     ///   - payload: the message.
     ///   - subject: a subject that some stream stores.
     ///   - messageID: makes a repeated publish harmless.
+    ///   - id: what the observer knows the message by; `messageID` when nil.
     ///   - tag: whatever the observer is to be told beside the id.
     ///   - observer: hears once of each message that was sent. The connection keeps it until then.
     /// - Throws: what keeps the message from being sent; the observer then hears nothing.
     public func send(
-        _ payload: [UInt8], to subject: String, messageID: String, tag: UInt64, observer: any StorageObserver
+        _ payload: [UInt8], to subject: String, messageID: String, id: String? = nil, tag: UInt64,
+        observer: any StorageObserver
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         guard NATSHeaders.isWritable(value: messageID) else {
@@ -153,7 +155,7 @@ extension JetStream {
         }
         try connection.requestStorage(
             payload, to: subject, messageID: messageID, timeout: timeout,
-            for: .storage(observer, id: messageID, tag: tag))
+            for: .storage(observer, id: id ?? messageID, tag: tag))
     }
 
     private static func acknowledgement(

@@ -40,6 +40,11 @@ enum Output {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? text : SafeText(text).description
     }
 
+    /// A name that its bearer chose, told apart from others that look like it.
+    static func name(_ name: String) -> String {
+        name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? name : SafeText(name: name, limit: name.count).description
+    }
+
     /// As `safe`, with the text's own line breaks kept.
     static func safeLines(_ text: String) -> [String] { SafeText.lines(text).map(\.description) }
 

@@ -175,7 +175,7 @@ final class MessagePrinter: Sendable {
             line += Output.safe(message.topic).utf8
             line += "  ".utf8
             if let from = message.from {
-                line += Output.safe(from).utf8
+                line += Output.name(from).utf8
                 line += ": ".utf8
             }
             line += Output.indented(message.shownText).utf8

@@ -130,7 +130,7 @@ struct ConversationLayout: ScrollableRows {
     private func author(of row: ConversationRow) -> Author? {
         switch row {
         case .gap, .restart, .outage: nil
-        case .message(let line): Author(name: line.name, isOwn: line.isOwn, topic: line.topic)
+        case .message(let line): Author(name: line.shownName, isOwn: line.isOwn, topic: line.topic)
         case .pending(let line): Author(name: user, isOwn: true, topic: line.topic)
         }
     }

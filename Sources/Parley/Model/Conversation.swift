@@ -3,7 +3,8 @@ import Terminal
 
 /// One joined topic, or pattern of topics: its rows, what of them is unread, and where the person looks.
 ///
-/// Rows are unique by stream sequence and by (topic, id), and in stream order whatever order they came in.
+/// Rows are unique by stream sequence, and in stream order whatever order they came in. A message that was stored twice, with
+/// the same id, name and text, is one row.
 struct Conversation: Equatable, Sendable {
     /// The topic or pattern as joined.
     let name: String
@@ -187,7 +188,8 @@ struct Conversation: Equatable, Sendable {
     /// - Parameters:
     ///   - countsUnread: whether they are out of view now; false for history.
     ///   - isLive: whether a subscription brings them, so that what was missed is among them.
-    ///   - user: who is signed in; lines that claim this name count as own ones. Nil where others share the name.
+    ///   - user: who is signed in; a line with this name that is not known to be the user's own is marked. Nil where others
+    ///     share the name.
     /// - Returns: the messages that were new here.
     @discardableResult
     mutating func receive(
@@ -196,18 +198,26 @@ struct Conversation: Equatable, Sendable {
         var fresh: [StoredLine] = []
         for message in messages {
             let key = MessageKey(topic: message.topic, id: message.id)
-            if let known = sequences[key] {
-                if known == message.sequence { correctTime(of: message) }
+            let known = sequences[key]
+            if known == message.sequence {
+                correctTime(of: message)
                 continue
             }
+            if let known, let line = line(known, among: fresh), line.isRepeated(by: message) { continue }
             let waiting = pending.firstIndex { $0.id == message.id && $0.topic == message.topic }
             if let waiting { pending.remove(at: waiting) }
-            sequences[key] = message.sequence
-            let isOwn = waiting != nil || user != nil && message.from == user
+            // Anybody can use an id once more: of several messages under it, the first one in the stream can be the user's.
+            let isFirst = known.map { message.sequence < $0 } ?? true
+            if isFirst {
+                sequences[key] = message.sequence
+                if let known { disown(known, user, among: &fresh) }
+            }
+            let isOwn = isFirst && (waiting != nil || message.isOwn && message.from == user)
             fresh.append(
                 StoredLine(
                     id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
-                    text: message.shownText, time: message.time, isOwn: isOwn, isRecovered: message.isRecovered,
+                    text: message.shownText, time: message.time, isOwn: isOwn,
+                    isClaimed: !isOwn && Self.isClaim(message.from, user), isRecovered: message.isRecovered,
                     isMention: !isOwn && mention.isIn(message.text) && !isIgnored(message.from ?? "")
                 )
             )
@@ -215,7 +225,7 @@ struct Conversation: Equatable, Sendable {
         let added = merge(fresh)
         for line in added {
             textBytes += line.text.utf8.count
-            names.meet(line.name)
+            names.meet(line.shownName)
             let isMissed = isLive && wasMissed(line)
             if countsUnread || isMissed, !line.isOwn, !isHidden(line) { noteUnread(line) }
         }
@@ -622,9 +632,32 @@ struct Conversation: Equatable, Sendable {
 
     private mutating func markOwn(_ sequence: UInt64) {
         update(sequence) {
-            $0.isOwn = true
+            ($0.isOwn, $0.isClaimed) = (true, false)
             $0.isMention = false
         }
+    }
+
+    /// A line that is here, or about to be.
+    private func line(_ sequence: UInt64, among fresh: [StoredLine]) -> StoredLine? {
+        if let line = fresh.last(where: { $0.sequence == sequence }) { return line }
+        guard case .message(let line)? = row(at: insertionIndex(.message(sequence))), line.sequence == sequence else {
+            return nil
+        }
+        return line
+    }
+
+    /// An earlier message has come under the id of this one, which is not the user's own then.
+    private mutating func disown(_ sequence: UInt64, _ user: String?, among fresh: inout [StoredLine]) {
+        func disown(_ line: inout StoredLine) { (line.isOwn, line.isClaimed) = (false, Self.isClaim(line.name, user)) }
+        if let index = fresh.lastIndex(where: { $0.sequence == sequence }) { return disown(&fresh[index]) }
+        update(sequence, disown)
+    }
+
+    /// Whether a name says of a message which is not the user's own that it is the user's, or the network's, whose names
+    /// begin with `~`.
+    private static func isClaim(_ name: String?, _ user: String?) -> Bool {
+        guard let name else { return false }
+        return name == user || name.hasPrefix("~")
     }
 
     private mutating func update(_ sequence: UInt64, _ change: (inout StoredLine) -> Void) {

@@ -24,12 +24,22 @@ struct StoredLine: Hashable, Sendable {
     let name: String
     let text: String
     var time: Timestamp
-    /// Sent from here, or under this user's name, as other sessions of the user do; anybody can claim a name.
+    /// Sent by this user: from here, or by another device of the user, as the network proves it. A name alone says nothing.
     var isOwn: Bool
+    /// Whether somebody else has written the user's name under it, or a name that is kept for the network.
+    var isClaimed = false
     /// Delivered after an outage, in its place.
     let isRecovered: Bool
     /// Whether it calls the person.
     var isMention = false
+}
+
+extension StoredLine {
+    /// Whether a message under the same id says the same: its sender published it twice.
+    func isRepeated(by message: TopicMessage) -> Bool { name == message.from ?? "" && text == message.shownText }
+
+    /// The name as it is shown: one that is only claimed has a mark.
+    var shownName: String { name.isEmpty ? "?" : isClaimed ? name + "?" : name }
 }
 
 /// An own line that the stream does not hold yet, or never will.

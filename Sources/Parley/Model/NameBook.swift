@@ -25,7 +25,7 @@ struct NameBook: Equatable, Sendable {
     }
 
     /// As much of a name as can show.
-    static func shown(_ name: String) -> SafeText { SafeText(String(name.prefix(characterLimit))) }
+    static func shown(_ name: String) -> SafeText { SafeText(name: name, limit: characterLimit) }
 }
 
 /// Cuts names for a column in a way that keeps them apart.

@@ -272,7 +272,7 @@ extension ChatModel {
     ) -> Reader {
         let stamp = CivilTime(time, zone: zone).shortStamp.drop { $0 == " " }
         let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
-        let heading = "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(subject))"
+        let heading = "from \(SafeText(name: from)) in \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(subject))"
         return Reader(text, heading: heading, author: author, fileName: fileName)
     }
 }

@@ -157,9 +157,9 @@ extension PlainAnnouncer {
             let stamp = CivilTime(item.time, zone: model.zone).shortStamp.drop { $0 == " " }
             return switch item {
             case .message(let message):
-                "\(place + 1). \(stamp), \(message.topic), \(message.from.prefix(64)): \(Self.cut(message.text))"
+                "\(place + 1). \(stamp), \(message.topic), \(SafeText(name: message.from)): \(Self.cut(message.text))"
             case .letter(let letter):
-                "\(place + 1). \(stamp), letter, \((letter.person ?? "somebody").prefix(64)): "
+                "\(place + 1). \(stamp), letter, \(SafeText(name: letter.person ?? "somebody")): "
                     + LetterSubject.prefix(letter.subject) + Self.cut(letter.text)
             }
         }
@@ -207,7 +207,7 @@ extension PlainAnnouncer {
     }
 
     private static func sender(_ letter: PostboxMessage) -> String {
-        letter.from.flatMap { $0.isEmpty ? nil : String($0.prefix(64)) } ?? "somebody"
+        letter.from.flatMap { $0.isEmpty ? nil : SafeText(name: $0).description } ?? "somebody"
     }
 
     // MARK: Lists and questions

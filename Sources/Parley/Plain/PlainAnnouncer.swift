@@ -133,7 +133,8 @@ struct PlainAnnouncer {
 
     func words(_ line: StoredLine, _ model: ChatModel, in home: String, names: Bool = false) -> String {
         let clock = CivilTime(line.time, zone: model.zone).clock
-        let name = line.isOwn ? "you" : line.name.isEmpty ? "somebody" : String(line.name.prefix(64))
+        var name = line.isOwn ? "you" : line.name.isEmpty ? "somebody" : SafeText(name: line.name).description
+        if line.isClaimed { name += "? (not sent by you)" }
         let place = names || line.topic != home ? "\(line.topic), " : ""
         let text = Self.cut(line.text) + Self.files(in: line.text)
         return "\(clock) \(place)\(name)\(line.isMention ? ", to you" : ""): \(text)"

@@ -14,14 +14,14 @@ extension ChatModel {
     /// Notifies of lines of a topic that call the person.
     mutating func call(for lines: [StoredLine], in topic: String) -> [ChatEffect] {
         lines.filter(\.isMention).flatMap { line in
-            let name = line.name.isEmpty ? "somebody" : String(line.name.prefix(64))
+            let name = line.name.isEmpty ? "somebody" : SafeText(name: line.shownName).description
             return call(.mention, "\(name) in \(line.topic.isEmpty ? topic : line.topic)", line.text)
         }
     }
 
     /// Notifies of a new letter.
     mutating func call(for letter: PostboxMessage) -> [ChatEffect] {
-        let name = letter.from.flatMap { $0.isEmpty ? nil : String($0.prefix(64)) } ?? "somebody"
+        let name = letter.from.flatMap { $0.isEmpty ? nil : SafeText(name: $0).description } ?? "somebody"
         return call(.letter, "Letter from \(name)", LetterSubject.prefix(letter.subject) + letter.message)
     }
 

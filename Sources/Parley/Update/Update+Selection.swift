@@ -285,8 +285,10 @@ extension ChatModel {
             if line.isRecovered { lines.append(.entry("recovered", "it came after an outage, in its place")) }
             let claim =
                 line.isOwn
-                ? "sent here, or by another session under this name"
-                : "the name is what the sender says; the network does not prove it"
+                ? "sent by you, here or from another device"
+                : line.isClaimed
+                    ? "not sent by you: somebody else has written this name under it"
+                    : "the name is what the sender says; the network does not prove it"
             return lines + [.entry("proof", claim)]
         case .pending(let line):
             let state =

@@ -209,8 +209,8 @@ extension Frame {
         case .gap, .restart, .outage: ("", false, "", .plain)
         case .message(let line):
             (
-                line.name.isEmpty ? "?" : line.name, line.isOwn, line.isOwn ? "✓" : line.isRecovered ? "↺" : "",
-                line.isOwn ? theme.connected : theme.dimmed
+                line.shownName, line.isOwn, line.isOwn ? "✓" : line.isClaimed ? "?" : line.isRecovered ? "↺" : "",
+                line.isOwn ? theme.connected : line.isClaimed ? theme.failure : theme.dimmed
             )
         case .pending(let line):
             switch line.state {

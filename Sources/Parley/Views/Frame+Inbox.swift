@@ -126,7 +126,7 @@ extension Frame {
         guard let letter = model.inbox.openLetter, let reader = parts.reader else { return }
         if let heading = parts.readerHeading {
             let stamp = CivilTime(letter.createdAt, zone: model.zone)
-            let from = String((letter.from ?? "?").prefix(64))
+            let from = SafeText(name: letter.from ?? "?")
             let box = model.inbox.fullName(ofBox: letter.postboxId)
             let about = LetterSubject.suffix(letter.subject)
             let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })\(about)"

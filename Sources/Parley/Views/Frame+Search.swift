@@ -126,7 +126,7 @@ extension Frame {
             column += columns.time + 2
         }
         let (from, place, text) = parts(of: item)
-        var name = SafeText(String(from.prefix(64)))
+        var name = SafeText(name: from)
         if case .letter = item { name = SafeText("✉ ") + name }
         name = name.truncated(columns: columns.from)
         canvas.write(name, row: row.row, column: column, width: columns.from, style: theme.style(ofName: from))
@@ -170,7 +170,7 @@ extension Frame {
             let (from, place, _) = self.parts(of: .letter(letter))
             let stamp = CivilTime(letter.time, zone: model.zone).shortStamp.drop { $0 == " " }
             let about = LetterSubject.suffix(letter.subject)
-            let words = "from \(from.prefix(64)) to \(place.prefix(64)), \(stamp)\(about)"
+            let words = "from \(SafeText(name: from)) to \(place.prefix(64)), \(stamp)\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(search.readerScroll, parts.lastReaderScroll)

@@ -131,6 +131,12 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
         }
     }
 
+    /// What the identifiers of this user's messages are hashed with; nil where the token does not say.
+    var messageKey: MessageKey? {
+        guard let token, let text = try? UserClaims.decode(token).messageKey else { return nil }
+        return MessageKey(text: text)
+    }
+
     /// Whether an earlier version's private network made the token: its users shared one account, and the token said what
     /// each may do.
     var areOfSharedAccount: Bool {

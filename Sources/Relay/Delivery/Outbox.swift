@@ -138,6 +138,11 @@ package struct Outbox: Sendable {
     /// Whether a message waits for a destination, or is under way to it.
     package func holds(_ destination: Destination) -> Bool { laneOf[destination].map { !lanes[$0].isEmpty } ?? false }
 
+    /// A message that is under way.
+    package func message(underWay id: String) -> OutboxMessage? {
+        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.index)?.message }
+    }
+
     /// Where a message that has not ended goes.
     package func destination(of id: String) -> Destination? { placed[id].map { lanes[$0.lane].destination } }
 

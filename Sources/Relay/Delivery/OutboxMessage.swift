@@ -49,7 +49,8 @@ public struct OutboxMessage: Sendable, Identifiable {
 
     private let content: Content
 
-    /// The message's identifier, sent as `Nats-Msg-Id` and the same on every retry.
+    /// The message's identifier, the same on every retry. A hash of it is sent as `Nats-Msg-Id` (``MessageKey``), or it is
+    /// itself where the user's token has no key for that.
     public var id: String { content.id }
     /// Where it goes.
     public var destination: Destination { content.destination }

@@ -44,6 +44,7 @@ extension Publisher {
     static func find(_ late: Outbox.LateMessage, _ topic: String, _ route: Route) async -> Delivery.Finding {
         guard let pattern = try? TopicPattern(topic) else { return .unknown }
         let source = route.namespace.source(of: pattern, route.jetStream)
+        let header = route.header(of: late.message)
         do throws(NATSError) {
             let extent = try await source.extent()
             // What the stream has lost since is nowhere.
@@ -55,13 +56,13 @@ extension Publisher {
                 part = try await begin(behind: newestBefore, source, extent)
             }
             defer { route.identifiers.keep(part, of: topic) }
-            if let sequence = part.place(of: late.message.id) { return .stored(sequence: sequence) }
+            if let sequence = part.place(of: header) { return await found(late.message, sequence, source, route) }
             var seen = 0
             while part.next <= extent.last {
                 let page = try await route.jetStream.heads(
                     of: source.name, filter: source.filter, from: .sequence(part.next), limit: searchPage)
                 part.add(page.messages)
-                if let sequence = part.place(of: late.message.id) { return .stored(sequence: sequence) }
+                if let sequence = part.place(of: header) { return await found(late.message, sequence, source, route) }
                 guard page.pending > 0 else {
                     part.reach(extent.last)
                     break
@@ -79,6 +80,36 @@ extension Publisher {
         }
     }
 
+    /// What a message means that is stored under the header of another one: where nothing keeps others from using that, it
+    /// may be theirs.
+    private static func found(
+        _ message: OutboxMessage, _ sequence: UInt64, _ source: StreamSource, _ route: Route
+    ) async -> Delivery.Finding {
+        await isTaken(message, by: sequence, in: source.name, route) ? .absent : .stored(sequence: sequence)
+    }
+
+    /// Whether another message is stored where the server names this one. A hashed identifier is nobody else's; without a
+    /// key to hash it with, what is there is read, as far as that is permitted, and compared.
+    static func isTaken(_ message: OutboxMessage, by sequence: UInt64, in stream: String, _ route: Route) async -> Bool
+    {
+        guard route.messageKey == nil, message.isOnTopic,
+            let stored = try? await route.jetStream.message(in: stream, sequence: sequence)
+        else { return false }
+        if stored.subject != route.subject(of: message.destination) { return true }
+        func read(_ payload: [UInt8]) -> TopicMessage? {
+            try? payload.withRawBytes { bytes throws(EnvelopeError) in
+                try TopicMessage(
+                    decoding: bytes, topic: "", sequence: sequence, time: Timestamp(milliseconds: 0), isRecovered: false
+                )
+            }
+        }
+        // The times, and the client's name where there is no line, are others with each run of a program.
+        func same(_ message: TopicMessage?) -> [String?] {
+            [message?.id, message?.text, message.flatMap { ChatLine.words(in: $0.message)?.username }]
+        }
+        return same(read(Array(stored.payload.readableBytesView))) != same(read(message.payload))
+    }
+
     /// Where to begin to look: behind a sequence, or with the newest that are gone through.
     private static func begin(
         behind sequence: UInt64?, _ source: StreamSource, _ extent: StreamExtent
@@ -92,11 +123,13 @@ extension Publisher {
 
     /// Finds out what a key has before a message sets it.
     static func look(at key: String, before late: Outbox.LateMessage, _ route: Route) async -> KeyFinding {
+        let header = route.header(of: late.message)
         let name = NetworkNames.stream(ofBucket: route.namespace.name)
         do throws(NATSError) {
             let newest = try await route.jetStream.lastMessageDirect(
                 in: name, subject: NetworkNames.key(key, in: route.namespace.name))
-            return KeyFinding(before: late, revision: newest?.sequence ?? 0, id: newest?.headers["Nats-Msg-Id"])
+            return KeyFinding(
+                before: late, revision: newest?.sequence ?? 0, isThis: newest?.headers["Nats-Msg-Id"] == header)
         } catch .noResponders {
             // There is no store, or it is without a leader for a moment, or it is read in another way alone.
             return await whyUntold(key, route) ?? KeyFinding(unreadableBefore: late)

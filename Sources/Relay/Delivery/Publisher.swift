@@ -9,10 +9,26 @@ final class Publisher: StorageObserver {
     struct Route: Sendable {
         let jetStream: JetStream
         let namespace: RelayConfiguration.Namespace
+        /// What identifiers are hashed with; nil where they are sent as they are.
+        let messageKey: MessageKey?
         /// Counts the connections.
         let number: UInt64
         /// What looking for messages has come by.
         let identifiers = StoredIdentifiers()
+
+        /// The subject of a destination.
+        func subject(of destination: Destination) -> String {
+            switch destination {
+            case .topic(let topic): "\(namespace.hash).\(topic)"
+            case .postbox(let user, let postbox): NetworkNames.letters(to: user, postbox)
+            case .key(let key): NetworkNames.key(key, in: namespace.name)
+            }
+        }
+
+        /// What is sent as a message's `Nats-Msg-Id`: the same on every retry, from any device of the user.
+        func header(of message: OutboxMessage, on subject: String? = nil) -> String {
+            messageKey?.hash(of: message.id, on: subject ?? self.subject(of: message.destination)) ?? message.id
+        }
     }
 
     private struct State {
@@ -21,6 +37,10 @@ final class Publisher: StorageObserver {
         var lastRoute: UInt64 = 0
         /// Whether a session has begun, so that messages may wait for one.
         var hasBegun = false
+        /// What identifiers are hashed with; nil where they are sent as they are.
+        var messageKey: MessageKey?
+        /// The subjects and identifiers of what was sent without that.
+        var sent = RecentSet<String>(capacity: 10_000)
         /// Puts the user's name under a line that came without one.
         var signature: (@Sendable (inout OutboxMessage) -> Void)?
         /// Where the newest message went, and the subject that this is: the next one mostly goes there too.
@@ -210,6 +230,18 @@ final class Publisher: StorageObserver {
 
     // MARK: Connections
 
+    /// Names what identifiers are hashed with from now on; nil to send them as they are.
+    func hashIdentifiers(with key: MessageKey?) { state.withLockedValue { $0.messageKey = key } }
+
+    /// Whether a message that the network has is the user's own: sent with the user's key, by any device, or by this client
+    /// where there is no such key.
+    func isOwn(_ id: String, on subject: String, under header: String?) -> Bool {
+        let (key, isSent) = state.withLockedValue { state in
+            (state.messageKey, state.messageKey == nil && state.sent.contains("\(subject) \(id)"))
+        }
+        return key.map { $0.hash(of: id, on: subject) == header } ?? isSent
+    }
+
     /// The subscriptions are live on a connection: what waits leaves over it.
     func open(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
         guard let keeper else { return opened(jetStream, namespace) }
@@ -222,7 +254,8 @@ final class Publisher: StorageObserver {
     private func opened(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
         state.withLockedValue { state in
             state.lastRoute += 1
-            state.route = Route(jetStream: jetStream, namespace: namespace, number: state.lastRoute)
+            state.route = Route(
+                jetStream: jetStream, namespace: namespace, messageKey: state.messageKey, number: state.lastRoute)
             state.newestSubject = nil
             // Through an import, a server before 2.10 does not say that no stream takes the subject.
             let tells = jetStream.connection.info.isAtLeast(2, 10)
@@ -252,6 +285,7 @@ final class Publisher: StorageObserver {
     /// Another user signs in: discards what waits, whatever the policy says. What is kept of it waits for the person.
     func discardAll() {
         state.withLockedValue { state in
+            state.sent = RecentSet(capacity: 10_000)
             let actions = state.delivery.discardAll(.closedByUser)
             perform(actions, &state)
             for case .end(let end) in actions {
@@ -424,35 +458,50 @@ final class Publisher: StorageObserver {
     }
 
     private func send(_ message: OutboxMessage, over route: Route, _ state: inout State) throws(NATSError) {
-        let subject = Self.subject(of: message.destination, route.namespace, &state)
+        let subject = Self.subject(of: message.destination, route, &state)
         let (id, number) = (message.id, route.number)
+        let header = route.header(of: message, on: subject)
+        if route.messageKey == nil { _ = state.sent.insert("\(subject) \(id)") }
         if message.payload.isEmpty, message.isOnKey {
             return try route.jetStream.send(
-                ByteBuffer(), to: subject, messageID: id, headers: KeyValueStore.deletion
+                ByteBuffer(), to: subject, messageID: header, headers: KeyValueStore.deletion
             ) { [self] result in
                 answered(Answer(id: id, result, route: number))
             }
         }
         // The connection lets go of this with the answer, or with its end.
-        try route.jetStream.send(message.payload, to: subject, messageID: id, tag: number, observer: self)
+        try route.jetStream.send(
+            message.payload, to: subject, messageID: header, id: id, tag: number, observer: self)
     }
 
-    private static func subject(
-        of destination: Destination, _ namespace: RelayConfiguration.Namespace, _ state: inout State
-    ) -> String {
+    private static func subject(of destination: Destination, _ route: Route, _ state: inout State) -> String {
         if let newest = state.newestSubject, newest.destination == destination { return newest.text }
-        let text =
-            switch destination {
-            case .topic(let topic): "\(namespace.hash).\(topic)"
-            case .postbox(let user, let postbox): NetworkNames.letters(to: user, postbox)
-            case .key(let key): NetworkNames.key(key, in: namespace.name)
-            }
+        let text = route.subject(of: destination)
         state.newestSubject = (destination, text)
         return text
     }
 
     func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>) {
-        answered(Answer(id: id, result, route: tag))
+        guard case .success(let told) = result, told.isDuplicate, told.sequence > 0,
+            let (message, route) = doubt(id, tag)
+        else { return answered(Answer(id: id, result, route: tag)) }
+        Task { [weak self] in
+            let isTaken = await Self.isTaken(message, by: told.sequence, in: told.stream, route)
+            let refusal = NATSError.invalidArgument(
+                "The identifier \(id) is taken: another message is stored under it. Choose another one.")
+            self?.answered(Answer(id: id, isTaken ? .failure(refusal) : result, route: tag))
+        }
+    }
+
+    /// The message, and the way it went, of which the server's word that it is stored already does not say that it is this
+    /// one which is: others may use its identifier.
+    private func doubt(_ id: String, _ number: UInt64) -> (OutboxMessage, Route)? {
+        state.withLockedValue { state in
+            guard let route = state.route, route.number == number, route.messageKey == nil,
+                let message = state.delivery.outbox.message(underWay: id), message.isOnTopic
+            else { return nil }
+            return (message, route)
+        }
     }
 
     /// An answer has come, on the connection's event loop. Those that come together are taken in together.

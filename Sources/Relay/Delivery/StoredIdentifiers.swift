@@ -23,13 +23,14 @@ final class StoredIdentifiers: Sendable {
             next = self.first
         }
 
-        /// Where a message is stored; nil where it is not in this part.
+        /// Where the first message under what was sent as its `Nats-Msg-Id` is stored; nil where it is not in this part.
         func place(of id: String) -> UInt64? { places[id] }
 
         /// Adds messages that follow.
         mutating func add(_ messages: [StoredMessage]) {
             for message in messages {
-                if let id = message.headers["Nats-Msg-Id"] { places[id] = message.sequence }
+                // Whoever has read a message can send another one under its hash.
+                if let id = message.headers["Nats-Msg-Id"], places[id] == nil { places[id] = message.sequence }
                 next = max(next, message.sequence + 1)
             }
         }

@@ -23,9 +23,9 @@ package enum KeyFinding: Hashable, Sendable {
     /// - Parameters:
     ///   - late: the message that is to be sent.
     ///   - revision: the key's newest revision; 0 when it has none.
-    ///   - id: the identifier of the message that made it.
-    package init(before late: Outbox.LateMessage, revision: UInt64, id: String?) {
-        if let id, id == late.message.id {
+    ///   - isThis: whether the message itself made it.
+    package init(before late: Outbox.LateMessage, revision: UInt64, isThis: Bool) {
+        if isThis {
             self = .stored(revision: revision)
         } else if let before = late.newestBefore {
             self = revision <= before ? .notStored(revision: revision) : .overtaken(revision: revision)

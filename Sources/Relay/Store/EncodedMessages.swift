@@ -23,7 +23,7 @@ package struct EncodedMessages: Hashable, Sendable {
 
     /// The bytes of the length before a value.
     static let lengthBytes = MemoryLayout<UInt32>.size
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     /// The version, and where the names begin.
     private static let headBytes = 1 + MemoryLayout<UInt32>.size
 
@@ -74,7 +74,7 @@ package struct EncodedMessages: Hashable, Sendable {
             message.payload.withUnsafeBytes { payload in
                 write(
                     place.stream, place.sequence, message.topic, id: message.id, from: message.from, message.time,
-                    payload)
+                    message.isOwn, payload)
             }
         }
 
@@ -87,18 +87,19 @@ package struct EncodedMessages: Hashable, Sendable {
         ///   - topic: the topic that its subject stands for.
         ///   - id: the sender's identifier for it; nil where it has none or cannot be read.
         ///   - from: whom it says it is from.
+        ///   - isOwn: whether it is the user's own.
         mutating func write(
             _ stored: StoredMessage, _ payload: UnsafeRawBufferPointer, of stream: StreamIdentity, topic: String,
-            id: String?, from: String?
+            id: String?, from: String?, isOwn: Bool = false
         ) {
             let time = Timestamp(milliseconds: stored.time.milliseconds)
-            write(stream, stored.sequence, topic, id: id, from: from, time, payload)
+            write(stream, stored.sequence, topic, id: id, from: from, time, isOwn, payload)
         }
 
         /// Writes a message at once, as each call of the buffer's costs as much as its bytes.
         private mutating func write(
             _ stream: StreamIdentity, _ sequence: UInt64, _ topic: String, id: String?, from: String?,
-            _ time: Timestamp, _ payload: UnsafeRawBufferPointer
+            _ time: Timestamp, _ isOwn: Bool, _ payload: UnsafeRawBufferPointer
         ) {
             guard sequence < RowNumber.sequences else { return refused += 1 }
             if buffer.writerIndex == 0 {
@@ -118,6 +119,7 @@ package struct EncodedMessages: Hashable, Sendable {
                 Self.put(id == nil ? Names.absent : Int32(clamping: idBytes), into: &room)
                 Self.put(from == nil ? Names.absent : Int32(clamping: fromBytes), into: &room)
                 Self.put(UInt32(clamping: payload.count), into: &room)
+                Self.put(UInt8(isOwn ? 1 : 0), into: &room)
                 if let id { Self.put(id, idBytes, into: &room) }
                 if let from { Self.put(from, fromBytes, into: &room) }
                 room.copyMemory(from: payload)
@@ -127,8 +129,9 @@ package struct EncodedMessages: Hashable, Sendable {
             payloadBytes += payload.count
         }
 
-        /// The bytes before a message's texts: its place, its time, its names, and how long its texts and its payload are.
-        private static let headBytes = 2 * MemoryLayout<UInt64>.size + 5 * MemoryLayout<UInt32>.size
+        /// The bytes before a message's texts: its place, its time, its names, how long its texts and its payload are, and
+        /// whose it is.
+        private static let headBytes = 2 * MemoryLayout<UInt64>.size + 5 * MemoryLayout<UInt32>.size + 1
 
         private static func put(_ value: some FixedWidthInteger, into room: inout UnsafeMutableRawBufferPointer) {
             let value = value.bigEndian
@@ -244,15 +247,16 @@ package struct EncodedMessages: Hashable, Sendable {
 
         func readMessage(from buffer: inout ByteBuffer) -> KeptMessage? {
             guard
-                let (sequence, time, stream, topic, idBytes, fromBytes, payloadBytes) = buffer.readMultipleIntegers(
-                    as: (UInt64, Int64, UInt32, UInt32, Int32, Int32, UInt32).self),
+                let (sequence, time, stream, topic, idBytes, fromBytes, payloadBytes, own) =
+                    buffer.readMultipleIntegers(
+                        as: (UInt64, Int64, UInt32, UInt32, Int32, Int32, UInt32, UInt8).self),
                 stream < streams.count, topic < topics.count,
                 let id = Self.readText(idBytes, from: &buffer), let from = Self.readText(fromBytes, from: &buffer),
                 let payload = buffer.readBytes(length: Int(payloadBytes))
             else { return nil }
             return KeptMessage(
                 place: KeptPlace(stream: streams[Int(stream)], sequence: sequence), topic: topics[Int(topic)],
-                id: id, from: from, time: Timestamp(milliseconds: time), payload: payload)
+                id: id, from: from, time: Timestamp(milliseconds: time), payload: payload, isOwn: own == 1)
         }
 
         /// Nil where the value ends too early, and an absent text otherwise.

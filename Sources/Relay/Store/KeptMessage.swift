@@ -42,11 +42,15 @@ public struct KeptMessage: Hashable, Sendable {
     public var time: Timestamp
     /// The bytes that were published.
     public var payload: [UInt8]
+    /// Whether it is the user's own (``TopicMessage/isOwn``).
+    public var isOwn: Bool
 
     /// Describes a message.
     public init(
-        place: KeptPlace, topic: String, id: String? = nil, from: String? = nil, time: Timestamp, payload: [UInt8]
+        place: KeptPlace, topic: String, id: String? = nil, from: String? = nil, time: Timestamp, payload: [UInt8],
+        isOwn: Bool = false
     ) {
+        self.isOwn = isOwn
         self.place = place
         self.topic = topic
         self.id = id
@@ -65,7 +69,8 @@ public struct KeptMessage: Hashable, Sendable {
     package init(_ stored: StoredMessage, of stream: StreamIdentity, topic: String, read: TopicMessage?) {
         self.init(
             place: KeptPlace(stream: stream, sequence: stored.sequence), topic: topic, id: read?.id, from: read?.from,
-            time: Timestamp(milliseconds: stored.time.milliseconds), payload: Array(stored.payload.readableBytesView))
+            time: Timestamp(milliseconds: stored.time.milliseconds), payload: Array(stored.payload.readableBytesView),
+            isOwn: read?.isOwn ?? false)
     }
 
     /// What it says; nil where it cannot be read.
@@ -75,6 +80,7 @@ public struct KeptMessage: Hashable, Sendable {
                 decoding: payload, topic: topic, sequence: place.sequence, time: time, isRecovered: false)
         }
         if let id { message?.id = id }
+        message?.isOwn = isOwn
         return message
     }
 }

@@ -29,7 +29,9 @@ struct MessageWriting {
     /// Writes messages. What is there already stays as it is.
     mutating func write(_ messages: [KeptMessage]) throws {
         guard !messages.isEmpty, let connection = database.sqliteConnection else { return }
-        let sql = "INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload) VALUES (?, ?, ?, ?, ?, ?)"
+        let sql = """
+            INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload, own) VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
         // The cached statement may not have been reset after its last use, and SQLite refuses to bind values to it then.
         sqlite3_reset(statement)
@@ -47,6 +49,7 @@ struct MessageWriting {
             sqlite3_bind_int64(statement, 1, row)
             sqlite3_bind_int64(statement, 2, topic)
             sqlite3_bind_int64(statement, 3, message.time.milliseconds)
+            sqlite3_bind_int64(statement, 7, message.isOwn ? 1 : 0)
             let code = Self.insert(message, statement)
             sqlite3_reset(statement)
             guard code == SQLITE_DONE else {

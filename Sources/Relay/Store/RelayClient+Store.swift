@@ -26,7 +26,9 @@ extension RelayClient {
             event, stored, payload, stream, writer in
             switch event {
             case .message(let message):
-                writer.write(stored, payload, of: stream, topic: message.topic, id: message.id, from: message.from)
+                writer.write(
+                    stored, payload, of: stream, topic: message.topic, id: message.id, from: message.from,
+                    isOwn: message.isOwn)
             case .unreadable(_, let topic, _):
                 writer.write(stored, payload, of: stream, topic: topic, id: nil, from: nil)
             case .gap, .live, .restarted, .interrupted: return false
@@ -60,8 +62,10 @@ extension RelayClient {
 
 extension KeptMessage {
     /// A message as the server sent it.
-    init(reading stored: StoredMessage, of stream: StreamIdentity) {
-        let event = stored.payload.withUnsafeReadableBytes { TopicEvent.reading(stored, $0, isRecovered: false).0 }
+    init(reading stored: StoredMessage, of stream: StreamIdentity, own: OwnMessages? = nil) {
+        let event = stored.payload.withUnsafeReadableBytes {
+            TopicEvent.reading(stored, $0, isRecovered: false, own: own).0
+        }
         switch event {
         case .message(let message): self.init(stored, of: stream, topic: message.topic, read: message)
         case .unreadable(_, let topic, _): self.init(stored, of: stream, topic: topic, read: nil)

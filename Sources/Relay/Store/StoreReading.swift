@@ -134,7 +134,7 @@ struct StoreReading {
     func message(_ key: Int64) throws -> KeptMessage? {
         let statement = try database.cachedStatement(
             sql: """
-                SELECT topics.name, messages.time, messages.id, messages.sender, messages.payload
+                SELECT topics.name, messages.time, messages.id, messages.sender, messages.payload, messages.own
                 FROM messages JOIN topics ON topics.number = messages.topic WHERE messages.row = ?
                 """)
         guard let stream = streams[RowNumber.stream(of: key)],
@@ -145,9 +145,10 @@ struct StoreReading {
         let id: String? = try row[at: 2]
         let sender: String? = try row[at: 3]
         let payload: Data = try row[at: 4]
+        let own: Int64 = try row[at: 5]
         return KeptMessage(
             place: KeptPlace(stream: stream, sequence: RowNumber.sequence(of: key)), topic: topic, id: id,
-            from: sender, time: Timestamp(milliseconds: time), payload: Array(payload))
+            from: sender, time: Timestamp(milliseconds: time), payload: Array(payload), isOwn: own == 1)
     }
 
     /// The rows of a part of a stream; nil where the stream is not known here, or the part is beyond what a store keeps.

@@ -39,6 +39,9 @@ enum StoreSchema {
         migrator.registerMigration("14 subjects of letters") { database in
             try database.execute(sql: "ALTER TABLE letters ADD COLUMN subject TEXT")
         }
+        migrator.registerMigration("15 own messages") { database in
+            try database.execute(sql: "ALTER TABLE messages ADD COLUMN own INTEGER NOT NULL DEFAULT 0")
+        }
         return migrator
     }
 

@@ -8,6 +8,8 @@ struct History: Sendable {
     let pattern: TopicPattern
     /// Where what is read is kept; nil where nothing is.
     let store: LocalStore?
+    /// Recognises the user's own messages.
+    let own: OwnMessages
     /// Most messages that are wanted.
     let limit: Int
     /// Most bytes of all of them together, but for a single one that has more.
@@ -78,7 +80,7 @@ struct History: Sendable {
                 message.sequence <= last
                     && range.end.map { Timestamp(milliseconds: message.time.milliseconds) <= $0 } ?? true
             }
-            if let rest = part.append(wanted.lazy.map { KeptMessage(reading: $0, of: stream) }) {
+            if let rest = part.append(wanted.lazy.map { KeptMessage(reading: $0, of: stream, own: own) }) {
                 next = rest
                 break
             }
@@ -167,7 +169,7 @@ struct History: Sendable {
             }
             let found = try await newest(part.room, in: max(first, (here ?? 0) + 1)...next, extent, part.bytesLeft)
             await keep(found.messages, found.reached...next, of: stream)
-            let kept = found.messages.lazy.map { KeptMessage(reading: $0, of: stream) }
+            let kept = found.messages.lazy.map { KeptMessage(reading: $0, of: stream, own: own) }
             if let rest = part.prepend(kept, isCut: !found.isWhole && found.messages.count < part.room) {
                 next = rest
                 break
@@ -223,7 +225,7 @@ struct History: Sendable {
         guard let store else { return }
         var changes: [StoreChange] = [.received(pattern.text, stream, part)]
         if let gap { changes.append(.gap(pattern.text, stream, gap)) }
-        await store.append(messages.map { KeptMessage(reading: $0, of: stream) }, changes)
+        await store.append(messages.map { KeptMessage(reading: $0, of: stream, own: own) }, changes)
     }
 }
 

@@ -139,8 +139,8 @@ extension RelayClient {
         // The connection may be gone by now.
         while let jetStream = link?.jetStream, let namespace {
             let reader = History(
-                source: namespace.source(of: pattern, jetStream), pattern: pattern, store: store, limit: limit,
-                bytes: bytes, withPayload: withPayload)
+                source: namespace.source(of: pattern, jetStream), pattern: pattern, store: store, own: ownMessages,
+                limit: limit, bytes: bytes, withPayload: withPayload)
             do throws(RelayError) { return try await read(reader) } catch {
                 cuts += 1
                 // A server drops a reader that is slow; the next connection asks it for less at once.

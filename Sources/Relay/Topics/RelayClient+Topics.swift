@@ -53,12 +53,13 @@ extension RelayClient {
         topic: String, from start: SubscriptionStart, withPayload: Bool = false, onScreenOnly: Bool = false
     ) throws(RelayError) -> (events: TopicEvents, opened: Completion<Void>?) {
         let pattern = try Self.pattern(topic)
+        let own = ownMessages
         let stream = StreamSubscription(
             from: start, keeping: keeping(pattern),
             SubscriptionWords<TopicEvent>(
                 operation: "reading \(pattern.text)",
                 message: { message, payload, _, isRecovered in
-                    TopicEvent.reading(message, payload, isRecovered: isRecovered, withPayload: withPayload)
+                    TopicEvent.reading(message, payload, isRecovered: isRecovered, withPayload: withPayload, own: own)
                 },
                 heldBytes: { if case .message(let message) = $0 { message.heldBytes } else { 0 } },
                 live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
@@ -67,6 +68,9 @@ extension RelayClient {
             namespace.source(of: pattern, jetStream)
         }
     }
+
+    /// What recognises the user's own messages.
+    var ownMessages: OwnMessages { OwnMessages(user: { [weak self] in self?.user }, publisher: publisher) }
 
     static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
         do throws(TopicError) { return try TopicPattern(text) } catch { throw .invalidTopic("\(error)") }

@@ -19,6 +19,10 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var sentAt: Timestamp
     /// Whether it was missed during an outage and recovered afterwards.
     public var isRecovered: Bool
+    /// Whether it is the user's own: it has the user's name, and the user's key or this client has sent a message to its
+    /// topic under its identifier. Who has read that message can send another one under the identifier later: the first one
+    /// in the stream is the own one.
+    public var isOwn: Bool
     /// Everything that the payload holds, including keys that this version gives no meaning to; nil unless it was asked
     /// for.
     public var payload: MessageMap?
@@ -37,6 +41,7 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         time: Timestamp,
         sentAt: Timestamp,
         isRecovered: Bool = false,
+        isOwn: Bool = false,
         payload: MessageMap? = nil
     ) {
         self.id = id
@@ -48,6 +53,7 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         self.time = time
         self.sentAt = sentAt
         self.isRecovered = isRecovered
+        self.isOwn = isOwn
         self.payload = payload
     }
 

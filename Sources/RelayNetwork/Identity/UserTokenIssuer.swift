@@ -29,7 +29,9 @@ struct UserTokenIssuer: Sendable {
     ) throws(NetworkError) -> String {
         var grant = UserGrant(permissions: permissions, issuerAccount: account)
         if isBearer { grant.template.bearerToken = true }
-        let claims = UserClaims(subject: key, name: name, issuedAt: issuedAt, expires: expires, grant: grant)
+        var claims = UserClaims(subject: key, name: name, issuedAt: issuedAt, expires: expires, grant: grant)
+        // Of a user's account, all keys have the same one.
+        if account != self.account { claims.messageKey = MessageKey(of: name, derivedFrom: signingKey).text }
         do throws(CredentialsError) { return try claims.encode(signedBy: signingKey) } catch {
             throw .credentials(error)
         }

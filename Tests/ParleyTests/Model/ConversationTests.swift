@@ -79,6 +79,56 @@ struct ConversationTests {
         #expect(desk.model.queuedCount == 1)
     }
 
+    @Test("B64: a message under an id that another one has hides neither")
+    func usedID() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([message(5, "first", from: "carol", id: "deploy"), message(6, "done", id: "deploy")])))
+        desk.send(.topic("chat.lobby", .messages([message(9, "done", from: "carol", id: "deploy")])))
+        #expect(desk.texts("chat.lobby") == ["5 first", "6 done", "9 done"])
+    }
+
+    @Test("B65: a line that somebody else wrote under the user's name has a mark in place of ✓, and is new")
+    func forged() throws {
+        var desk = Desk.joined("chat.lobby")
+        desk.loseFocus()
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(1, "I never said that", from: "alice", isOwn: false),
+                    message(2, "the network says", from: "~parley"),
+                ])))
+        #expect(desk.texts("chat.lobby") == ["1 I never said that", "2 the network says"])
+        #expect(desk.conversation("chat.lobby")?.unread == 2)
+        #expect(desk.screen().contains { $0.contains("alice?") && $0.contains("never") && $0.hasSuffix("?") })
+        #expect(desk.screen().contains { $0.contains("parley?") && $0.hasSuffix("?") })
+        #expect(!desk.screen().contains { $0.hasSuffix("✓") })
+        let row = try #require(desk.conversation("chat.lobby")?.row(at: 0))
+        desk.model.lookAt(row)
+        #expect(desk.screen().contains { $0.contains("not sent by you") })
+    }
+
+    @Test(
+        "B65: of several messages under an own line's id the first in the stream is the own one",
+        arguments: [true, false])
+    func copied(inOrder: Bool) {
+        var desk = Desk.joined("chat.lobby")
+        let own = message(3, "I agree to a", from: "alice", id: "x")
+        let copy = message(8, "I agree to b", from: "alice", id: "x")
+        if inOrder {
+            desk.send(.topic("chat.lobby", .messages([own])))
+            desk.send(.topic("chat.lobby", .messages([copy])))
+        } else {
+            desk.send(.topic("chat.lobby", .messages([copy])))
+            desk.send(.topic("chat.lobby", .history([own], isComplete: true)))
+        }
+        #expect(desk.texts("chat.lobby") == ["3 own I agree to a", "8 I agree to b"])
+        #expect(desk.screen().contains { $0.contains("alice?") && $0.contains("agree to b") })
+    }
+
     @Test("B39: own lines that history or another session brings are own lines too, where the name is known")
     func ownByName() {
         var desk = Desk.joined("chat.lobby")

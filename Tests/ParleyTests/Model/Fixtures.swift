@@ -125,15 +125,15 @@ struct Desk {
     }
 }
 
-/// A message as the core delivers it; `minutes` after 10:00.
+/// A message as the core delivers it; `minutes` after 10:00. Alice's are known to be hers, unless said otherwise.
 func message(
     _ sequence: UInt64, _ text: String, from name: String = "bob", topic: String = "chat.lobby", id: String? = nil,
-    minutes: Int64 = 0, isRecovered: Bool = false
+    minutes: Int64 = 0, isRecovered: Bool = false, isOwn: Bool? = nil
 ) -> TopicMessage {
     let time = Timestamp(milliseconds: Desk.wall.milliseconds + minutes * 60_000)
     return TopicMessage(
         id: id ?? "m\(sequence)", topic: topic, sequence: sequence, from: name, text: text, message: .string(text),
-        time: time, sentAt: time, isRecovered: isRecovered)
+        time: time, sentAt: time, isRecovered: isRecovered, isOwn: isOwn ?? (name == "alice"))
 }
 
 /// A letter in a postbox.

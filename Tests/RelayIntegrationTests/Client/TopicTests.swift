@@ -1,3 +1,5 @@
+import NATS
+import NIOCore
 import TestSupport
 import Testing
 
@@ -52,6 +54,36 @@ struct TopicTests {
         #expect(await events.elements == [.reconnecting, .reconnected, .messageResend])
         #expect(client.queuedCount == 0)
         await client.close()
+    }
+
+    @Test(
+        "B64: where identifiers are not hashed, one that another message has is refused, and not told as stored",
+        arguments: NATSServerProcess.binaries)
+    func takenIdentifier(_ binary: NATSServerBinary) async throws {
+        let fixture = try await ClientFixture.start(binary)
+        let client = try await fixture.client()
+        try await fixture.withJetStream { jetStream in
+            for (id, subject) in [("a", "h4sh.chat.other"), ("b", "h4sh.chat.room")] {
+                _ = try await jetStream.publish(ByteBuffer(string: "theirs"), to: subject, messageID: id)
+            }
+        }
+        for id in ["a", "b"] {
+            for mayBeStored in [false, true] {
+                let error = await #expect(throws: RelayError.self) {
+                    _ = try await client.submitLine(topic: "chat.room", text: "ours", id: id, mayBeStored: mayBeStored)
+                        .receipt(within: .seconds(60))
+                }
+                #expect(error?.words.hasPrefix("The identifier \(id) is taken") == true)
+            }
+        }
+        // Another run of the same call.
+        let other = try await fixture.client()
+        let receipts = [
+            try await client.submitLine(topic: "chat.room", text: "ours", id: "c").receipt(within: .seconds(60)),
+            try await other.submitLine(topic: "chat.room", text: "ours", id: "c").receipt(within: .seconds(60)),
+        ]
+        #expect(receipts.map(\.isDuplicate) == [false, true] && receipts[0].sequence == receipts[1].sequence)
+        for client in [client, other] { await client.close() }
     }
 
     @Test("A slow reader loses nothing, however much is stored meanwhile")

@@ -16,7 +16,7 @@ struct KeyFindingTests {
         before newest: UInt64? = nil, mayBeStored: Bool = false, revision: UInt64, id: String? = nil
     ) -> KeyFinding {
         let late = Outbox.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest)
-        return KeyFinding(before: late, revision: revision, id: id)
+        return KeyFinding(before: late, revision: revision, isThis: id == "1")
     }
 
     @Test("B52: a value that was never sent replaces what others have stored meanwhile")

@@ -12,6 +12,8 @@ extension LiveLink {
     /// Subscriptions first, then what waits in the outbox, and only then counts the connection as restored.
     func restore(_ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ publisher: Publisher) {
         guard let connection else { return }
+        // Readers recognise the user's own messages by it before the outbox opens.
+        publisher.hashIdentifiers(with: configuration.credentials.messageKey)
         start { link in
             do throws(NATSError) {
                 guard let namespace = try await link.namespace(configuration, known: known, connection) else { return }
