@@ -134,6 +134,16 @@ let package = Package(
             swiftSettings: strict,
             linkerSettings: standalone
         ),
+        // The readers of strangers' bytes, for `Fuzz/run` and for the tests of the inputs that are kept.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "JSON5", "NATS", "Relay", "RelayLab", "Terminal",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Fuzz/Targets",
+            swiftSettings: strict
+        ),
         .systemLibrary(
             name: "CVTerm", path: "Tests/CVTerm", pkgConfig: "vterm",
             providers: [.apt(["libvterm-dev"]), .brew(["libvterm"])]
@@ -188,7 +198,7 @@ let package = Package(
         .testTarget(
             name: "RelayLabTests",
             dependencies: [
-                "Relay", "RelayLab", "TestSupport",
+                "FuzzTargets", "Relay", "RelayLab", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -259,3 +269,12 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `Fuzz/run` builds Parley's own targets with the measures that libFuzzer steers by, in a folder of its own.
+if Context.environment["PARLEY_FUZZ"] != nil {
+    let fuzzed = ["FuzzTargets", "JSON5", "NATS", "Relay", "RelayLab", "Terminal"]
+    for target in package.targets where fuzzed.contains(target.name) {
+        target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
+    }
+    package.products.append(.library(name: "ParleyFuzz", type: .dynamic, targets: ["FuzzTargets"]))
+}

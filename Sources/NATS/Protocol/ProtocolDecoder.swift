@@ -9,7 +9,7 @@ import NIOCore
 #endif
 
 /// Takes what the decoder finds. The raw text is valid only during the call.
-protocol ProtocolSink: AnyObject {
+package protocol ProtocolSink: AnyObject {
     func received(
         sid: UInt64, subject: UnsafeRawBufferPointer, reply: UnsafeRawBufferPointer?, headerLength: Int,
         content: ByteBuffer)
@@ -23,7 +23,7 @@ protocol ProtocolSink: AnyObject {
 ///
 /// Complete frames are handed over as slices of the chunk, without copying. Only what a cut leaves behind is copied:
 /// part of a control line, or the part of a payload that has come so far.
-struct ProtocolDecoder {
+package struct ProtocolDecoder {
     /// INFO lines of large clusters are the longest; beyond this the peer is not a NATS server.
     static let maximumControlLine = 1 << 20
     /// No server is configured for more; a larger claim is refused before anything is allocated for it.
@@ -31,6 +31,8 @@ struct ProtocolDecoder {
 
     private var partialLine: [UInt8] = []
     private var partialMessage: PartialMessage?
+
+    package init() {}
 
     private struct PartialMessage {
         var sid: UInt64
@@ -43,7 +45,7 @@ struct ProtocolDecoder {
     }
 
     /// Reads one chunk. After a failure the decoder is of no further use: the stream has lost its frame.
-    mutating func decode<Sink: ProtocolSink>(_ chunk: ByteBuffer, into sink: Sink) throws(NATSError) {
+    package mutating func decode<Sink: ProtocolSink>(_ chunk: ByteBuffer, into sink: Sink) throws(NATSError) {
         var chunk = chunk
         if partialMessage != nil {
             guard try finishPartialMessage(&chunk, sink) else { return }
