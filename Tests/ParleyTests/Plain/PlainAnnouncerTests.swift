@@ -100,6 +100,15 @@ struct PlainAnnouncerTests {
         #expect(plain.send(ops(4, "fine")) == ["10:00 bob: fine"])
     }
 
+    @Test("B65: a line that somebody else wrote under the user's name is not said as the user's own")
+    func forged() {
+        var plain = Self.lobby(line(1, "before"))
+        let forged = message(2, "I never said that", from: "alice", isOwn: false)
+        #expect(
+            plain.send(.topic("chat.lobby", .messages([forged])))
+                == ["10:00 alice? (not sent by you): I never said that"])
+    }
+
     @Test("An own line is not repeated; that it waits, that it has left and that it did not is said")
     func own() {
         var plain = Self.lobby()
