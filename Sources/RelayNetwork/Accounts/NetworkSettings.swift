@@ -38,6 +38,22 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         public var subscriptions: Int64 = 20_000
         /// Most bytes of one message.
         public var payload: Int64 = 1 << 20
+        /// Most readers at once in each stream that all share; the host deletes those beyond.
+        public var consumers = 4_000
+        /// Most entries of who is here; the host deletes all of a user who has more.
+        public var presenceEntries = 2_000
+
+        init() {}
+
+        /// Files of earlier versions know fewer limits.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            connections = try values.decode(Int64.self, forKey: .connections)
+            subscriptions = try values.decode(Int64.self, forKey: .subscriptions)
+            payload = try values.decode(Int64.self, forKey: .payload)
+            consumers = try values.decodeIfPresent(Int.self, forKey: .consumers) ?? consumers
+            presenceEntries = try values.decodeIfPresent(Int.self, forKey: .presenceEntries) ?? presenceEntries
+        }
 
         var account: AccountLimits {
             var limits = AccountLimits.withoutJetStream
@@ -79,6 +95,9 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         if maximumLetters < 1 { return "a postbox needs room for one letter" }
         if users.connections < 1 || users.subscriptions < 16 || users.payload < 1_024 {
             return "a user needs 1 connection, 16 subscriptions and messages of 1024 bytes at least"
+        }
+        if users.consumers < 16 || users.presenceEntries < 64 {
+            return "a user needs 16 consumers and 64 presence entries at least"
         }
         if !(1...3_600).contains(syncInterval) { return "syncInterval is from 1 to 3600 seconds" }
         return (0...1 << 60).contains(reservedDiskBytes) ? nil : "reservedDiskBytes is from 0 to \(1 << 60)"

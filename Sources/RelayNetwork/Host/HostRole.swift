@@ -37,7 +37,8 @@ enum HostRole {
                         NetworkNames.key(">", in: NetworkPlan.users),
                         NetworkNames.letters(to: "*", "*", from: Self.sender),
                     ]),
-                sub: SubjectRules(allow: [PushConsumerGuard.subject, inbox]))
+                sub: SubjectRules(
+                    allow: [PushConsumerGuard.subject, PushConsumerGuard.ends, PushConsumerGuard.control, inbox]))
         }
     }
 

@@ -61,7 +61,7 @@ struct HostSession: Sendable {
             try await endReaders(jetStream)
             let services = try ServiceSession(
                 answering: answering, jetStream: jetStream, plan: plan, users: directory, issuer: identity.issuer,
-                postboxes: postboxes)
+                postboxes: postboxes, note: { [log = supervisor.log] in log.note($0) })
             let diskGuard = DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh)
             try await answering.flush()
             try await keeping.flush()

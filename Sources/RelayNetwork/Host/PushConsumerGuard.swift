@@ -1,4 +1,6 @@
 import NATS
+import NIOConcurrencyHelpers
+import NIOCore
 import Relay
 
 #if canImport(FoundationEssentials)
@@ -12,33 +14,152 @@ import Relay
 /// The delivery subject of a push consumer is part of the request's body, which no permission covers. The server hands
 /// such deliveries to literal subscriptions only, and the network has none; this is a second safeguard. Letters are for
 /// their owner alone, and what is pushed to an inbox reaches everybody who listens to all inboxes.
+///
+/// Beyond that it keeps each user to the own share of what all share, for which a server has no bound: consumers, and entries
+/// of who is here. Who is banned or deactivated loses the own of both.
 struct PushConsumerGuard: Sendable {
     /// Where the server reports each call that changes something.
     static let subject = "$JS.EVENT.ADVISORY.API"
     /// Where push consumers may deliver what is in topics and buckets: to the inboxes of clients.
     private static let inboxes = "_INBOX."
 
+    /// Where the server reports each consumer that is gone.
+    static let ends = "$JS.EVENT.ADVISORY.CONSUMER.DELETED.*.*"
+    /// Where the administrator speaks to users.
+    static let control = NetworkNames.control(of: "*")
+    /// For how long what a user makes who was just shut out goes at once: until the connections have ended.
+    private static let aftermath = Duration.seconds(10)
+
     private let jetStream: JetStream
-    private let reports: NATSSubscription
+    private let users: UserAccounts
+    private let note: @Sendable (String) -> Void
+    /// How many entries of who is here one user may have.
+    private let entries: Int
+    private let shares: NIOLockedValueBox<ConsumerShares>
+    private let reports, departures, words: NATSSubscription
 
     /// Listens from now on.
-    init(jetStream: JetStream) throws(NATSError) {
+    /// - Parameter note: hears what was taken from whom.
+    init(
+        jetStream: JetStream, users: UserAccounts, limits: NetworkSettings.UserLimits,
+        note: @escaping @Sendable (String) -> Void
+    ) throws(NATSError) {
         self.jetStream = jetStream
+        self.users = users
+        self.note = note
+        entries = limits.presenceEntries
+        shares = NIOLockedValueBox(ConsumerShares(bound: limits.consumers))
         let limits = BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropOldest)
         reports = try jetStream.connection.subscribe(to: Self.subject, limits: limits)
+        departures = try jetStream.connection.subscribe(to: Self.ends, limits: limits)
+        words = try jetStream.connection.subscribe(to: Self.control, limits: limits)
     }
 
     /// Deletes what was made while nobody watched, and watches until the connection ends or the task is cancelled.
     func run() async throws(NATSError) {
         // Reports are taken in meanwhile, however many consumers there are to look through.
         async let earlier: Void = deleteEarlier()
+        async let departed: Void = followDepartures()
+        async let shut: Void = followBans()
+        async let present: Void = watchPresence()
         var iterator = reports.makeAsyncIterator()
+        // A user is named once a minute, however much goes.
+        var named: [UserName: ContinuousClock.Instant] = [:]
+        // When a stream's consumers were compared with what the reports say.
+        var listed: [String: ContinuousClock.Instant] = [:]
         while let report = try await iterator.next(isolation: nil) {
-            guard let found = Self.offender(in: report.bytes) else { continue }
-            // A consumer that is already gone needs no deletion.
-            try? await jetStream.deleteConsumer(found.consumer, in: found.stream)
+            if let found = Self.offender(in: report.bytes) {
+                // A consumer that is already gone needs no deletion.
+                try? await jetStream.deleteConsumer(found.consumer, in: found.stream)
+                continue
+            }
+            guard let (made, account) = Self.made(report.bytes), let user = await users.user(ofAccount: account) else {
+                continue
+            }
+            let now = ContinuousClock.now
+            let place = ConsumerShares.Place(stream: made.stream, name: made.name)
+            guard shares.withLockedValue({ $0.made(place, by: user, at: now) }) else { continue }
+            if listed[place.stream].map({ now - $0 > .seconds(10) }) ?? true {
+                guard let all = try? await jetStream.consumers(in: place.stream) else { continue }
+                listed[place.stream] = now
+                let isBeyond = shares.withLockedValue { shares in
+                    shares.keep(Set(all.map(\.name)), of: place.stream)
+                    return shares.isBeyond(place, of: user, at: now)
+                }
+                guard isBeyond else { continue }
+            }
+            await delete(place)
+            if named[user].map({ now - $0 > .seconds(60) }) ?? true {
+                named[user] = now
+                note("\(user) makes more readers of \(made.stream) than one user may have; the newest are deleted")
+            }
         }
-        await earlier
+        _ = await (earlier, departed, shut, present)
+    }
+
+    private func delete(_ place: ConsumerShares.Place) async {
+        try? await jetStream.deleteConsumer(place.name, in: place.stream)
+        shares.withLockedValue { $0.ended(place) }
+    }
+
+    /// Forgets the consumers that have gone.
+    private func followDepartures() async {
+        var iterator = departures.makeAsyncIterator()
+        while let message = try? await iterator.next(isolation: nil) {
+            let tokens = message.subject.split(separator: ".").map(String.init)
+            guard tokens.count == 7 else { continue }
+            shares.withLockedValue { $0.ended(.init(stream: tokens[5], name: tokens[6])) }
+        }
+    }
+
+    /// Takes from users who are shut out what they have made. Nobody but the administrator can speak there.
+    private func followBans() async {
+        var iterator = words.makeAsyncIterator()
+        while let message = try? await iterator.next(isolation: nil) {
+            guard let word = try? JSONDecoder().decode(Word.self, from: Data(message.bytes)),
+                word.kind == "banned" || word.kind == "deactivated",
+                let user = try? UserName(String(message.subject.split(separator: ".").last ?? ""))
+            else { continue }
+            let until = ContinuousClock.now + Self.aftermath
+            let own = shares.withLockedValue { $0.shut(user, until: until) }
+            for place in own { await delete(place) }
+            await purgePresence(of: user.key)
+            note("\(user) is \(word.kind): \(own.count) readers and the entries of who is here are deleted")
+        }
+    }
+
+    private struct Word: Decodable { var kind: String }
+
+    /// Looks twice a second whether somebody fills the bucket of who is here.
+    private func watchPresence() async {
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: .milliseconds(500)) } catch { return }
+            for key in (try? await crowds()) ?? [] {
+                await purgePresence(of: key)
+                note("\(key) enters more often who is here than one user may; the entries are deleted")
+            }
+        }
+    }
+
+    /// The users with too many entries, as the bucket's keys name them.
+    private func crowds() async throws(NATSError) -> [String] {
+        let stream = PresenceBucket.stream
+        guard try await jetStream.streamInfo(stream).state.messages > UInt64(entries) else { return [] }
+        let subjects = try await jetStream.streamInfo(stream, subjectsFilter: ">").state.subjects ?? [:]
+        var counts: [Substring: Int] = [:]
+        for subject in subjects.keys {
+            let tokens = subject.split(separator: ".", maxSplits: 3)
+            if tokens.count == 4 { counts[tokens[2], default: 0] += 1 }
+        }
+        return counts.filter { $0.value > entries }.map { String($0.key) }
+    }
+
+    /// Deletes a user's entries of who is here.
+    private func purgePresence(of key: String) async {
+        let filter = NetworkNames.key("\(key).>", in: PresenceBucket.name)
+        _ = try? await jetStream.connection.request(
+            ByteBuffer(bytes: Wire.json(["filter": filter])), to: "$JS.API.STREAM.PURGE.\(PresenceBucket.stream)",
+            timeout: .seconds(5))
     }
 
     /// Looks through the consumers that there are, and begins again where the server does not answer.
@@ -77,8 +198,21 @@ struct PushConsumerGuard: Sendable {
         return (made.stream, made.name)
     }
 
+    /// The consumer that a report says was made, and the account that made it.
+    private static func made(_ report: [UInt8]) -> (consumer: ConsumerInfo, account: String)? {
+        guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)),
+            report.subject.hasPrefix("$JS.API.CONSUMER.CREATE.")
+                || report.subject.hasPrefix("$JS.API.CONSUMER.DURABLE.CREATE."),
+            let account = report.client?.acc, let response = report.response,
+            let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8))
+        else { return nil }
+        return (made, account)
+    }
+
     private struct Report: Decodable {
+        struct Client: Decodable { var acc: String? }
         var subject: String
         var response: String?
+        var client: Client?
     }
 }

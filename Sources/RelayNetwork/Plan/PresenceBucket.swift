@@ -17,7 +17,7 @@ enum PresenceBucket {
     /// How long an entry lives, in nanoseconds.
     static let lifetime: Int64 = 90 * 1_000_000_000
     /// What all entries may take. Old ones give way, so that nobody keeps others out by filling it; who is here writes
-    /// the own again within 30 s.
+    /// the own again within 30 s, and the host empties it of whoever does.
     static let maximumBytes: Int64 = 64 << 20
     /// The largest entry with its subject and headers: a short text about where somebody is.
     static let maximumEntryBytes: Int32 = 2_048

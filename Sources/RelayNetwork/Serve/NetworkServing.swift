@@ -155,7 +155,7 @@ public struct NetworkServing: Sendable {
             let made = try ServiceSession(
                 answering: answering, jetStream: jetStream, plan: access.plan, users: users, issuer: access.issuer,
                 postboxes: PostboxService(jetStream: jetStream, plan: access.plan, users: users),
-                id: state.withLockedValue(\.id), figures: figures)
+                id: state.withLockedValue(\.id), figures: figures, note: options.note)
             // Before the server hears of it: from here on its end takes in what has come.
             let isWanted = life.withLockedValue { life in
                 if !life.isEnding { life.session = made }

@@ -14,17 +14,20 @@ struct ServiceSession: Sendable {
     ///   - jetStream: the network's streams, over a connection of ``HostRole/keeping``.
     ///   - id: names the process among those that share the requests.
     ///   - figures: where it is counted what was answered.
+    ///   - note: hears what was taken from a user who had too much of what all share.
     init(
         answering: NATSConnection, jetStream: JetStream, plan: NetworkPlan, users: any UserRegister,
         issuer: UserTokenIssuer, postboxes: PostboxService, id: String = ServiceSession.newID(),
         figures: NIOLockedValueBox<ServiceFigures> = NIOLockedValueBox(
-            ServiceFigures(start: NetworkAdministrator.now))
+            ServiceFigures(start: NetworkAdministrator.now)),
+        note: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(NATSError) {
         services = try NetworkServices(
             connection: answering, users: users, issuer: issuer, names: plan.names, jetStream: jetStream,
             postboxes: postboxes, figures: figures)
         discovery = try ServiceDiscovery(connection: answering, id: id, figures: figures)
-        guardian = try PushConsumerGuard(jetStream: jetStream)
+        guardian = try PushConsumerGuard(
+            jetStream: jetStream, users: UserAccounts(users), limits: plan.settings.users, note: note)
     }
 
     /// A name for a process that no other has.

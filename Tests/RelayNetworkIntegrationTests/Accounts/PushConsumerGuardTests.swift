@@ -28,7 +28,9 @@ struct PushConsumerGuardTests {
                 #expect(answer.text.contains(target), "\(answer.text)")
             }
         }
-        let guardian = try PushConsumerGuard(jetStream: jetStream)
+        let guardian = try PushConsumerGuard(
+            jetStream: jetStream, users: UserAccounts(NetworkDirectory(path: TemporaryFolder().path)),
+            limits: NetworkSettings().users, note: { _ in })
         let watch = Task { try await guardian.run() }
         try await eventually("what may stay alone is left") {
             let letters = try await jetStream.consumers(in: "PB_alice").map(\.name)
