@@ -190,7 +190,7 @@ enum OutageScenario: String, CaseIterable {
     private static func until(_ what: String, _ condition: () -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
-            guard ContinuousClock.now < deadline else { throw RelayError.timeout(what) }
+            guard ContinuousClock.now < deadline else { throw ChaosFailure("\(what) did not come") }
             try await Task.sleep(for: .milliseconds(1))
         }
     }

@@ -54,6 +54,7 @@ public actor RelayClient {
     /// Whose the user's postboxes are, as it was last said.
     /// How much readers ask for at once, as cuts have taught.
     private let pullLimit = PullLimit()
+    let leftConsumers = LeftConsumers()
     private var personas = Personas()
 
     /// The present dial, and what it leads to.
@@ -475,7 +476,7 @@ public actor RelayClient {
         renewal?.cancel()
         endLink()
         personas = Personas(after: personas)
-        let link = LiveLink(generation, of: self, personas, pullLimit, surroundings)
+        let link = LiveLink(generation, of: self, personas, pullLimit, leftConsumers, surroundings)
         self.link = link
         link.dial(behind: openingStore(), away.farewell, limits)
     }

@@ -115,10 +115,15 @@ extension JetStream {
         }
     }
 
-    /// Removes a consumer without waiting; the server removes it by itself if this is lost.
+    /// Removes a consumer without waiting. Where the connection ends before that is done, the client's next one does it.
     package func discardConsumer(_ consumer: String, in stream: String) {
-        _ = try? connection.request(
-            ByteBuffer(), to: prefix + "CONSUMER.DELETE.\(stream).\(consumer)", timeout: timeout
-        ) { _ in }
+        let isLeft = { @Sendable [connection, leftConsumers] in
+            if !connection.isOpen { leftConsumers.add(.init(consumer: consumer, stream: stream)) }
+        }
+        do throws(NATSError) {
+            try connection.request(
+                ByteBuffer(), to: prefix + "CONSUMER.DELETE.\(stream).\(consumer)", timeout: timeout
+            ) { if case .failure = $0 { isLeft() } }
+        } catch { isLeft() }
     }
 }

@@ -17,6 +17,8 @@ public struct JetStream: Sendable {
     package var readsBatches = false
     /// How much readers ask for at once; shared by the connections of a client.
     package var pullLimit = PullLimit()
+    /// What connections that ended have left on the server; shared by the connections of a client.
+    package var leftConsumers = LeftConsumers()
     let prefix: String
 
     /// Creates the interface.
@@ -165,7 +167,18 @@ public struct JetStream: Sendable {
         let request = ConsumerRequest(stream: stream, config: configuration)
         // The filter is part of the subject, where the server checks permissions; only durables without one lack it.
         let suffix = configuration.filter.map { "." + $0 } ?? ""
-        return try await call("CONSUMER.CREATE.\(stream).\(consumer)\(suffix)", request)
+        for left in leftConsumers.takeAll() { discardConsumer(left.consumer, in: left.stream) }
+        do throws(NATSError) {
+            return try await call("CONSUMER.CREATE.\(stream).\(consumer)\(suffix)", request)
+        } catch {
+            switch error {
+            case .timeout, .connectionLost, .closedByServer, .staleConnection, .closed, .cancelled:
+                // The server may have made it all the same.
+                if configuration.durableName == nil { discardConsumer(consumer, in: stream) }
+            default: break
+            }
+            throw error
+        }
     }
 
     /// Removes a consumer.

@@ -96,7 +96,9 @@ extension RelayClient {
     func perform(_ action: SignIn.Action) {
         switch action {
         case .cancel(let tokenRequest): tokenRequest.answer.cancel()
-        case .forgetNames: handleFollowing(.userChanged(configuration.namespace))
+        case .forgetNames:
+            leftConsumers.forget()
+            handleFollowing(.userChanged(configuration.namespace))
         case .discardOutbox: publisher.discardAll()
         case .adopt(let credentials, let user):
             settings.withLockedValue { settings in

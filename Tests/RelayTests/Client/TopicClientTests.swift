@@ -86,6 +86,30 @@ struct TopicClientTests {
         await client.close()
     }
 
+    @Test("B38 what a connection that was cut has left on the server is removed over the next one")
+    func leftConsumers() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let received = try await client.gathered("chat.room")
+        func named(_ operation: String) -> [Substring] {
+            network.server.received.filter { $0.contains(".CONSUMER.\(operation).test_stream.") }
+                .map { $0.split(separator: ".")[5] }
+        }
+        for round in 1...3 {
+            try network.store("\(round)")
+            try await received.wait(forText: "\(round)")
+            network.server.disconnectAll()
+            try await network.attemptNow(client)
+            try await client.state(is: .connected)
+        }
+        try network.store("after")
+        try await received.wait(forText: "after")
+        #expect(received.texts == ["1", "2", "3", "after"])
+        // A server keeps each for a minute, and gives a stream no more than a thousand.
+        #expect(named("CREATE").count == 4 && Set(named("DELETE")) == Set(named("CREATE").dropLast()))
+        await client.close()
+    }
+
     @Test("Who reads a whole copy of a cluster asks about it ever more rarely")
     func idleCopy() async throws {
         let network = try MemoryNetwork()

@@ -27,14 +27,16 @@ final class LiveLink: Sendable {
     /// Which of their letters were deleted over this connection.
     let deletedLetters: DeletedLetters
     private let pullLimit: PullLimit
+    private let leftConsumers: LeftConsumers
     private let client: @Sendable () -> RelayClient?
     private let state = NIOLockedValueBox(State())
 
     init(
         _ generation: UInt64, of client: RelayClient, _ personas: Personas, _ pullLimit: PullLimit,
-        _ surroundings: Surroundings
+        _ leftConsumers: LeftConsumers, _ surroundings: Surroundings
     ) {
         self.pullLimit = pullLimit
+        self.leftConsumers = leftConsumers
         self.generation = generation
         self.personas = personas
         self.surroundings = surroundings
@@ -53,6 +55,7 @@ final class LiveLink: Sendable {
                 connection, apiPrefix: state.apiPrefix, timeout: surroundings.answerLimit)
             jetStream.readsBatches = state.readsBatches
             jetStream.pullLimit = pullLimit
+            jetStream.leftConsumers = leftConsumers
             return jetStream
         }
     }

@@ -1,0 +1,32 @@
+import NIOConcurrencyHelpers
+
+/// The consumers that a client's connections left on the server, because they ended before they could remove them. Its next
+/// connection does that.
+///
+/// The server would keep each for a minute, and from 2.15 on it gives a stream no more than 1,000 unless the stream says
+/// how many: a client that is cut off often would use them up, and readers would wait until some expire.
+package final class LeftConsumers: Sendable {
+    struct Name: Sendable {
+        let consumer: String
+        let stream: String
+    }
+
+    /// The server removes what is forgotten here.
+    private static let most = 1_000
+    private let names = NIOLockedValueBox<[Name]>([])
+
+    /// None.
+    package init() {}
+
+    func add(_ name: Name) {
+        names.withLockedValue { names in
+            if names.count >= Self.most { names.removeFirst(Self.most / 2) }
+            names.append(name)
+        }
+    }
+
+    func takeAll() -> [Name] { names.withLockedValue { exchange(&$0, with: []) } }
+
+    /// Another user signs in, who may not remove them.
+    package func forget() { _ = takeAll() }
+}
