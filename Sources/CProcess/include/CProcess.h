@@ -47,6 +47,11 @@ void cprocess_stop(void);
 /// Gives these signals their standard action again.
 void cprocess_leave_signals(const int *numbers, int count);
 
+/// Has the C library give each block of 512 KiB or more back to the system as soon as it is free. By itself it stops doing
+/// so after the first one, and holds as much again in each of its arenas. To be called before other threads run; does
+/// nothing where the library is another one than glibc.
+void cprocess_return_large_blocks(void);
+
 /// Gives back to the system what the C library holds of memory that nobody uses. Takes some hundred microseconds for
 /// each MiB; does nothing where the library is another one than glibc.
 void cprocess_trim_memory(void);

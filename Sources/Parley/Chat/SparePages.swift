@@ -17,6 +17,9 @@ import CProcess
 ///
 /// Most of what a start runs through is not needed afterwards, and counts as the program's memory all the same.
 enum SparePages {
+    /// Keeps large messages from leaving as much memory behind as they took. For the beginning of the program.
+    static func keepFew() { cprocess_return_large_blocks() }
+
     /// Gives the pages back. Those that are needed come again with the first use, in some microseconds each.
     static func giveBack() {
         #if os(Linux)

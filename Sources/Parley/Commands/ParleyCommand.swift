@@ -34,6 +34,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// On the process's first thread, which the chat keeps: the tasks' pool has few.
     @MainActor static func main() async {
+        SparePages.keepFew()
         if let mistake = OpenFileLimit.mistake() {
             Output.complain("parley: " + mistake)
             exit(withError: ExitCode(CommandFailure.badConfiguration))
