@@ -54,6 +54,7 @@ extension LocalStore {
             // Tables that are not those of any version are damage as well; what may pass is none, unless it took too long.
             let isDamage =
                 StoreFailure.isDamage(error) || error is DatabaseError && !StoreFailure.mayPass(error) || limit.isOver
+                || isDamaged(path, although: error)
             guard hadContent, isDamage else { throw StoreFailure.error(error, path) }
         }
         guard use.isAlone else {
@@ -72,6 +73,23 @@ extension LocalStore {
         } catch { throw StoreFailure.error(error, path) }
     }
 
+    /// Whether a file is damaged that SQLite says it cannot write to, as it says of some damage.
+    private static func isDamaged(_ path: String, although error: any Error) -> Bool {
+        let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_READONLY]
+        guard let error = error as? DatabaseError, codes.contains(error.resultCode) else { return false }
+        let limit = StoreTimeLimit()
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.prepareDatabase { limit.watch($0) }
+        do {
+            let database = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? database.close() }
+            return try database.read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") } != "ok"
+        } catch {
+            return StoreFailure.isDamage(error)
+        }
+    }
+
     /// The database, and whether it has just been made.
     private static func prepared(
         _ path: String, within limit: StoreTimeLimit?
@@ -84,7 +102,7 @@ extension LocalStore {
         try prepare(pool)
         // To look at the whole of a large file takes seconds, and is done only with a cause.
         if StoreFiles.isSuspect(path) {
-            let finding = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+            let finding = try pool.read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }
             guard finding == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding) }
             try checkAll(pool)
             StoreFiles.clearSuspicion(path)

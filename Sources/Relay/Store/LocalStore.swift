@@ -370,7 +370,9 @@ public final class LocalStore: Sendable {
 
     /// Remembers that damage was found, so that the next opening looks for it.
     func note(_ error: any Error) {
-        if let path, StoreFailure.isDamage(error) { StoreFiles.suspect(path) }
+        // A rule of the tables is broken where two of their pages do not belong together.
+        let isOdd = (error as? DatabaseError)?.resultCode == .SQLITE_CONSTRAINT
+        if let path, isOdd || StoreFailure.isDamage(error) { StoreFiles.suspect(path) }
     }
 
     // MARK: Access for the parts of the store
