@@ -97,28 +97,40 @@ struct SendCommand: AsyncParsableCommand {
         var waiting: [PendingPublish] = []
         waiting.reserveCapacity(Self.window)
         var count = 0
-        while let lines = try input.next() {
+        // The lines before a mistake are seen to their end all the same, and told.
+        var mistake: (any Error)?
+        func nextLines() -> [String]? {
+            guard mistake == nil else { return nil }
+            do { return try input.next() } catch {
+                mistake = error
+                return nil
+            }
+        }
+        while let lines = nextLines() {
             var rest = lines.filter { !$0.isEmpty }[...]
-            while !rest.isEmpty {
+            while !rest.isEmpty, mistake == nil {
                 if waiting.count == Self.window {
                     try await finish(&waiting, Self.part, over: client, patience, json: json)
                 }
                 let next = rest.prefix(Self.window - waiting.count)
                 rest = rest.dropFirst(next.count)
-                try client.together { () throws(RelayError) in
-                    for text in next {
-                        count += 1
-                        waiting.append(
-                            try client.submitLine(
-                                topic: topic, text: text, from: user, id: "\(numbered)-\(count)",
-                                mayBeStored: mayBeStored))
+                do {
+                    try client.together { () throws(RelayError) in
+                        for text in next {
+                            count += 1
+                            waiting.append(
+                                try client.submitLine(
+                                    topic: topic, text: text, from: user, id: "\(numbered)-\(count)",
+                                    mayBeStored: mayBeStored))
+                        }
                     }
-                }
+                } catch { mistake = error }
             }
         }
         while !waiting.isEmpty {
             try await finish(&waiting, min(Self.part, waiting.count), over: client, patience, json: json)
         }
+        if let mistake { throw mistake }
     }
 
     /// Waits for the end of the oldest lines. The newest of them is waited for first, since it mostly ends last: so the

@@ -39,6 +39,8 @@ struct PlainSession {
     private let inputs = NIOLockedValueBox<[Input]>([])
     private let taken = DispatchSemaphore(value: 0)
     private var model: ChatModel
+    /// The longest line in bytes; what the network does not take of it is refused whole, and kept.
+    private static let lineLimit = 1 << 20
     private var announcer = PlainAnnouncer()
     private var refusals = PlainRefusals()
     /// Whether lines that cannot be carried out fail the session: whoever types them is told at once, and types
@@ -69,6 +71,8 @@ struct PlainSession {
         model.configure(configuration.settings)
         model.suspension.time = connector.configuration.lifecycle.grace
         model.spoken = ChatModel.Spoken()
+        // No character has less than a byte, so that no line that is read is cut.
+        model.compose.editor = LineEditor(limit: Self.lineLimit)
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
@@ -129,7 +133,7 @@ struct PlainSession {
     private func readInput() {
         // Reading blocks its thread until somebody writes, which none of the tasks' few threads may.
         DispatchQueue(label: "standard input").async { [inputs, wakes, taken] in
-            var reader = LineReader(limit: 1 << 20)
+            var reader = LineReader(limit: Self.lineLimit)
             while true {
                 let input: Input
                 do throws(CommandFailure) {

@@ -42,6 +42,12 @@ extension EndToEndTests {
                     "send", "chat.lobby", "--as", "alice", "--lines", "--json", input: "x\n\ny\nz")
                 #expect(lines.map { $0["seq"].int } == [3, 4, 5])
                 #expect(try await network.texts(on: "chat.lobby") == ["a text", "two\nlines", "x", "y", "z"])
+                // A line that cannot be sent ends the call, and those before it are stored and told.
+                let long = String(repeating: "x", count: 131_073)
+                let partial = try await network.parley(
+                    "send", "chat.part", "--as", "alice", "--lines", "--json", input: "before\n\(long)\nafter\n")
+                #expect(partial.exitCode == 65 && partial.output.contains("-1\""), "\(partial)")
+                #expect(try await network.texts(on: "chat.part").first == "before")
                 // A text's further lines cannot look like other messages.
                 let tail = try await network.parley(
                     "tail", "chat.lobby", "--since", "all", "--count", "2", "--as", "bob")
