@@ -85,10 +85,12 @@ struct HostileLoopTests {
             let heard = Heard()
             let reading = Task { [events = try await alice.messages(topic: "chat.room", from: .new)] in
                 for try await event in events {
+                    if event == .live { heard.begin() }
                     guard case .message(let message) = event, message.id.hasPrefix("bob-") else { continue }
                     heard.add(message)
                 }
             }
+            try await eventually("the subscription", deadline: .seconds(60)) { heard.hasBegun }
             let attack = Task {
                 var hostility = Hostility(generator: SplitMix(state: seed), hash: network.description.hash)
                 for number in 0..<Self.count {
@@ -148,12 +150,14 @@ struct HostileLoopTests {
     private final class Heard: Sendable {
         private struct State {
             var ids: Set<String> = []
-            var hasEnded = false
+            var (hasBegun, hasEnded) = (false, false)
         }
         private let state = NIOLockedValueBox(State())
 
         func add(_ message: TopicMessage) { state.withLockedValue { _ = $0.ids.insert(message.id) } }
         func has(_ id: String) -> Bool { state.withLockedValue { $0.ids.contains(id) } }
+        func begin() { state.withLockedValue { $0.hasBegun = true } }
+        var hasBegun: Bool { state.withLockedValue { $0.hasBegun } }
         func end() { state.withLockedValue { $0.hasEnded = true } }
         var hasEnded: Bool { state.withLockedValue { $0.hasEnded } }
     }
