@@ -62,7 +62,7 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 
     /// Each part is written before the next is read, so that no more than one is held.
-    private static let partBytes = 32 << 20
+    private static let partBytes = 16 << 20
 
     private static func time(_ text: String) -> Timestamp? {
         guard case .at(let time) = PastTime(text) else { return nil }
