@@ -17,6 +17,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         try target.read(Array(UnsafeBufferPointer(start: start, count: count)))
     } catch {
         print("finding: \(error.words)")
+        fflush(nil)
         abort()
     }
     return 0
