@@ -16,7 +16,9 @@ extension ConnectionReason {
         case .unresolvableHost, .connectionRefused, .timeout, .connectionLimit, .invalidArgument,
             .invalidSubject, .protocolViolation:
             self = .unreachable(Self.clause(error))
-        case .closedByServer, .connectionLost, .staleConnection, .closed, .cancelled, .noResponders,
+        // The reason says itself what was lost.
+        case .connectionLost(let text): self = .connectionLost(text)
+        case .closedByServer, .staleConnection, .closed, .cancelled, .noResponders,
             .publishNotPermitted, .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .outboundBufferFull,
             .jetStream:
             self = .connectionLost(Self.clause(error))

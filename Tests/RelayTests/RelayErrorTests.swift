@@ -1,5 +1,7 @@
-import Relay
+import NATS
 import Testing
+
+@testable import Relay
 
 @Suite struct RelayErrorTests {
     @Test(
@@ -15,6 +17,13 @@ import Testing
     ) func words(_ error: RelayError) {
         #expect(error.words.count > 8 && error.words.hasSuffix("."))
         #expect(error.description == error.words)
+    }
+
+    @Test("A lost connection is said once")
+    func lostOnce() {
+        #expect(
+            ConnectionReason(NATSError.connectionLost("the peer reset it")).words
+                == "The connection was lost (the peer reset it).")
     }
 
     @Test(
