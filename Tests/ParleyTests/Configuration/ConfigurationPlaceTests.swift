@@ -15,6 +15,15 @@ struct ConfigurationPlaceTests {
         return nil
     }
 
+    @Test("README writes the defaults to the file that is read")
+    func readme() throws {
+        var url = URL(filePath: #filePath)
+        for _ in 0..<4 { url.deleteLastPathComponent() }
+        let readme = try String(contentsOf: url.appending(path: "README.md"), encoding: .utf8)
+        let (path, isNamed) = ConfigurationFile.place(flag: nil, ["HOME": "/home/al"])
+        #expect(!isNamed && readme.contains("parley config defaults > ~\(path.dropFirst("/home/al".count))\n"))
+    }
+
     @Test(
         "What is no JSON5 is refused where it begins to be none",
         arguments: [
