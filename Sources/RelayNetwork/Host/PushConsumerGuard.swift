@@ -80,13 +80,10 @@ struct PushConsumerGuard: Sendable {
             let place = ConsumerShares.Place(stream: made.stream, name: made.name)
             guard shares.withLockedValue({ $0.made(place, by: user, at: now) }) else { continue }
             if listed[place.stream].map({ now - $0 > .seconds(10) }) ?? true {
-                guard let all = try? await jetStream.consumers(in: place.stream) else { continue }
                 listed[place.stream] = now
-                let isBeyond = shares.withLockedValue { shares in
-                    shares.keep(Set(all.map(\.name)), of: place.stream)
-                    return shares.isBeyond(place, of: user, at: now)
-                }
-                guard isBeyond else { continue }
+                guard await forgetMissing(in: place.stream),
+                    shares.withLockedValue({ $0.isBeyond(place, of: user, at: now) })
+                else { continue }
             }
             await delete(place)
             if named[user].map({ now - $0 > .seconds(60) }) ?? true {
@@ -95,6 +92,17 @@ struct PushConsumerGuard: Sendable {
             }
         }
         _ = await (earlier, departed, shut, present)
+    }
+
+    /// Forgets consumers whose end was not reported. A list is read in parts, and what is made and deleted meanwhile can be
+    /// missing in it, so it is asked for only where fewer are there than are known.
+    /// - Returns: false where the server does not say.
+    private func forgetMissing(in stream: String) async -> Bool {
+        guard let there = try? await jetStream.streamInfo(stream).state.consumers else { return false }
+        guard shares.withLockedValue({ $0.count(in: stream) }) > there else { return true }
+        guard let all = try? await jetStream.consumers(in: stream) else { return false }
+        shares.withLockedValue { $0.keep(Set(all.map(\.name)), of: stream) }
+        return true
     }
 
     private func delete(_ place: ConsumerShares.Place) async {
