@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    @Suite("What the connection did: the log, watch and doctor")
+    @Suite("What the connection did: the log, watch and doctor", .certificates)
     struct Connection {
         @Test(
             "B13 F8 shows a killed server's outage with its reason, and the recovery",
