@@ -25,6 +25,8 @@ struct MessageKeyNetworkTests {
             try await device.connect(timeLimit: 60)
             let carol = try await network.connect(as: "carol")
             let jetStream = network.jetStream(carol)
+            // Her postbox is made with her first question.
+            _ = try await carol.ask(to: "relay.postbox.carol.list")
             let hash = network.description.hash
             func forged(_ id: String, _ text: String) -> ByteBuffer {
                 let line = ChatLine(username: "alice", text: text, timestamp: nil)

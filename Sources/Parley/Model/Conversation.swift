@@ -651,6 +651,7 @@ struct Conversation: Equatable, Sendable {
         func disown(_ line: inout StoredLine) { (line.isOwn, line.isClaimed) = (false, Self.isClaim(line.name, user)) }
         if let index = fresh.lastIndex(where: { $0.sequence == sequence }) { return disown(&fresh[index]) }
         update(sequence, disown)
+        if let line = line(sequence, among: fresh) { names.meet(line.shownName) }
     }
 
     /// Whether a name says of a message which is not the user's own that it is the user's, or the network's, whose names
