@@ -12,7 +12,7 @@ extension EndToEndTests {
     @Suite("A cluster on this machine", .realClusters)
     struct LocalClusters {
         @Test(
-            "B60 It is started, used and invited to, a ban is told at each login; what is killed comes back, and after all of it was killed or stopped all is there",
+            "B57 B59 B60 It is started, used and invited to, a ban is told at each login; what is killed comes back, and after all of it was killed or stopped all is there",
             arguments: NATSServerProcess.binaries)
         func life(_ binary: NATSServerBinary) async throws {
             try await LocalClusterFixture.run(binary) { box in
@@ -69,6 +69,33 @@ extension EndToEndTests {
                 let answer = try await box.parley(
                     "bob", "inbox", "post", "alice/personal", "back again", "--profile", "theirs")
                 #expect(answer.exitCode == 0, "\(answer)")
+
+                // A key with fewer rights does the same on each of the servers, and is revoked on all of them at once.
+                let narrow = box.folder.path("narrow.creds")
+                let key = try await box.objects(
+                    "owner", "network", "key", "new", "alice", "--network", "cluster", "--out", narrow, "--subscribe",
+                    "chat.>", "--kv", "none", "--letters", "no", "--json")
+                let urls = try box.processes()["servers"].array.compactMap { $0["port"].int }.map {
+                    "nats://127.0.0.1:\($0)"
+                }
+                #expect(urls.count == 3)
+                func reads(at url: String) async throws -> ChildProcess.Result {
+                    try await box.parley(
+                        "owner", "history", "chat.lobby", "--start", "all", "--server", url, "--creds", narrow)
+                }
+                for url in urls {
+                    let read = try await reads(at: url)
+                    #expect(read.exitCode == 0 && read.output.contains("alice: begin"), "\(read)")
+                    let refused = try await box.parley(
+                        "owner", "send", "chat.lobby", "no", "--server", url, "--creds", narrow)
+                    #expect(refused.exitCode == 77, "\(refused)")
+                    #expect(refused.diagnostics.contains("Not permitted: publishing to chat.lobby."), "\(refused)")
+                }
+                let id = try #require(key.first?["key"].string)
+                let revoked = try await box.parley(
+                    "owner", "network", "key", "revoke", "alice", id, "--network", "cluster")
+                #expect(revoked.exitCode == 0, "\(revoked)")
+                for url in urls { #expect(try await reads(at: url).exitCode == 77, "\(url)") }
 
                 // One of each kind.
                 let victims = [try #require(box.serverIDs().first), try #require(box.serviceIDs().first)]
