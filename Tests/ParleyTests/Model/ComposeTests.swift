@@ -157,13 +157,11 @@ struct ComposeTests {
         var desk = Desk.joined("deploys")
         #expect(desk.screen().contains { $0.hasPrefix(" > write to deploys") })
         desk.send(.permitted(AccessRights(publish: ["chat.>"], subscribe: [">"])))
-        #expect(desk.screen().contains { $0.hasPrefix(" > deploys is read-only with this key ") })
+        #expect(desk.screen().contains { $0.hasPrefix(" > deploys is read-only with this key") })
         desk.type("hello")
         #expect(desk.screen().contains { $0.contains("─ deploys is read-only with this key. ") })
         #expect(desk.press(.enter) == [] && desk.model.compose.text == "hello")
-        #expect(
-            desk.screen().last?.hasPrefix(
-                " deploys is read-only with this key. Ask the network's administrator for access.") == true)
+        #expect(desk.screen().last?.hasPrefix(" deploys is read-only with this key. Ask the network's") == true)
         // Other topics, and commands, are as they were.
         #expect(desk.model.readOnlyWords(of: "chat.lobby") == nil)
         desk.send(.permitted(AccessRights(topics: [">"])))
@@ -171,7 +169,7 @@ struct ComposeTests {
         #expect(desk.press(.enter) == [.publish(id: "own-1", topic: "deploys", text: "hello")])
         // A network that does not say refuses the line itself.
         desk.send(.permitted(AccessRights(topics: [])))
-        #expect(desk.screen().contains { $0.hasPrefix(" > deploys is read-only with this key ") })
+        #expect(desk.screen().contains { $0.hasPrefix(" > deploys is read-only with this key") })
         desk.send(.permitted(nil))
         #expect(desk.screen().contains { $0.hasPrefix(" > write to deploys") })
     }
