@@ -1,8 +1,9 @@
 import Foundation
 import FuzzTargets
+import TestSupport
 import Testing
 
-@Suite("Fuzzing: kept inputs")
+@Suite("Fuzzing: kept inputs", .processorBound)
 struct FuzzCorpusTests {
     @Test("Each reader of strangers' bytes bears what is kept for it", arguments: FuzzTarget.allCases)
     func kept(_ target: FuzzTarget) throws {

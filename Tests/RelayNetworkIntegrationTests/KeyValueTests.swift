@@ -123,8 +123,11 @@ struct KeyValueTests {
             let winner = try await bob.submit(key: "taken", value: .string("bob's"))
                 .receipt(within: .seconds(60)).sequence
             // This one was stored, and the process ended before it knew.
-            let found = try await bob.submit(key: "found", value: .int(1), id: "id-found")
+            let earlier = try network.client()
+            try await earlier.connect(timeLimit: 60)
+            let found = try await earlier.submit(key: "found", value: .int(1), id: "id-found")
                 .receipt(within: .seconds(60)).sequence
+            await earlier.close()
 
             let folder = try TemporaryDirectory("keys")
             let path = folder.path("alice.sqlite")

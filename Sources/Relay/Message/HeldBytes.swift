@@ -27,8 +27,10 @@ extension MessageMap {
 }
 
 extension TopicMessage {
-    /// How many bytes it takes, its text, its value and its payload.
+    /// How many bytes it takes: its value, its text where that is not the value itself, and its payload.
     package var heldBytes: Int {
-        MemoryLayout<Self>.stride + text.utf8.count + message.heldBytes + (payload?.heldBytes ?? 0)
+        let held = MemoryLayout<Self>.stride + message.heldBytes + (payload?.heldBytes ?? 0)
+        if case .string = message { return held }
+        return held + text.utf8.count
     }
 }

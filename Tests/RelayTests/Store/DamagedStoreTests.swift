@@ -10,7 +10,7 @@ import Testing
     import Foundation
 #endif
 
-@Suite("Local store: random damage")
+@Suite("Local store: random damage", .processorBound)
 struct DamagedStoreTests {
     @Test(
         "B68 a hundred damaged stores neither hang nor end the program, nor lose what waits in an undamaged part",
