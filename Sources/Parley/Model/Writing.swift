@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 /// What is being written in conversations that are out of view, and the lines that were typed in each: every conversation
 /// has its own text, so that nothing is sent to another by mistake.
@@ -42,7 +43,7 @@ struct Writing: Equatable, Sendable {
     mutating func move(_ compose: Compose, to name: String) -> Compose {
         if !compose.isEmpty { elsewhere[place] = compose }
         place = name
-        var next = elsewhere.removeValue(forKey: name) ?? Compose()
+        var next = elsewhere.removeValue(forKey: name) ?? Compose(editor: LineEditor(limit: compose.editor.limit))
         next.editor.takeKilled(from: compose.editor)
         next.editor.history = history
         return next

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Relay
 import RelayNetwork
 import TestSupport
@@ -121,18 +122,14 @@ extension EndToEndTests {
                     atPath: network.folder.path("data/parley/stores"))
                 #expect(names.contains { $0.hasPrefix("alice@local.sqlite.damaged-") }, "\(names)")
 
-                // As a newer version would have left it: with a step that this one does not know. Whoever closes the store
-                // carries its log over into the file.
+                // As a newer version would have left it: with a step that this one does not know.
                 try await LocalStore.open(.file(path)).store.close()
-                var file = try Data(contentsOf: URL(fileURLWithPath: path))
-                let (known, unknown) = (Data("14 subjects of letters".utf8), Data("99 subjects of letters".utf8))
-                var isChanged = false
-                while let place = file.range(of: known) {
-                    file.replaceSubrange(place, with: unknown)
-                    isChanged = true
+                let unknown = "99 subjects of letters"
+                let newer = try DatabaseQueue(path: path)
+                try await newer.write {
+                    try $0.execute(sql: "INSERT INTO grdb_migrations VALUES (?)", arguments: [unknown])
                 }
-                #expect(isChanged)
-                try file.write(to: URL(fileURLWithPath: path))
+                try newer.close()
                 try await chat { alice in
                     try await alice.waitFor("the notice", deadline: .seconds(60)) {
                         $0.contains("The local store failed: ")
@@ -146,7 +143,7 @@ extension EndToEndTests {
                     #expect(log.rows.dropLast(2).count { $0.contains("The local store failed: ") } == 1)
                 }
                 // Opening it for reading makes its log anew, which counts in the file; what it holds is as it was.
-                #expect(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: unknown) != nil)
+                #expect(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data(unknown.utf8)) != nil)
                 let after = try FileManager.default.contentsOfDirectory(
                     atPath: network.folder.path("data/parley/stores"))
                 #expect(after.filter { $0.contains(".damaged-") } == names.filter { $0.contains(".damaged-") })
