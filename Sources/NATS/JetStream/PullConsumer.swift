@@ -38,8 +38,9 @@ public struct PullConsumer: Sendable {
         var messages: [StoredMessage] = []
         do throws(NATSError) {
             // What a message without bytes keeps back would come again only after its time.
-            let oneByOne = jetStream.isImported
-            try await fetch(max(1, batch), expires: expires, oneByOne: oneByOne, into: &messages)
+            let isImported = jetStream.isImported
+            try await fetch(
+                max(1, batch), expires: expires, oneByOne: isImported, isWhole: !isImported, into: &messages)
         } catch {
             // Messages that want their own acknowledgement would be delivered again only after their time, and count as
             // tried.
@@ -54,11 +55,12 @@ public struct PullConsumer: Sendable {
     ///   - bytes: ends before a message that would make all of them together more than so many bytes, unless it is the
     ///     first.
     ///   - oneByOne: asks for each message by itself. Otherwise one without headers and payload may end a request.
+    ///   - isWhole: whether such a message ends no request, as where JetStream is no import.
     ///   - messages: takes them; what is in it counts.
     /// - Returns: whether such a message has ended a request, so that what follows it is lost.
     @discardableResult
     func fetch(
-        _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool = false,
+        _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool = false, isWhole: Bool = false,
         into messages: inout [StoredMessage]
     ) async throws(NATSError) -> Bool {
         if oneByOne {
@@ -81,7 +83,7 @@ public struct PullConsumer: Sendable {
             let size = messages.isEmpty ? budget.next : min(budget.next, room)
             let count = size > room ? 1 : min(batch - messages.count, Self.largestPull)
             let ending = try await pull(
-                count, bytes: size, expires: patience, until: end, within: &budget, into: &messages)
+                count, bytes: size, expires: patience, until: end, isWhole: isWhole, within: &budget, into: &messages)
             switch ending {
             case .complete: continue
             case .exhausted: return false
@@ -170,8 +172,8 @@ public struct PullConsumer: Sendable {
     ///   - expires: how long the server waits for messages; zero takes only what is there.
     ///   - end: when the server has stopped waiting. What it has to say is here soon after that, or after what came last.
     private func pull(
-        _ count: Int, bytes: Int, expires: Duration, until end: NIODeadline, within budget: inout PullBudget,
-        into messages: inout [StoredMessage]
+        _ count: Int, bytes: Int, expires: Duration, until end: NIODeadline, isWhole: Bool,
+        within budget: inout PullBudget, into messages: inout [StoredMessage]
     ) async throws(NATSError) -> Ending {
         var request = "{\"batch\":\(count),\"max_bytes\":\(bytes)"
         request += expires == .zero ? ",\"no_wait\":true}" : ",\"expires\":\(expires.nanoseconds)}"
@@ -195,7 +197,7 @@ public struct PullConsumer: Sendable {
             if let stored = StoredMessage(delivered: message) {
                 messages.append(stored)
                 if budget.received(PullBudget.size(of: message), at: 0) { return .complete }
-                if message.endsAnswers { return .cut }
+                if message.endsAnswers, !isWhole { return .cut }
                 continue
             }
             switch PullStatus(message) {
