@@ -3,8 +3,8 @@ import GRDB
 /// Reads what can be read of a damaged store into a new one.
 ///
 /// Rows are read in small parts from the table's end, and from its beginning where that was not all. Where a part cannot
-/// be read, a smaller one is tried, and then reading goes on further ahead, in steps that double until something is found:
-/// of a file that lost its last third two thirds of the messages come back, and of one with a hole all around it. What a
+/// be read, a smaller one is tried, and then reading goes on further ahead, in steps that are small at first and double
+/// later until something is found: of a file that lost its last third two thirds of the messages come back, and of one with a hole all around it. What a
 /// person typed comes first. The damaged file itself is not changed.
 enum StoreSalvage {
     /// So many messages are carried over at most, the newest where those can be read.
@@ -151,8 +151,10 @@ enum StoreSalvage {
 private struct TableReader {
     /// The name under which each row has its key.
     static let keyName = "rescued_key"
+    /// So many steps ahead are of one row each: damaged pages seldom have more, and what follows them is not leapt over.
+    private static let smallSteps = 256
     /// Steps ahead without finding anything before one gives up; the last is as long as a table can be.
-    private static let maximumLeaps = 49
+    private static let maximumSteps = smallSteps + 49
     private static let largestPart = 200
 
     private let database: DatabaseQueue
@@ -209,12 +211,12 @@ private struct TableReader {
     private mutating func read(isDescending: Bool) -> Bool {
         var (low, high) = bounds
         var leap: Int64 = 1
-        var leaps = 0
+        var steps = 0
         var size = Self.largestPart
         var isWhole = true
         var stretch: ClosedRange<Int64>?
         defer { if let stretch { stretches.append(stretch) } }
-        while leaps < Self.maximumLeaps, low < high, found.count < limit {
+        while steps < Self.maximumSteps, low < high, found.count < limit {
             if time.isOver {
                 (isWhole, hasHoles) = (false, true)
                 if isDescending, stretches.isEmpty, stretch == nil { isEndWhole = false }
@@ -233,8 +235,8 @@ private struct TableReader {
                     isEndWhole = false
                 }
                 if isDescending { high -= leap } else { low += leap }
-                leap *= 2
-                leaps += 1
+                steps += 1
+                if steps > Self.smallSteps { leap *= 2 }
                 continue
             }
             for row in part {
@@ -245,7 +247,7 @@ private struct TableReader {
                 stretch = stretch.map { min($0.lowerBound, number)...max($0.upperBound, number) } ?? number...number
             }
             guard part.count == size else { return isWhole }
-            (leap, leaps, size) = (1, 0, min(Self.largestPart, size * 8))
+            (leap, steps, size) = (1, 0, min(Self.largestPart, size * 8))
         }
         return isWhole
     }
