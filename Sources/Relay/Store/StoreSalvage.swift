@@ -4,8 +4,8 @@ import GRDB
 ///
 /// Rows are read in small parts from the table's end, and from its beginning where that was not all. Where a part cannot
 /// be read, a smaller one is tried, and then reading goes on further ahead, in steps that are small at first and double
-/// later until something is found: of a file that lost its last third two thirds of the messages come back, and of one with a hole all around it. What a
-/// person typed comes first. The damaged file itself is not changed.
+/// later until something is found: of a file that lost its last third two thirds of the messages come back, and of one
+/// with a hole all around it. What a person typed comes first. The damaged file itself is not changed.
 enum StoreSalvage {
     /// So many messages are carried over at most, the newest where those can be read.
     static let maximumMessages = 200_000
