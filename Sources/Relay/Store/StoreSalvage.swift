@@ -254,11 +254,12 @@ private struct TableReader {
 
     private mutating func part(_ low: Int64, _ high: Int64, _ isDescending: Bool, _ size: Int) -> [Row]? {
         let sql = """
-            SELECT \(key) AS \(Self.keyName), * FROM \(table) WHERE \(key) > ? AND \(key) < ?
+            SELECT \(key) AS \(Self.keyName), * FROM \(table) WHERE \(key) >= ? AND \(key) <= ?
             ORDER BY \(key) \(isDescending ? "DESC" : "ASC") LIMIT ?
             """
         do {
-            let rows = try database.read { try Row.fetchAll($0, sql: sql, arguments: [low, high, size]) }
+            // A search for what is above or below a row would begin on that row's page, which may be the damaged one.
+            let rows = try database.read { try Row.fetchAll($0, sql: sql, arguments: [low + 1, high - 1, size]) }
             // A damaged table may have its rows in any order, and reading would go round in it.
             var last = isDescending ? high : low
             for row in rows {

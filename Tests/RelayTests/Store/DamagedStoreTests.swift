@@ -12,9 +12,7 @@ import Testing
 
 @Suite("Local store: random damage", .processorBound)
 struct DamagedStoreTests {
-    @Test(
-        "B68 a hundred damaged stores neither hang nor end the program, nor lose what waits in an undamaged part",
-        .timeLimit(.minutes(3)))
+    @Test("B68 a hundred damaged stores neither hang nor end the program, nor lose what waits in an undamaged part")
     func hundred() async throws {
         let seed = UInt64.random(in: 1...UInt64.max)
         print("random damage to stores: seed \(seed)")
