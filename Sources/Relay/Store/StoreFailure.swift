@@ -33,7 +33,10 @@ enum StoreFailure {
     /// Whether the file is no database, or a broken one.
     static func isDamage(_ error: any Error) -> Bool {
         switch error {
-        case let error as DatabaseError: [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        case let error as DatabaseError:
+            // The search's tables say it in words alone.
+            [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+                || error.message?.contains("invalid fts5 file format") == true
         case is RelayError, is CancellationError: false
         // What GRDB throws for a value of another kind than the column has cannot be named.
         default: true
