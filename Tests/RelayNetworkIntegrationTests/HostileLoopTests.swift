@@ -17,7 +17,7 @@ struct HostileLoopTests {
 
     /// Makes the messages, each of a few kinds that are combined.
     private struct Hostility {
-        var generator: SplitMix
+        var generator: SeededGenerator
         let hash: String
 
         private mutating func one<T>(_ choices: [T]) -> T {
@@ -60,17 +60,6 @@ struct HostileLoopTests {
         }
     }
 
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
-    }
-
     @Test(
         "B63: whatever a user publishes, others chat, list their letters and read their keys, and nothing is lost",
         arguments: TestServers.all)
@@ -92,7 +81,7 @@ struct HostileLoopTests {
             }
             try await eventually("the subscription", deadline: .seconds(60)) { heard.hasBegun }
             let attack = Task {
-                var hostility = Hostility(generator: SplitMix(state: seed), hash: network.description.hash)
+                var hostility = Hostility(generator: SeededGenerator(seed: seed), hash: network.description.hash)
                 for number in 0..<Self.count {
                     try carol.publish(
                         ByteBuffer(bytes: hostility.body()), to: hostility.subject(), headers: hostility.headers())

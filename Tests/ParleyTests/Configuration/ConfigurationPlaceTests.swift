@@ -1,4 +1,5 @@
 import Foundation
+import NATS
 import Testing
 
 @testable import Parley
@@ -149,7 +150,7 @@ struct ConfigurationPlaceTests {
               /* another */ work: { tlsFirst: true, creds: null, suspendAfter: .5e1, }, }, }
             """
         #expect(complaint(whole) == nil)
-        var random = SplitMix(state: 20_261_122)
+        var random = SeededGenerator(seed: 20_261_122)
         let pieces =
             Array("{}[]:,'\"\\/*\n\r\t 0x1e+-.NIatu").map { Array(String($0).utf8) } + [
                 Array("日".utf8), [0xC2, 0xA0], [0xFF], [0xEF, 0xBB, 0xBF], Array("\\u12".utf8), Array("null".utf8),
@@ -175,18 +176,5 @@ struct ConfigurationPlaceTests {
     func secret() throws {
         let said = try #require(complaint("{ profiles: { a: { proxy: 'socks5://u:hush@x:1' } } }"))
         #expect(!said.contains("hush"))
-    }
-}
-
-/// The same numbers in each run.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import NATS
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ struct DamagedStoreTests {
         let named = ProcessInfo.processInfo.environment["PARLEY_TEST_SEED"].flatMap { UInt64($0) }
         let seed = named ?? 14_625_091_284_466_238_679
         print("random damage to stores: seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         let template = try await StoreTemplate()
         for number in 0..<100 {
             let fixture = try StoreFixture()
@@ -245,7 +246,7 @@ private struct StoreTemplate {
     }
 
     /// Writes the store with damage of one of eight kinds.
-    func damaged(as number: Int, at path: String, _ random: inout SplitMix) throws -> Damage {
+    func damaged(as number: Int, at path: String, _ random: inout SeededGenerator) throws -> Damage {
         var bytes = closed
         var touched: Set<Int> = []
         let pages = bytes.count / Self.page
@@ -300,7 +301,7 @@ private struct StoreTemplate {
 
     private func page(_ index: Int) -> Data { Data(closed[index * Self.page..<(index + 1) * Self.page]) }
 
-    private func withNull(at path: String, _ random: inout SplitMix) throws -> Damage {
+    private func withNull(at path: String, _ random: inout SeededGenerator) throws -> Damage {
         let columns = [
             ("drafts", "text"), ("outbox", "place"), ("joined", "name"), ("cursors", "stream"), ("cursors", "sequence"),
             ("letters", "id"), ("lines", "text"), ("streams", "name"), ("topics", "name"), ("messages", "payload"),
@@ -317,7 +318,7 @@ private struct StoreTemplate {
     }
 
     /// Damages SQLite's log, before which half of the outbox was in the file already.
-    private func withLog(at path: String, _ random: inout SplitMix) throws -> Damage {
+    private func withLog(at path: String, _ random: inout SeededGenerator) throws -> Damage {
         try killed.write(to: URL(fileURLWithPath: path))
         var bytes = log
         let place = Int.random(in: 0..<bytes.count, using: &random)
@@ -381,17 +382,5 @@ private struct StoreTemplate {
             leaves += below.leaves
         }
         return (inner, leaves)
-    }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }
