@@ -11,8 +11,8 @@ import Terminal
     import Foundation
 #endif
 
-/// A reader of bytes that a stranger may have written, to be fed with any. None may end the process, hang, or break what it
-/// promises of every input.
+/// A reader of bytes that a stranger may have written, to be fed with any. None may end the process, hang, or break
+/// what it promises of every input.
 package enum FuzzTarget: String, CaseIterable, Sendable {
     /// The server's half of the NATS protocol.
     case wire

@@ -1,4 +1,5 @@
-/// A place in a text, as editors count: lines and columns from 1. A column is a character as a person sees it; a tab is one.
+/// A place in a text, as editors count: lines and columns from 1. A column is a character as a person sees it; a tab is
+/// one.
 package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
     package let line: Int
     package let column: Int
@@ -8,9 +9,9 @@ package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
 
 /// Where everything stands in a JSON5 text (json5.org), as far as Foundation's decoder takes it.
 ///
-/// Foundation's decoder makes the values. It names a mistake by the keys that lead to it, and this finds the place; what is
-/// no JSON5 is refused here, before the decoder sees it. So is a key that an object has twice, since one of the two would
-/// count for nothing.
+/// Foundation's decoder makes the values. It names a mistake by the keys that lead to it, and this finds the place;
+/// what is no JSON5 is refused here, before the decoder sees it. So is a key that an object has twice, since one of the
+/// two would count for nothing.
 package struct JSON5Outline: Sendable {
     /// Why a text is no JSON5, and where.
     package struct Mistake: Error, Hashable {
@@ -446,7 +447,8 @@ private struct JSON5Reader {
             case 0x09...0x0D, 0x20: at += 1
             case UInt8(ascii: "/"): try skipComment()
             case 0x80...:
-                // The standard allows these, and the decoder does not. They come with text that is copied from elsewhere.
+                // The standard allows these, and the decoder does not. They come with text that is copied from
+                // elsewhere.
                 let scalar = scalar(at: at).0
                 guard scalar.properties.isWhitespace || scalar == "\u{FEFF}" else { return }
                 let number = String(scalar.value, radix: 16, uppercase: true)

@@ -16,8 +16,8 @@ import RelayNetwork
     import Darwin
 #endif
 
-/// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers and
-/// services end with this process, however that ends.
+/// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers
+/// and services end with this process, however that ends.
 struct BenchCluster: Sendable {
     /// The name under which this program starts itself as a process of the network's services.
     static let role = "network-serve"

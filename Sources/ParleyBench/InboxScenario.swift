@@ -17,9 +17,9 @@ import RelayNetwork
 #endif
 
 /// A person who types while `n` (10000) letters are deleted, in the program itself, on a pseudo-terminal and a private
-/// network: all letters of a postbox are marked and deleted, and from then on until the last is gone keys are pressed, 5 to
-/// 10 ms apart. A key's time is that from its byte to the character in what the program writes. Before, `keys` (200) are
-/// pressed while nothing happens. It is done `rounds` (3) times, and all keys count together.
+/// network: all letters of a postbox are marked and deleted, and from then on until the last is gone keys are pressed,
+/// 5 to 10 ms apart. A key's time is that from its byte to the character in what the program writes. Before, `keys`
+/// (200) are pressed while nothing happens. It is done `rounds` (3) times, and all keys count together.
 enum InboxScenario {
     /// The scenario's name on the command line.
     static let name = "inbox"

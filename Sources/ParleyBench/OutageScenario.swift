@@ -19,9 +19,9 @@ enum OutageScenario: String, CaseIterable {
     /// A busy connection is cut at `n` (1000) random byte positions; it has to end connected, with every message
     /// delivered once, and with no more memory and descriptors than after the first tenth.
     case cuts
-    /// The application leaves, writes something, and comes back, `n` times (1000): each absence closes the connection, and
-    /// each return brings what was written to a subscription. It has to end with no more memory and descriptors than after
-    /// the first tenth, and without the tasks of its rounds but the last.
+    /// The application leaves, writes something, and comes back, `n` times (1000): each absence closes the connection,
+    /// and each return brings what was written to a subscription. It has to end with no more memory and descriptors
+    /// than after the first tenth, and without the tasks of its rounds but the last.
     case absences
 
     @concurrent

@@ -8,15 +8,15 @@ import NATS
     import Darwin
 #endif
 
-/// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line of
-/// JSON; `parley-bench reconnect|cuts|absences k=v …` rehearses outages on a server of its own, `parley-bench relay k=v …` measures
-/// the client core against the bare wire, `parley-bench accounts k=v …` a private network with many users,
-/// `parley-bench store k=v …` the local store, `parley-bench postbox k=v …` pages and deletions of a postbox,
-/// `parley-bench screen k=v …` the chat's screen, `parley-bench inbox k=v …` keys while letters are deleted there, and
-/// `parley-bench suspended k=v …` what a suspended client still does. `parley-bench chaos k=v …` kills everything in turns and
-/// ends with 1 where a message is lost, doubled or out of order; `parley-bench rolling k=v …` restarts the servers of a cluster
-/// in turn, and `parley-bench scale k=v …` says what one of them carries. Without arguments it starts servers, runs all but these
-/// three, and prints a table.
+/// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line
+/// of JSON; `parley-bench reconnect|cuts|absences k=v …` rehearses outages on a server of its own,
+/// `parley-bench relay k=v …` measures the client core against the bare wire, `parley-bench accounts k=v …` a private
+/// network with many users, `parley-bench store k=v …` the local store, `parley-bench postbox k=v …` pages and
+/// deletions of a postbox, `parley-bench screen k=v …` the chat's screen, `parley-bench inbox k=v …` keys while letters
+/// are deleted there, and `parley-bench suspended k=v …` what a suspended client still does. `parley-bench chaos k=v …`
+/// kills everything in turns and ends with 1 where a message is lost, doubled or out of order;
+/// `parley-bench rolling k=v …` restarts the servers of a cluster in turn, and `parley-bench scale k=v …` says what one
+/// of them carries. Without arguments it starts servers, runs all but these three, and prints a table.
 @main
 enum ParleyBench {
     static func main() async {

@@ -58,10 +58,10 @@ enum PostboxDeletion {
 
     // MARK: Over a crash
 
-    /// Deletes letters while the server is killed, starts it again, compares what was said with what is there, and goes on
-    /// to the end. `gone`, `kept` and `unknown` are together all that were asked for. `came_back` are letters whose
-    /// deletion the server had confirmed, and which it has again after its crash: it writes deletions to the disk some time
-    /// after it has confirmed them, and those before this part may be back, too.
+    /// Deletes letters while the server is killed, starts it again, compares what was said with what is there, and goes
+    /// on to the end. `gone`, `kept` and `unknown` are together all that were asked for. `came_back` are letters whose
+    /// deletion the server had confirmed, and which it has again after its crash: it writes deletions to the disk some
+    /// time after it has confirmed them, and those before this part may be back, too.
     static func kill(
         _ run: PostboxScenario.Run, _ client: RelayClient, _ server: BenchServer
     ) async throws -> Measurement {

@@ -8,11 +8,11 @@ import Relay
     import Foundation
 #endif
 
-/// A postbox with `n` (1000000) letters of 10 postboxes and 50 senders, over a server's own JetStream: what the pages of
-/// `page` (50) letters cost, each in turns with a bare fetch of as many stored messages, how much memory it takes to walk
-/// through all of them, and the deletion of `deletions` (10000) of them, also where the server is killed in the middle of
-/// it. Each page is fetched `rounds` (50) times, and the median counts. `only` names the parts to be measured, with commas
-/// between: `pages`, `walk`, `delete`, `kill`; all unless set.
+/// A postbox with `n` (1000000) letters of 10 postboxes and 50 senders, over a server's own JetStream: what the pages
+/// of `page` (50) letters cost, each in turns with a bare fetch of as many stored messages, how much memory it takes to
+/// walk through all of them, and the deletion of `deletions` (10000) of them, also where the server is killed in the
+/// middle of it. Each page is fetched `rounds` (50) times, and the median counts. `only` names the parts to be
+/// measured, with commas between: `pages`, `walk`, `delete`, `kill`; all unless set.
 enum PostboxScenario {
     /// The scenario's name on the command line.
     static let name = "postbox"

@@ -8,7 +8,8 @@
 
 /// What a process, all of its threads together, has done since its start, as Linux's `/proc` has it.
 struct ProcessActivity {
-    /// How often each thread, by its number, went to sleep of its own accord. What sleeps wakes up before it does so again.
+    /// How often each thread, by its number, went to sleep of its own accord. What sleeps wakes up before it does so
+    /// again.
     private var sleeps: [Int: Int] = [:]
     /// What each thread is called.
     private var names: [Int: String] = [:]
@@ -42,7 +43,8 @@ struct ProcessActivity {
         let ticks: Int
     }
 
-    /// What the process has done since an earlier look. The last sleeps of a thread that has ended meanwhile are not known.
+    /// What the process has done since an earlier look. The last sleeps of a thread that has ended meanwhile are not
+    /// known.
     func since(_ earlier: ProcessActivity) -> Done {
         var done = Done(ticks: ticks - earlier.ticks)
         for (thread, count) in sleeps.sorted(by: { $0.key < $1.key }) {

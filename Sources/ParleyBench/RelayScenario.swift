@@ -3,9 +3,10 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Relay
 
-/// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and from the
-/// main actor, each compared with the NATS layer doing the same right before, on a server of its own and with as many
-/// bytes on the wire, identifiers included (`ids=0` leaves them out): the median of `rounds` (1). `only=submit` (`publish`, `messages`, `on`) does that alone.
+/// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and
+/// from the main actor, each compared with the NATS layer doing the same right before, on a server of its own and with
+/// as many bytes on the wire, identifiers included (`ids=0` leaves them out): the median of `rounds` (1). `only=submit`
+/// (`publish`, `messages`, `on`) does that alone.
 enum RelayScenario {
     /// The scenario's name on the command line.
     static let name = "relay"
@@ -48,7 +49,8 @@ enum RelayScenario {
 
     // MARK: The wire
 
-    /// What the NATS layer does in a second of what a scenario is made of. What a listener hears is published meanwhile.
+    /// What the NATS layer does in a second of what a scenario is made of. What a listener hears is published
+    /// meanwhile.
     private static func floor(
         of scenario: String, _ count: Int, _ address: ServerAddress, _ words: Words
     ) async throws -> (name: String, rate: Double) {
@@ -113,8 +115,8 @@ enum RelayScenario {
         return Double(count) / seconds
     }
 
-    /// Submits with so many outcomes open at a time, and waits for each. A full window is left half empty before the next
-    /// messages, as the floor's is.
+    /// Submits with so many outcomes open at a time, and waits for each. A full window is left half empty before the
+    /// next messages, as the floor's is.
     private nonisolated(nonsending) static func submitAll(_ client: RelayClient, _ count: Int) async throws {
         var open: [PendingPublish] = []
         open.reserveCapacity(window)

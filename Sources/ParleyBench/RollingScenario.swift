@@ -10,10 +10,10 @@ import Relay
 #endif
 
 /// A network on three servers that are restarted one after the other, `rounds` (1) times each, while somebody publishes
-/// `rate` (1000) messages a second and somebody else reads. Each message has to be acknowledged and read once. What is measured
-/// is the longest time in which none was acknowledged, and none arrived. Of those that are under way when another server takes
-/// over, a later one may be stored before an earlier one (`disorder`); with `window=1`, so many of one destination under way at
-/// most, none is.
+/// `rate` (1000) messages a second and somebody else reads. Each message has to be acknowledged and read once. What is
+/// measured is the longest time in which none was acknowledged, and none arrived. Of those that are under way when
+/// another server takes over, a later one may be stored before an earlier one (`disorder`); with `window=1`, so many of
+/// one destination under way at most, none is.
 enum RollingScenario {
     /// The scenario's name on the command line.
     static let name = "rolling"

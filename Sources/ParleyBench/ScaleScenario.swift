@@ -15,10 +15,10 @@ import RelayNetwork
     import Darwin
 #endif
 
-/// What `n` (300) users cost the servers: as accounts that are loaded, and as streams of postboxes, on one server and on
-/// three with a copy of everything on each (`only=one` or `only=three`). For each part the servers' memory and disk, the
-/// processor time that they need while nobody does anything (`idle` seconds, 5), and what making it takes; for three servers
-/// also how long one that is restarted takes until it has everything again.
+/// What `n` (300) users cost the servers: as accounts that are loaded, and as streams of postboxes, on one server and
+/// on three with a copy of everything on each (`only=one` or `only=three`). For each part the servers' memory and disk,
+/// the processor time that they need while nobody does anything (`idle` seconds, 5), and what making it takes; for
+/// three servers also how long one that is restarted takes until it has everything again.
 enum ScaleScenario {
     /// The scenario's name on the command line.
     static let name = "scale"

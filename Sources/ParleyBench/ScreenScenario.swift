@@ -8,10 +8,11 @@ import NATS
     import Darwin
 #endif
 
-/// The chat's screen, without a terminal: how long after it was pressed a key is in the frame, while a conversation that
-/// has received `n` (100000) messages takes none, 100 and 5,000 a second, and 20,000 over four topics, with `keys` (500)
-/// under each load; and how many messages a second the screen's thread takes. Beside them stands the least that any program
-/// of the kind does: filling a frame's cells and comparing them, and keeping messages in an array and a dictionary.
+/// The chat's screen, without a terminal: how long after it was pressed a key is in the frame, while a conversation
+/// that has received `n` (100000) messages takes none, 100 and 5,000 a second, and 20,000 over four topics, with `keys`
+/// (500) under each load; and how many messages a second the screen's thread takes. Beside them stands the least that
+/// any program of the kind does: filling a frame's cells and comparing them, and keeping messages in an array and a
+/// dictionary.
 ///
 /// The program itself measures, since nothing else has its screen; this starts it.
 enum ScreenScenario {

@@ -2,8 +2,8 @@ import GRDBSQLite
 import NATS
 import Relay
 
-/// The same payloads in a bare table of SQLite's: a key, the bytes, and nothing to find them by. What the disk and SQLite
-/// allow when the store's own form costs nothing.
+/// The same payloads in a bare table of SQLite's: a key, the bytes, and nothing to find them by. What the disk and
+/// SQLite allow when the store's own form costs nothing.
 final class StoreFloor {
     private static let rowsAtOnce = 1_000
     private var database: OpaquePointer?

@@ -9,10 +9,10 @@ import RelayNetwork
     import Foundation
 #endif
 
-/// The local store with `n` (1000000) messages of 20 topics: what it costs to keep them, to open it, to look through it,
-/// and what a reader and the chat notice of it. Each comparison is made `rounds` (5) times in turns, and the median
-/// counts. `stored` (200000) messages are read from a server's stream, and `searches` (20) of each kind are made. `only`
-/// names the parts to be measured, with commas between: `open`, `search`, `tail`, `frame`; all unless set.
+/// The local store with `n` (1000000) messages of 20 topics: what it costs to keep them, to open it, to look through
+/// it, and what a reader and the chat notice of it. Each comparison is made `rounds` (5) times in turns, and the median
+/// counts. `stored` (200000) messages are read from a server's stream, and `searches` (20) of each kind are made.
+/// `only` names the parts to be measured, with commas between: `open`, `search`, `tail`, `frame`; all unless set.
 ///
 /// What the system keeps of files in its memory is left there, as between two starts of the program on the same day.
 enum StoreScenario {

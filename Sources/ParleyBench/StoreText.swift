@@ -8,8 +8,8 @@ import Relay
     import Darwin
 #endif
 
-/// What people of several languages say in a chat, the same in every run: words by the law that the second most frequent
-/// one is half as frequent as the first, and so on, as in real texts.
+/// What people of several languages say in a chat, the same in every run: words by the law that the second most
+/// frequent one is half as frequent as the first, and so on, as in real texts.
 struct StoreText {
     /// How many words each language has.
     static let words = 2_000

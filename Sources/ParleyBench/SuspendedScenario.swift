@@ -16,12 +16,13 @@ import RelayNetwork
     import Darwin
 #endif
 
-/// What a suspended client still does, which is to be nothing: a process with the client core alone, with a subscription, a
-/// local store and a message that waits, and beside it the chat in a terminal that has lost its focus. Each reaches a
-/// server through a proxy of its own. They rest for `settle` seconds (5), and are watched for `seconds` (60): the bytes
-/// and dials that the proxy sees, the sockets that are open, how often it wakes up, and the processor's ticks. Behind
-/// each figure stands its goal. The language's runtime wakes up by itself, in every program: a third process, which does
-/// nothing but sleep, is watched at the same time, and what the others do beyond it is `above_floor_min`.
+/// What a suspended client still does, which is to be nothing: a process with the client core alone, with a
+/// subscription, a local store and a message that waits, and beside it the chat in a terminal that has lost its focus.
+/// Each reaches a server through a proxy of its own. They rest for `settle` seconds (5), and are watched for `seconds`
+/// (60): the bytes and dials that the proxy sees, the sockets that are open, how often it wakes up, and the processor's
+/// ticks. Behind each figure stands its goal. The language's runtime wakes up by itself, in every program: a third
+/// process, which does nothing but sleep, is watched at the same time, and what the others do beyond it is
+/// `above_floor_min`.
 enum SuspendedScenario {
     /// The scenario's name on the command line.
     static let name = "suspended"
@@ -61,8 +62,8 @@ enum SuspendedScenario {
 
     // MARK: The process that rests
 
-    /// Connects, subscribes, goes to the background with a message that waits, and rests until a signal asks for the end;
-    /// then it returns, and ends well when the message has been stored.
+    /// Connects, subscribes, goes to the background with a message that waits, and rests until a signal asks for the
+    /// end; then it returns, and ends well when the message has been stored.
     @concurrent
     static func rest(_ words: Words) async throws {
         let signals = EndingSignals()

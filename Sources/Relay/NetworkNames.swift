@@ -1,5 +1,5 @@
-/// The names that a client and its network have to agree on, each in one place: subjects of services and letters, and the
-/// streams and buckets behind them. Imports and exports are patterns, so that a wildcard may stand for each part.
+/// The names that a client and its network have to agree on, each in one place: subjects of services and letters, and
+/// the streams and buckets behind them. Imports and exports are patterns, so that a wildcard may stand for each part.
 package enum NetworkNames {
     /// Asks for the namespace: what the subjects of topics begin with, and the names of the streams (RelayX).
     package static let namespace = "accounts.user.get_namespace"

@@ -4,10 +4,10 @@ import NIOCore
 
 /// A real-time client: topics, postbox and connection, for one user on one network.
 ///
-/// The connection is kept by pure machines (``ConnectionMachine``, ``LifecycleMachine``, ``Outbox``); this actor carries
-/// out what they decide. Calls keep the names of the systems they come from: `connect`, `publish`, `on` and `off` from
-/// RelayX, `listMessages` and its companions from Sudo's relay, `connect(timeLimit:)` from Nexconn and RongCloud,
-/// `setAppStateActive` from Supabase. When the last reference goes, the socket closes.
+/// The connection is kept by pure machines (``ConnectionMachine``, ``LifecycleMachine``, ``Outbox``); this actor
+/// carries out what they decide. Calls keep the names of the systems they come from: `connect`, `publish`, `on` and
+/// `off` from RelayX, `listMessages` and its companions from Sudo's relay, `connect(timeLimit:)` from Nexconn and
+/// RongCloud, `setAppStateActive` from Supabase. When the last reference goes, the socket closes.
 public actor RelayClient {
     // What every call may need, from any thread.
     nonisolated let settings: NIOLockedValueBox<Settings>
@@ -21,8 +21,8 @@ public actor RelayClient {
     private nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
     private nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
 
-    // What decides: values that take events in and return what is to be done. Whatever happens goes through `handle` and its
-    // companions below, whichever file it happens in.
+    // What decides: values that take events in and return what is to be done. Whatever happens goes through `handle`
+    // and its companions below, whichever file it happens in.
     private var machine: ConnectionMachine
     private var lifecycle: LifecycleMachine
     private var idle: IdleRest
@@ -128,8 +128,8 @@ public actor RelayClient {
     ///
     /// - Parameter timeLimit: seconds after which the attempt is given up; zero or less tries until it succeeds
     ///   or a reason is final (Nexconn's and RongCloud's `timeLimit`).
-    /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the session
-    ///   ended for, ``RelayError/cancelled``.
+    /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the
+    ///   session ended for, ``RelayError/cancelled``.
     public func connect(timeLimit: Int = 0) async throws(RelayError) {
         try await connect(within: Self.limit(timeLimit))
     }
@@ -205,8 +205,8 @@ public actor RelayClient {
         handle(.disconnectRequested)
     }
 
-    /// Ends the session and every subscription. While connected, what is under way has up to a second to be stored; what
-    /// still waits in the outbox then ends as its policy says.
+    /// Ends the session and every subscription. While connected, what is under way has up to a second to be stored;
+    /// what still waits in the outbox then ends as its policy says.
     public func close() async {
         let connection = link?.connection
         if machine.status.state == .connected { await publisher.waitUntilEmpty(limits.closing) }
@@ -224,8 +224,9 @@ public actor RelayClient {
         if let store = await storeOpening?.value { try? await store.flush() }
     }
 
-    /// Goes another way to the network from now on: the present connection is left for a new one, at once. What waits to be
-    /// sent goes on waiting, and what is followed is brought back. Where there is no session, the next one goes that way.
+    /// Goes another way to the network from now on: the present connection is left for a new one, at once. What waits
+    /// to be sent goes on waiting, and what is followed is brought back. Where there is no session, the next one goes
+    /// that way.
     ///
     /// - Parameter seed: where the client's chances come from now on; nil leaves that as it is.
     public func take(_ route: RelayRoute, seed: UInt64? = nil) {

@@ -61,8 +61,8 @@ public struct RelayConfiguration: Sendable {
     public var user: String?
     /// The namespace to use where the network has no namespace service.
     public var namespace: Namespace?
-    /// The namespace to go by while the network's namespace service does not answer, and nobody has told another one since
-    /// this client was made.
+    /// The namespace to go by while the network's namespace service does not answer, and nobody has told another one
+    /// since this client was made.
     public var rememberedNamespace: Namespace?
     /// The name of this client in envelopes and in the server's monitoring.
     public var clientID: String
@@ -71,15 +71,15 @@ public struct RelayConfiguration: Sendable {
     /// What the background does, once ``handleAppLifecycle`` or ``RelayClient/setAppStateActive(_:)`` tells of it.
     public var lifecycle: LifecyclePolicy
     /// Whether the client itself watches the signals of the application's life and of the machine's sleep
-    /// (``lifecycleSources``). Without it no observer is installed, and ``RelayClient/setAppStateActive(_:)`` alone says
-    /// what there is to say; it works with it too.
+    /// (``lifecycleSources``). Without it no observer is installed, and ``RelayClient/setAppStateActive(_:)`` alone
+    /// says what there is to say; it works with it too.
     public var handleAppLifecycle = false
-    /// Makes the signals that a client watches: those of the system, unless others are named. Each client asks once, at its
-    /// first `connect`.
+    /// Makes the signals that a client watches: those of the system, unless others are named. Each client asks once, at
+    /// its first `connect`.
     public var lifecycleSources: @Sendable () -> [any LifecycleSource] = { SystemLifecycle.sources() }
-    /// How long a server keeps a connection over which nothing is heard of the client: the time between its pings, times
-    /// the pings that may be without an answer. After a longer sleep the connection is not asked any more but replaced.
-    /// nats-server has two minutes and two pings, unless it is configured otherwise.
+    /// How long a server keeps a connection over which nothing is heard of the client: the time between its pings,
+    /// times the pings that may be without an answer. After a longer sleep the connection is not asked any more but
+    /// replaced. nats-server has two minutes and two pings, unless it is configured otherwise.
     public var serverPatience = Duration.seconds(240)
     /// How long a view may be off the screen before its subscription is let go (``Subscription/setOnScreen(_:)``).
     public var offScreenGrace = Duration.seconds(30)
@@ -89,9 +89,9 @@ public struct RelayConfiguration: Sendable {
     public var sessions: SessionPolicy
     /// What a subscription to letters does when the connection is lost.
     public var subscriptions = SubscriptionPolicy.resubscribe
-    /// How long the connection stays after the last subscription has ended, or was let go with its view, where nothing else
-    /// needs it: nothing to send, no presence, no exclusive session. Then it rests, as `suspended` without a reason, until
-    /// somebody subscribes, publishes or connects; Supabase takes 50 s. Nil keeps it.
+    /// How long the connection stays after the last subscription has ended, or was let go with its view, where nothing
+    /// else needs it: nothing to send, no presence, no exclusive session. Then it rests, as `suspended` without a
+    /// reason, until somebody subscribes, publishes or connects; Supabase takes 50 s. Nil keeps it.
     public var idleTimeout: Duration?
     /// How it is shown who is where.
     public var presence: PresencePolicy
@@ -102,14 +102,15 @@ public struct RelayConfiguration: Sendable {
     /// The identifiers of those messages that earlier runs left in the local store and this client is to send; nil for
     /// all.
     package var keptChoice: Set<String>?
-    /// How long messages and letters stay in a store that is a file. What is not to stay is deleted in the background, in
-    /// small steps.
+    /// How long messages and letters stay in a store that is a file. What is not to stay is deleted in the background,
+    /// in small steps.
     public var retention: RetentionPolicy
     /// Whether the system's news about its networks pause and hasten the attempts.
     public var followsNetwork: Bool
     /// Whether servers that a server tells of are tried too. Without it the client goes to its own servers alone.
     public var followsCluster = true
-    /// Where the client's chances come from, such as the jitter of its waits: equal seeds give equal ones. Nil draws one.
+    /// Where the client's chances come from, such as the jitter of its waits: equal seeds give equal ones. Nil draws
+    /// one.
     public var seed: UInt64?
     /// The largest message in bytes that `publish` takes, without what is put around it for the way; the server's own
     /// limit applies as well.

@@ -9,8 +9,8 @@ public enum RelayError: Error, Hashable, Sendable {
     case notInitialized
     /// The call needs a connection and there is none.
     case notConnected
-    /// What this names depends on what the network holds at that moment, so that it cannot wait for a connection, and there
-    /// is none.
+    /// What this names depends on what the network holds at that moment, so that it cannot wait for a connection, and
+    /// there is none.
     case needsConnection(String)
     /// The client is already connected as another user (RongCloud 34001).
     case alreadyConnected
@@ -29,8 +29,8 @@ public enum RelayError: Error, Hashable, Sendable {
     case invalidToken
     /// Nothing exists under this identifier any more.
     case notFound(String)
-    /// The key changed meanwhile, so nothing was stored: it has this revision, or 0 when it never had a value (Nexconn and
-    /// RongCloud 23431).
+    /// The key changed meanwhile, so nothing was stored: it has this revision, or 0 when it never had a value (Nexconn
+    /// and RongCloud 23431).
     case conflict(key: String, revision: UInt64)
     /// The postbox, written `user/postbox`, takes no message; the reason is the network's, if it gives one.
     case postboxNotAccepting(String, because: RecipientReply.State? = nil)

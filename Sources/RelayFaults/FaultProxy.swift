@@ -3,8 +3,9 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A TCP proxy on this machine, mostly on 127.0.0.1, in front of one server, which does to its connections what networks do to them: cuts,
-/// delays, silence, loss. For rehearsing what a client makes of it. It passes bytes, so TLS goes through as it is.
+/// A TCP proxy on this machine, mostly on 127.0.0.1, in front of one server, which does to its connections what
+/// networks do to them: cuts, delays, silence, loss. For rehearsing what a client makes of it. It passes bytes, so TLS
+/// goes through as it is.
 ///
 /// Everything is closed with the last reference to the proxy.
 public final class FaultProxy: Sendable {
@@ -40,10 +41,10 @@ public final class FaultProxy: Sendable {
     /// Starts a proxy that passes everything through.
     /// - Parameters:
     ///   - target: the server; it need not run yet.
-    ///   - others: servers that do as well, as those of a cluster: where one cannot be reached newcomers go to the next, and
-    ///     stay with that.
-    ///   - host: the address of this machine to listen at, in numbers. Whoever reaches it reaches the server, unless that
-    ///     is loopback.
+    ///   - others: servers that do as well, as those of a cluster: where one cannot be reached newcomers go to the
+    ///     next, and stay with that.
+    ///   - host: the address of this machine to listen at, in numbers. Whoever reaches it reaches the server, unless
+    ///     that is loopback.
     ///   - port: the port there; 0 lets the system choose.
     ///   - seed: equal seeds give equal jitter for the same connections and reads.
     /// - Throws: `FaultError.port` when the port cannot be had.
@@ -83,7 +84,8 @@ public final class FaultProxy: Sendable {
         }
     }
 
-    /// Has newcomers go to other servers than before, as where a server has come back at another port. Open connections stay.
+    /// Has newcomers go to other servers than before, as where a server has come back at another port. Open connections
+    /// stay.
     /// - Parameters:
     ///   - target: the server.
     ///   - others: servers that do as well.

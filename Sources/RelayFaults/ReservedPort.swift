@@ -6,8 +6,8 @@
     import Darwin
 #endif
 
-/// A port of an address of this machine that stays ours while it has no listener: a socket is bound to it and never listens,
-/// so the system refuses connections and gives the port to no other process.
+/// A port of an address of this machine that stays ours while it has no listener: a socket is bound to it and never
+/// listens, so the system refuses connections and gives the port to no other process.
 final class ReservedPort: Sendable {
     let host: String
     let number: Int
@@ -24,8 +24,8 @@ final class ReservedPort: Sendable {
     /// A socket at this port that is to listen. The caller closes it.
     func listeningSocket() throws(FaultError) -> Int32 { try Self.bound(to: number, of: host).descriptor }
 
-    /// Stops a socket from listening, from now on. Closing it would not be enough if a child process is being started at
-    /// that moment: until the child runs its own program it holds every descriptor of this one.
+    /// Stops a socket from listening, from now on. Closing it would not be enough if a child process is being started
+    /// at that moment: until the child runs its own program it holds every descriptor of this one.
     static func stopListening(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
     private static func bound(to wanted: Int, of host: String) throws(FaultError) -> (descriptor: Int32, number: Int) {

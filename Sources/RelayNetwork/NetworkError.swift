@@ -33,7 +33,8 @@ public enum NetworkError: Error, Hashable, Sendable {
     case invalidSettings(path: String, reason: String)
     /// The network cannot listen as it was asked to; the text is a sentence that says why.
     case invalidListener(String)
-    /// A network cannot be put onto a cluster, or reached there, as was asked for; the text is a sentence that says why.
+    /// A network cannot be put onto a cluster, or reached there, as was asked for; the text is a sentence that says
+    /// why.
     case invalidProvision(String)
     /// An invitation cannot be used.
     case invitation(InvitationFailure)

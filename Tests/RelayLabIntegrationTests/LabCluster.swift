@@ -5,8 +5,8 @@ import RelayLab
 import RelayNetwork
 import TestSupport
 
-/// Three servers with a network on them, and the server's side of a rehearsal: the leader of the topics' stream dies, and
-/// comes back.
+/// Three servers with a network on them, and the server's side of a rehearsal: the leader of the topics' stream dies,
+/// and comes back.
 final class LabCluster: LabServerSide {
     /// Where the servers are.
     let addresses: [ServerAddress]

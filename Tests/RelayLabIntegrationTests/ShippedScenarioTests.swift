@@ -8,7 +8,8 @@ import Testing
 /// The scenarios that come with Parley, with a real client, a real server and a link with real faults.
 @Suite("Lab: the scenarios that come with Parley", .longWaits)
 struct ShippedScenarioTests {
-    /// Carries a scenario out on a cluster of three servers, without a link of its own: whoever loses a server goes to another.
+    /// Carries a scenario out on a cluster of three servers, without a link of its own: whoever loses a server goes to
+    /// another.
     private func runOnCluster(_ scenario: LabScenario, server: String) async throws -> LabRun {
         try await LabCluster.run(NATSServerBinary(path: server)) { cluster in
             var configuration = scenario.client.configuration(

@@ -1,11 +1,11 @@
 import NIOConcurrencyHelpers
 import Relay
 
-/// Time in which what somebody waits for has its turns: a step has passed when who sleeps has been woken from it, however long
-/// the machine took for that.
+/// Time in which what somebody waits for has its turns: a step has passed when who sleeps has been woken from it,
+/// however long the machine took for that.
 ///
-/// What a session in memory waits for needs some turns and no time. Between two looks of who waits everything else that was
-/// ready has had a turn, so that its patience does not end while the machine does something else.
+/// What a session in memory waits for needs some turns and no time. Between two looks of who waits everything else that
+/// was ready has had a turn, so that its patience does not end while the machine does something else.
 final class TimeByTurns: Timekeeper {
     private static let step = Duration.milliseconds(5)
     private let present = NIOLockedValueBox(ContinuousClock.now)

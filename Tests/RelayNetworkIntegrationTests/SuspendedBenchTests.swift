@@ -8,8 +8,8 @@
         import Foundation
     #endif
 
-    /// The benchmark of what a suspended client still does, for a shorter time. How often it wakes up is for a machine that
-    /// does nothing else; that it is silent holds on every one.
+    /// The benchmark of what a suspended client still does, for a shorter time. How often it wakes up is for a machine
+    /// that does nothing else; that it is silent holds on every one.
     @Suite("Benchmarks: a suspended client", .realProcesses)
     struct SuspendedBenchTests {
         private struct Figures: Decodable {

@@ -3,8 +3,8 @@ import NIOConcurrencyHelpers
 import Testing
 
 /// The one bound on tests with real servers, sockets and programs, and on those that only calculate, but for long: so
-/// few run at once as a machine with two processors carries, so that deadlines measure the program and not the crowd. Those
-/// that mostly wait have turns of their own.
+/// few run at once as a machine with two processors carries, so that deadlines measure the program and not the crowd.
+/// Those that mostly wait have turns of their own.
 public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
     /// Applies to every test of a suite.
     public var isRecursive: Bool { true }
@@ -14,8 +14,8 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
         ProcessInfo.processInfo.environment["PARLEY_TEST_SECONDS"].flatMap { Int($0) } ?? 300)
 
     private static let turns = Turns(count: 4)
-    /// Servers that elect leaders and find out that one of them is gone do so by timers of their own, as a client finds out
-    /// that nothing answers: that leaves the processors to others meanwhile.
+    /// Servers that elect leaders and find out that one of them is gone do so by timers of their own, as a client finds
+    /// out that nothing answers: that leaves the processors to others meanwhile.
     private static let turnsOfWaits = Turns(count: 3)
     private static let isCalmOnce = NIOLockedValueBox(false)
     @TaskLocal private static var isTurn = false
@@ -67,9 +67,9 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
         return try result.get()
     }
 
-    /// Returns when tests that only calculate, of which all may begin at once, leave the processors to others. What comes
-    /// first of all would find the processors free while the crowd behind it is still being begun: the first calm has to
-    /// last.
+    /// Returns when tests that only calculate, of which all may begin at once, leave the processors to others. What
+    /// comes first of all would find the processors free while the crowd behind it is still being begun: the first calm
+    /// has to last.
     private static func calm() async {
         if isCalmOnce.withLockedValue({ $0 }) { return await calm(times: 1) }
         await calm(times: 20)
@@ -118,13 +118,15 @@ extension Trait where Self == RealProcesses {
     /// The test runs real servers, sockets or programs and waits its turn for that.
     public static var realProcesses: Self { Self() }
 
-    /// The test runs a cluster of real servers, of which it mostly waits for elections and for what servers find out by time.
+    /// The test runs a cluster of real servers, of which it mostly waits for elections and for what servers find out by
+    /// time.
     public static var realClusters: Self { Self(mostlyWaits: true) }
 
-    /// The test runs real servers or programs, and mostly waits for what happens by time alone: a silence, a pause, an expiry.
+    /// The test runs real servers or programs, and mostly waits for what happens by time alone: a silence, a pause, an
+    /// expiry.
     public static var longWaits: Self { Self(mostlyWaits: true) }
 
-    /// The test keeps a processor busy for a second or more, and waits its turn with those of real processes: in one run
-    /// with them it would take the processors that their deadlines count on.
+    /// The test keeps a processor busy for a second or more, and waits its turn with those of real processes: in one
+    /// run with them it would take the processors that their deadlines count on.
     public static var processorBound: Self { Self() }
 }

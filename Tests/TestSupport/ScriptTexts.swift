@@ -8,7 +8,8 @@ public enum ScriptTexts {
         public let text: String
     }
 
-    /// Each of another kind: wide, joined and coloured, paired, right to left, with marks, and with what is drawn otherwise.
+    /// Each of another kind: wide, joined and coloured, paired, right to left, with marks, and with what is drawn
+    /// otherwise.
     public static let lines: [Line] = [
         Line(name: "李小龍", text: "日本語と中文，한국어도 됩니다"),
         Line(name: "zoë", text: "joined: 👩‍👩‍👧 👍🏽 ❤️ 🏳️‍🌈 1️⃣"),

@@ -57,9 +57,9 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to.
     ///
-    /// It is reached with TLS if `known` is. An IP address does not show which names its certificate has, so the certificate
-    /// is expected to have the name that `known` has. Whoever answers at `known` may name any server, so a login in a URL
-    /// goes to its own host alone.
+    /// It is reached with TLS if `known` is. An IP address does not show which names its certificate has, so the
+    /// certificate is expected to have the name that `known` has. Whoever answers at `known` may name any server, so a
+    /// login in a URL goes to its own host alone.
     ///
     /// - Parameters:
     ///   - entry: the entry.

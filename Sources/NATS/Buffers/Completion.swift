@@ -4,8 +4,8 @@ import NIOPosix
 
 /// A value that arrives once, for one waiter. The first call that fulfils it wins; later ones change nothing.
 ///
-/// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost. Each message that is sent
-/// waits for one of these, so what is done to it can be specialized where it is used.
+/// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost. Each message that is
+/// sent waits for one of these, so what is done to it can be specialized where it is used.
 package final class Completion<Value: Sendable>: Sendable {
     @usableFromInline
     package enum State: Sendable {

@@ -37,7 +37,8 @@ final class OutboundBuffer: Sendable {
 
     /// Appends through `write`. Throws when the connection has ended or the limit is reached.
     ///
-    /// - Parameter isEnding: whether these few bytes end what earlier ones began: they must not be lost for want of room.
+    /// - Parameter isEnding: whether these few bytes end what earlier ones began: they must not be lost for want of
+    ///   room.
     @inline(__always)
     func append(isEnding: Bool = false, _ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
         try state.withLockedValueThrowing { state throws(NATSError) -> Appended in
@@ -71,12 +72,12 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// The most writes that may wait for the socket. Each costs some hundred bytes of overhead, so beyond this number small
-    /// messages are collected here instead, where they cost no more than their own bytes.
+    /// The most writes that may wait for the socket. Each costs some hundred bytes of overhead, so beyond this number
+    /// small messages are collected here instead, where they cost no more than their own bytes.
     static let maximumWrites = 32
 
-    /// Takes everything that waits to be written; nil when there is nothing, or when ``maximumWrites`` are in flight. The
-    /// caller reports the end of each write with ``ended()``.
+    /// Takes everything that waits to be written; nil when there is nothing, or when ``maximumWrites`` are in flight.
+    /// The caller reports the end of each write with ``ended()``.
     func take() -> ByteBuffer? {
         state.withLockedValue { state in
             guard state.writesInFlight < Self.maximumWrites else {

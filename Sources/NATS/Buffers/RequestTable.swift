@@ -113,8 +113,8 @@ final class RequestTable: Sendable {
 
     /// Registers a request and gives it its token. The caller sees to it that the clock runs.
     ///
-    /// - Parameter patience: the time that a request gets once more if it may still be on its way when the deadline passes,
-    ///   counted from the moment when the server is known to have it.
+    /// - Parameter patience: the time that a request gets once more if it may still be on its way when the deadline
+    ///   passes, counted from the moment when the server is known to have it.
     func add(
         subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, for asker: Asker
     ) throws(NATSError) -> RequestToken {
@@ -145,8 +145,8 @@ final class RequestTable: Sendable {
         _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) }
     }
 
-    /// Something came over the answers' subscription, to this subject; the message is only made for whom it answers, and
-    /// with its subject only for those who want that.
+    /// Something came over the answers' subscription, to this subject; the message is only made for whom it answers,
+    /// and with its subject only for those who want that.
     func resolve(_ subject: UnsafeRawBufferPointer, with message: (_ wantsSubject: Bool) -> NATSMessage) {
         let start = stem.utf8.count
         guard subject.count > start,

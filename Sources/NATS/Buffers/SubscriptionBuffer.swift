@@ -16,7 +16,8 @@ public struct BufferLimits: Sendable, Hashable {
 
     /// Most messages held, at least 1.
     public var messages: Int
-    /// Most bytes held, headers included, at least 1. Of subject and reply subject only what goes beyond 512 bytes counts.
+    /// Most bytes held, headers included, at least 1. Of subject and reply subject only what goes beyond 512 bytes
+    /// counts.
     public var bytes: Int
     /// What happens beyond that.
     public var overflow: Overflow
@@ -190,8 +191,8 @@ final class SubscriptionBuffer: Sendable {
         return delivery
     }
 
-    /// So much more memory than twice what they hold may waiting messages keep before they are copied out of their reads:
-    /// so little of it that one read after the other can be kept for one short message in each.
+    /// So much more memory than twice what they hold may waiting messages keep before they are copied out of their
+    /// reads: so little of it that one read after the other can be kept for one short message in each.
     private static let surplus = 1 << 20
 
     private func overflow(_ batch: [NATSMessage], bytes: Int, _ state: inout State) -> Delivery {

@@ -1,6 +1,7 @@
 import NIOCore
 
-/// The readers that wait for a buffer to have something, and the alarm for those that wait no longer than until a deadline.
+/// The readers that wait for a buffer to have something, and the alarm for those that wait no longer than until a
+/// deadline.
 ///
 /// A reader of many messages waits thousands of times a second, each time with a deadline seconds away that hardly ever
 /// comes. So an alarm that is set stays set whatever becomes of the wait it was set for, and looks when it rings who

@@ -13,8 +13,8 @@ final class ConnectionCore: Sendable {
         var nextEventStream: UInt64 = 0
         var ending: Ending?
         var closeWaiters: [Completion<NATSError?>] = []
-        /// The number of pauses minus the number of resumptions. A reader may resume before its pause is counted, so this
-        /// may be −1 for a moment.
+        /// The number of pauses minus the number of resumptions. A reader may resume before its pause is counted, so
+        /// this may be −1 for a moment.
         var pausedSubscriptions = 0
     }
 

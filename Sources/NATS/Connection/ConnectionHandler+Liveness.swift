@@ -39,8 +39,9 @@ extension ConnectionHandler {
 
     private static let tick = TimeAmount.milliseconds(50)
 
-    /// Whether the loop comes so late to a moment that it has not read for a while: the process was stopped, or something held
-    /// the loop up. What has arrived meanwhile is read before anything is given up, and that is one round of the loop away.
+    /// Whether the loop comes so late to a moment that it has not read for a while: the process was stopped, or
+    /// something held the loop up. What has arrived meanwhile is read before anything is given up, and that is one
+    /// round of the loop away.
     private static func hasOverslept(_ due: NIODeadline) -> Bool { NIODeadline.now() - due > .milliseconds(500) }
 
     private func livenessMoment() {
@@ -99,7 +100,8 @@ extension ConnectionHandler {
     private func expireRequests() {
         let late = core.requests.expire(at: .now())
         guard !late.isEmpty else { return }
-        // A dead link is found by the liveness; a slow one has brought the requests when it has brought a ping behind them.
+        // A dead link is found by the liveness; a slow one has brought the requests when it has brought a ping behind
+        // them.
         probe(limit: core.options.pongTimeout)
         guard let waiter = try? core.sendPing() else { return core.requests.arrived(late, at: .now()) }
         Task { [core] in

@@ -206,8 +206,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// The library also accepts a certificate for the IP address at the socket's other end, which may be a proxy's or one
-    /// that a false name server gave. Only the name that was asked for counts.
+    /// The library also accepts a certificate for the IP address at the socket's other end, which may be a proxy's or
+    /// one that a false name server gave. Only the name that was asked for counts.
     private func secured(_ context: ChannelHandlerContext) {
         let name = address.expectedCertificateName
         let found = certificate(context)

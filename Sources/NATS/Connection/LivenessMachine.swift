@@ -1,8 +1,8 @@
 /// Finds out whether the peer is still there, as a value: facts in, one action out; times are nanoseconds of any clock.
 ///
-/// Once per interval a PING goes out. Any byte that arrives within the time limit after it shows that the peer is there.
-/// If the PING is queued behind many bytes which the peer has not read yet, the machine waits for as long as those get
-/// fewer: the peer is slow, not gone. Once the peer has read the PING, the limit runs.
+/// Once per interval a PING goes out. Any byte that arrives within the time limit after it shows that the peer is
+/// there. If the PING is queued behind many bytes which the peer has not read yet, the machine waits for as long as
+/// those get fewer: the peer is slow, not gone. Once the peer has read the PING, the limit runs.
 struct LivenessMachine {
     enum Action: Equatable {
         /// Ask again at this moment.
@@ -29,7 +29,8 @@ struct LivenessMachine {
         var isExcused = false
         /// How long the answer may take.
         let limit: Int64
-        /// How many bytes the peer must have read to have the PING; nil when it has read it, as far as this side can know.
+        /// How many bytes the peer must have read to have the PING; nil when it has read it, as far as this side can
+        /// know.
         var target: Int?
         var acknowledged: Int
     }

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOPosix
 
-/// One connection to one NATS server, from login to its end. It never reconnects: a caller that wants to makes a new one.
+/// One connection to one NATS server, from login to its end. It never reconnects: a caller that wants to makes a new
+/// one.
 ///
 /// Publishing is synchronous: it appends to a buffer that the event loop writes once a turn, so thousands of small
 /// messages leave in few system calls. Everything ends with the last reference: the socket closes by itself.
@@ -135,7 +136,8 @@ public final class NATSConnection: Sendable {
         to address: ServerAddress, options: ConnectOptions, on loop: any EventLoop,
         through open: @escaping @Sendable (Attempt) -> Void
     ) async throws(NATSError) -> NATSConnection {
-        // On a busy machine a dial can be through before its caller comes to wait for it, and to hear that it is cancelled.
+        // On a busy machine a dial can be through before its caller comes to wait for it, and to hear that it is
+        // cancelled.
         if Task.isCancelled { throw .cancelled }
         let authentication = address.authentication ?? options.authentication
         let prefix =
@@ -316,8 +318,8 @@ public final class NATSConnection: Sendable {
     ///
     /// - Parameters:
     ///   - block: the request's headers as they are written on the wire.
-    ///   - isPatient: whether a request that may still be on its way when the time is up has its time once more from when
-    ///     the server has it.
+    ///   - isPatient: whether a request that may still be on its way when the time is up has its time once more from
+    ///     when the server has it.
     @discardableResult
     func request(
         _ payload: ByteBuffer, to subject: String, block: ByteBuffer? = nil, timeout: Duration, isPatient: Bool = false,
@@ -337,16 +339,16 @@ public final class NATSConnection: Sendable {
         return token
     }
 
-    /// Has what `body` sends leave together, in one write where it fits: for a few hundred messages that are there at once.
-    /// Nothing else leaves meanwhile, so `body` is not to wait for anything.
+    /// Has what `body` sends leave together, in one write where it fits: for a few hundred messages that are there at
+    /// once. Nothing else leaves meanwhile, so `body` is not to wait for anything.
     public func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         let isHeld = core.hold()
         defer { if isHeld { core.release() } }
         return try body()
     }
 
-    /// Asks a stream to store a message under an id: ``request(_:to:block:timeout:isPatient:answer:)`` with that one header,
-    /// of a subject and an id that were checked.
+    /// Asks a stream to store a message under an id: ``request(_:to:block:timeout:isPatient:answer:)`` with that one
+    /// header, of a subject and an id that were checked.
     func requestStorage(
         _ payload: some PublishPayload, to subject: String, messageID: String, timeout: Duration,
         for asker: RequestTable.Asker
@@ -391,11 +393,11 @@ public final class NATSConnection: Sendable {
     /// What happens to this connection from now on.
     public var events: NATSConnectionEvents { NATSConnectionEvents(stream: core.events()) }
 
-    /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or the
-    /// end of a stale connection. A server that is slow to take what was sent before counts as being there.
+    /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or
+    /// the end of a stale connection. A server that is slow to take what was sent before counts as being there.
     ///
-    /// - Parameter limit: how long the answer may take if nothing unsent is queued before the ping; nil for the usual time,
-    ///   which is also the most.
+    /// - Parameter limit: how long the answer may take if nothing unsent is queued before the ping; nil for the usual
+    ///   time, which is also the most.
     public func probe(within limit: Duration? = nil) {
         core.eventLoop.execute { [core, handler] in
             handler.value.probe(limit: limit ?? core.options.pongTimeout)

@@ -31,8 +31,8 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         }
     }
 
-    /// Asks the server for no more messages. Those that it has sent already still come; a `flush` of the connection returns
-    /// behind them, and `unsubscribe` ends the sequence then.
+    /// Asks the server for no more messages. Those that it has sent already still come; a `flush` of the connection
+    /// returns behind them, and `unsubscribe` ends the sequence then.
     package func drain() {
         _ = try? core.send {
             ProtocolEncoder.writeUnsubscribe(sid: self.buffer.sid, after: nil, into: &$0)

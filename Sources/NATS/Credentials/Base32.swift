@@ -1,7 +1,7 @@
 /// RFC 4648 base32 without padding, the text form of nkeys and, in small letters, of identifiers.
 ///
-/// It is written by hand because Foundation has no base32, and because what is decoded may be a seed, whose bytes must be
-/// wiped where the text turns out to be wrong.
+/// It is written by hand because Foundation has no base32, and because what is decoded may be a seed, whose bytes must
+/// be wiped where the text turns out to be wrong.
 package enum Base32 {
     /// The letters of the first 26 values; the digits 2 to 7 follow them.
     package enum Letters: Sendable {

@@ -26,8 +26,8 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
     public var expires: Int64?
     /// The begin of the token's time (`nbf`).
     public var notBefore: Int64?
-    /// The user's ``MessageKey`` (`parley_message_key`), of a token that a network of Parley's issued; servers take no notice
-    /// of it. A secret, as a bearer token is.
+    /// The user's ``MessageKey`` (`parley_message_key`), of a token that a network of Parley's issued; servers take no
+    /// notice of it. A secret, as a bearer token is.
     public var messageKey: String?
     /// What is granted (`nats`).
     public var grant: Grant

@@ -2,10 +2,10 @@ import Crypto
 
 /// What a user's message identifiers are hashed with before a server sees them.
 ///
-/// A stream remembers the identifiers (`Nats-Msg-Id`) of all users in one space: whoever guesses an identifier and uses it
-/// first suppresses the other's message. So what is sent is a keyed hash of the subject and the identifier, with a key that
-/// the network gives to this user alone, the same one with each of the user's credentials: a message that is sent again
-/// from another device is still recognised. The key is part of the user's token.
+/// A stream remembers the identifiers (`Nats-Msg-Id`) of all users in one space: whoever guesses an identifier and uses
+/// it first suppresses the other's message. So what is sent is a keyed hash of the subject and the identifier, with a
+/// key that the network gives to this user alone, the same one with each of the user's credentials: a message that is
+/// sent again from another device is still recognised. The key is part of the user's token.
 ///
 /// A hash is also what recognises a user's own messages. It says that the user has sent a message to that subject under
 /// that identifier, and not what it said: whoever has read the message can send its hash again, once the server has

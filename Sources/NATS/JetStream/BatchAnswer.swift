@@ -3,8 +3,8 @@ import NIOCore
 /// What one message of an answer to a batched direct get says: a pure value.
 ///
 /// The server writes the place of a stored message behind the headers that its sender wrote, so the last lines of the
-/// header block are believed and no others: a sender could write the same words before them. For the same reason the end
-/// of the batch is believed only where the block has nothing else in it.
+/// header block are believed and no others: a sender could write the same words before them. For the same reason the
+/// end of the batch is believed only where the block has nothing else in it.
 enum BatchAnswer {
     /// A stored message.
     case message(StoredMessage, Place)

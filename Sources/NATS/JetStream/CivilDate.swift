@@ -17,8 +17,8 @@ package struct CivilDate: Hashable, Sendable {
 
     /// The date that is `days` days after 1 January 1970, or before it if the number is negative.
     package init(daysSince1970 days: Int64) {
-        // Years counted from 1 March have the leap day at their end, so that one formula gives the length of each month.
-        // An era of 400 such years always has 146,097 days.
+        // Years counted from 1 March have the leap day at their end, so that one formula gives the length of each
+        // month. An era of 400 such years always has 146,097 days.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -32,8 +32,8 @@ extension JetStream {
     ///   - filter: only messages of this subject, wildcards allowed.
     ///   - sequence: where the page begins; deleted messages are skipped.
     ///   - limit: most messages, 1 or more.
-    ///   - bytes: most bytes of all of them together, headers included. A page ends before the message that would make it
-    ///     more, and has one message at least where there is one.
+    ///   - bytes: most bytes of all of them together, headers included. A page ends before the message that would make
+    ///     it more, and has one message at least where there is one.
     /// - Returns: the messages and how many match behind them; nil where this connection has no batches
     ///   (``readsBatches``, and a server before 2.11), or the answer is none: a consumer reads the page then.
     package func batch(

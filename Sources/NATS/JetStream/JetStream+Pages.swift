@@ -22,11 +22,11 @@ extension JetStream {
     ///   - filter: only messages of this subject, wildcards allowed.
     ///   - start: where the page begins; deleted messages are skipped.
     ///   - limit: most messages, 1 or more.
-    ///   - bytes: most bytes of all of them together, headers and subjects included. A page ends before the message that
-    ///     would make it more, and has one message at least where there is one.
+    ///   - bytes: most bytes of all of them together, headers and subjects included. A page ends before the message
+    ///     that would make it more, and has one message at least where there is one.
     /// - Returns: the messages and how many match behind them. Where that is more than none, and the messages are fewer
-    ///   than `limit`, it was `bytes` that ended the page; where there are no messages at all, a replica that answered is
-    ///   not as far as the stream.
+    ///   than `limit`, it was `bytes` that ended the page; where there are no messages at all, a replica that answered
+    ///   is not as far as the stream.
     public func page(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int, bytes: Int = 64 << 20
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
@@ -53,8 +53,8 @@ extension JetStream {
 
     /// The headers of messages, with empty payloads.
     ///
-    /// - Returns: them in order, and how many messages match behind them. There may be fewer than `limit` even so, and none
-    ///   where a replica that answers is not as far as the stream.
+    /// - Returns: them in order, and how many messages match behind them. There may be fewer than `limit` even so, and
+    ///   none where a replica that answers is not as far as the stream.
     package func heads(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
@@ -115,7 +115,8 @@ extension JetStream {
         }
     }
 
-    /// Removes a consumer without waiting. Where the connection ends before that is done, the client's next one does it.
+    /// Removes a consumer without waiting. Where the connection ends before that is done, the client's next one does
+    /// it.
     package func discardConsumer(_ consumer: String, in stream: String) {
         let isLeft = { @Sendable [connection, leftConsumers] in
             if !connection.isOpen { leftConsumers.add(.init(consumer: consumer, stream: stream)) }

@@ -12,8 +12,8 @@ public struct JetStream: Sendable {
     public let connection: NATSConnection
     /// How long one call may take.
     public var timeout: Duration
-    /// Whether a direct get may have many answers, which servers give from 2.11 on. Where an account imports JetStream from
-    /// another one, that account's exports say whether more than the first answer comes through.
+    /// Whether a direct get may have many answers, which servers give from 2.11 on. Where an account imports JetStream
+    /// from another one, that account's exports say whether more than the first answer comes through.
     package var readsBatches = false
     /// How much readers ask for at once; shared by the connections of a client.
     package var pullLimit = PullLimit()
@@ -25,8 +25,8 @@ public struct JetStream: Sendable {
     ///
     /// - Parameters:
     ///   - connection: a connection to a server with JetStream.
-    ///   - apiPrefix: what the subjects of the calls begin with: `$JS.API`, `$JS.<domain>.API` for a JetStream domain, or
-    ///     the prefix under which an account imports JetStream from another one.
+    ///   - apiPrefix: what the subjects of the calls begin with: `$JS.API`, `$JS.<domain>.API` for a JetStream domain,
+    ///     or the prefix under which an account imports JetStream from another one.
     ///   - timeout: how long one call may take.
     public init(
         _ connection: NATSConnection, apiPrefix: String = JetStream.standardPrefix, timeout: Duration = .seconds(5)

@@ -1,10 +1,10 @@
 import NIOConcurrencyHelpers
 
-/// The consumers that a client's connections left on the server, because they ended before they could remove them. Its next
-/// connection does that.
+/// The consumers that a client's connections left on the server, because they ended before they could remove them. Its
+/// next connection does that.
 ///
-/// The server would keep each for a minute, and from 2.15 on it gives a stream no more than 1,000 unless the stream says
-/// how many: a client that is cut off often would use them up, and readers would wait until some expire.
+/// The server would keep each for a minute, and from 2.15 on it gives a stream no more than 1,000 unless the stream
+/// says how many: a client that is cut off often would use them up, and readers would wait until some expire.
 package final class LeftConsumers: Sendable {
     struct Name: Sendable {
         let consumer: String

@@ -2,10 +2,10 @@ import NIOCore
 
 /// The pull requests of one consumer that are under way, read as one, in the order in which their answers arrive.
 ///
-/// Each has an inbox and a subscription of its own, which end with it: a server that reaches JetStream through an import
-/// keeps something for each request until its answers can no longer be received. A server serves waiting requests in
-/// turn, so their messages alternate. Together they ask for no more than the reader's buffer holds, so that a slow
-/// reader loses nothing.
+/// Each has an inbox and a subscription of its own, which end with it: a server that reaches JetStream through an
+/// import keeps something for each request until its answers can no longer be received. A server serves waiting
+/// requests in turn, so their messages alternate. Together they ask for no more than the reader's buffer holds, so that
+/// a slow reader loses nothing.
 final class OpenPulls {
     private let jetStream: JetStream
     /// The subject that takes the requests.

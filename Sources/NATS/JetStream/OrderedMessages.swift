@@ -12,7 +12,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
     let stream: String
     let filter: String?
     let start: StartPosition
-    /// Whether the sequence ends when its consumer is lost, for a reader that looks at the stream again before it goes on.
+    /// Whether the sequence ends when its consumer is lost, for a reader that looks at the stream again before it goes
+    /// on.
     var endsWithConsumer = false
 
     /// Starts reading: the consumer is made with the first `next`.
@@ -60,8 +61,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             try await next(until: nil, isolation: actor)
         }
 
-        /// As `next`, for a reader that takes many at once: where none is at hand it waits until so many have come, or until
-        /// some have and a few milliseconds have passed. The server has to have that many.
+        /// As `next`, for a reader that takes many at once: where none is at hand it waits until so many have come, or
+        /// until some have and a few milliseconds have passed. The server has to have that many.
         package mutating func next(
             gathering count: Int, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> StoredMessage? {
@@ -99,8 +100,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             }
         }
 
-        /// The next message where it is at hand; nil where it would have to be waited for, and where `next` has to find out
-        /// what is wrong.
+        /// The next message where it is at hand; nil where it would have to be waited for, and where `next` has to find
+        /// out what is wrong.
         package mutating func nextReady() -> StoredMessage? {
             guard let message = consumer?.nextReady() else { return nil }
             cursor = message.sequence
@@ -180,13 +181,14 @@ final class LiveConsumer {
         case cut
     }
 
-    /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with it
-    /// in any case, so that whoever stores many without bytes costs a reader no consumer for each.
+    /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with
+    /// it in any case, so that whoever stores many without bytes costs a reader no consumer for each.
     static let caution = 512
     /// So many pulls for one message are under way where the server has no messages.
     private static let idleSingles = 4
 
-    /// What one read from the socket brings must not use up what the server may send: it would wait for the next request.
+    /// What one read from the socket brings must not use up what the server may send: it would wait for the next
+    /// request.
     private static let batch = 2_000
     /// As long as nothing bounds a pull's bytes it asks for fewer, as the reader's buffer does have a bound.
     private static let unboundedBatch = 500
@@ -206,11 +208,12 @@ final class LiveConsumer {
     private let listed: UInt64
     /// What was found where only messages at hand were asked for.
     private var unread: Result<Outcome, NATSError>?
-    /// The filter of what it delivers, and the stream's sequence that it has come to; nil where the server did not say where
-    /// it begins.
+    /// The filter of what it delivers, and the stream's sequence that it has come to; nil where the server did not say
+    /// where it begins.
     private let filter: String?
     private var position: UInt64?
-    /// How often the server has said that there is nothing, and after how many times another copy of the stream is asked.
+    /// How often the server has said that there is nothing, and after how many times another copy of the stream is
+    /// asked.
     private var silences = 0
     private var nextComparison = 2
     /// How many messages the server has that have not come.
@@ -309,8 +312,8 @@ final class LiveConsumer {
         return true
     }
 
-    /// Whether the stream has messages that this consumer says it has not. A consumer reads the copy of the server that it
-    /// lives on. Where that copy does not catch up with the others, it reports silence for as long; and servers have
+    /// Whether the stream has messages that this consumer says it has not. A consumer reads the copy of the server that
+    /// it lives on. Where that copy does not catch up with the others, it reports silence for as long; and servers have
     /// passed over a message that was stored while they looked for it. A new consumer of a cluster lives on a server
     /// that is drawn anew, and shows how many messages that one has.
     private func hasFallenBehind(isolation actor: isolated (any Actor)?) async -> Bool {

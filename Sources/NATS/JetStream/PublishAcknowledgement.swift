@@ -86,8 +86,8 @@ public protocol StorageObserver: AnyObject, Sendable {
     /// - Parameters:
     ///   - id: the message's id.
     ///   - tag: what was given with it.
-    ///   - result: the acknowledgement or the failure; `timeout` only when the server had the message for so long: a slow
-    ///     link does not make it late.
+    ///   - result: the acknowledgement or the failure; `timeout` only when the server had the message for so long: a
+    ///     slow link does not make it late.
     func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>)
 }
 
@@ -116,8 +116,8 @@ extension JetStream {
     ///   - subject: a subject that some stream stores.
     ///   - messageID: makes a repeated publish harmless.
     ///   - headers: further headers.
-    ///   - answered: called once, on the connection's event loop, with the acknowledgement or the failure; `timeout` only
-    ///     when the server had the message for so long: a slow link does not make it late.
+    ///   - answered: called once, on the connection's event loop, with the acknowledgement or the failure; `timeout`
+    ///     only when the server had the message for so long: a slow link does not make it late.
     /// - Throws: what keeps the message from being sent; `answered` is then not called.
     public func send(
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,

@@ -71,8 +71,8 @@ struct PullBudget {
         BufferLimits(messages: messages, bytes: largest + 1 << 20, overflow: .dropNewest)
     }
 
-    /// Whether it is time for another pull of so many messages: when half of what one brings is left, so that the server
-    /// does not wait for this side, and only within the total.
+    /// Whether it is time for another pull of so many messages: when half of what one brings is left, so that the
+    /// server does not wait for this side, and only within the total.
     @inline(__always)
     func wantsPull(of count: Int) -> Bool {
         guard messages <= count / 2 || bytes <= next / 2 else { return false }

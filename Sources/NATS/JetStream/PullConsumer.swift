@@ -6,8 +6,8 @@ import NIOCore
     import Foundation
 #endif
 
-/// Fetches messages of one consumer in batches. Each takes a request for every few MiB, over an inbox of its own that ends
-/// with it.
+/// Fetches messages of one consumer in batches. Each takes a request for every few MiB, over an inbox of its own that
+/// ends with it.
 public struct PullConsumer: Sendable {
     private let jetStream: JetStream
     private let stream: String
@@ -32,8 +32,8 @@ public struct PullConsumer: Sendable {
     ///   - expires: how long the server waits for messages; zero takes only what is there.
     /// - Returns: the messages in order; empty when none came. Those that came before a failure are returned, and the
     ///   failure is the next call's.
-    /// - Throws: `noResponders` where the consumer is gone, or where the server does not know of it yet, as another one of its
-    ///   cluster has just made it; ``NATSError/jetStream(_:)`` with the server's refusal.
+    /// - Throws: `noResponders` where the consumer is gone, or where the server does not know of it yet, as another one
+    ///   of its cluster has just made it; ``NATSError/jetStream(_:)`` with the server's refusal.
     public func fetch(_ batch: Int, expires: Duration = .zero) async throws(NATSError) -> [StoredMessage] {
         var messages: [StoredMessage] = []
         do throws(NATSError) {
@@ -97,8 +97,8 @@ public struct PullConsumer: Sendable {
     /// How long a server waits for a message that it has announced and that was deleted since.
     private static let patience = Duration.seconds(1)
 
-    /// As `fetch`, with a request for each message, as many of them at a time as there are messages. More messages than the
-    /// bytes allow may be taken from the consumer.
+    /// As `fetch`, with a request for each message, as many of them at a time as there are messages. More messages than
+    /// the bytes allow may be taken from the consumer.
     private func fetchOneByOne(
         _ batch: Int, bytes: Int, expires: Duration, into messages: inout [StoredMessage]
     ) async throws(NATSError) {
@@ -108,8 +108,8 @@ public struct PullConsumer: Sendable {
         pulls.askForSingles(true)
         defer { jetStream.readerEnded() }
         var brought = messages.reduce(0) { $0 + $1.size }
-        // How many messages the server has still. A request that is alone finds out, and is answered at once; where there are
-        // more requests than messages, servers forget to tell some of them.
+        // How many messages the server has still. A request that is alone finds out, and is answered at once; where
+        // there are more requests than messages, servers forget to tell some of them.
         var (pending, isAlone): (UInt64, Bool) = (0, false)
         while messages.count < batch, brought < bytes {
             let left = max(.zero, Duration.nanoseconds((end - .now()).nanoseconds))
@@ -170,7 +170,8 @@ public struct PullConsumer: Sendable {
     ///
     /// - Parameters:
     ///   - expires: how long the server waits for messages; zero takes only what is there.
-    ///   - end: when the server has stopped waiting. What it has to say is here soon after that, or after what came last.
+    ///   - end: when the server has stopped waiting. What it has to say is here soon after that, or after what came
+    ///     last.
     private func pull(
         _ count: Int, bytes: Int, expires: Duration, until end: NIODeadline, isWhole: Bool,
         within budget: inout PullBudget, into messages: inout [StoredMessage]

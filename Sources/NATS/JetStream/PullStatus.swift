@@ -6,8 +6,8 @@ enum PullStatus: Equatable {
     case ended
     /// The next message does not fit into what is left of its bytes.
     case tooSmall
-    /// Nobody has heard it: the consumer is gone, or this server does not know of it yet, as a cluster's other servers may not
-    /// where one has just made it.
+    /// Nobody has heard it: the consumer is gone, or this server does not know of it yet, as a cluster's other servers
+    /// may not where one has just made it.
     case unheard
     /// It was refused, or what it asked is gone.
     case failed(JetStreamFailure)

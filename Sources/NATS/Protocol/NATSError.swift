@@ -12,9 +12,9 @@ public enum NATSError: Error, Sendable, Hashable {
     case connectionRefused(String)
     /// The address could not be reached for another reason of the network.
     case unreachable(String)
-    /// The proxy does not work: nothing listens there, it refuses, or it is no proxy; the text says which proxy and what.
-    /// Trouble on the way to it has the same cases as trouble on the way to a server; a server that a working proxy
-    /// cannot reach is `unreachable` or `connectionRefused`.
+    /// The proxy does not work: nothing listens there, it refuses, or it is no proxy; the text says which proxy and
+    /// what. Trouble on the way to it has the same cases as trouble on the way to a server; a server that a working
+    /// proxy cannot reach is `unreachable` or `connectionRefused`.
     case proxy(String)
     /// The server did not answer in time; the text names the step.
     case timeout(String)
@@ -22,7 +22,8 @@ public enum NATSError: Error, Sendable, Hashable {
     case tls(String)
     /// The server insists on TLS and this client was not set up for it.
     case tlsRequired
-    /// The server wants TLS before its first word, and this client waits for that word; the text is the server's address.
+    /// The server wants TLS before its first word, and this client waits for that word; the text is the server's
+    /// address.
     case tlsFirst(String)
     /// The server refused the credentials, or withdrew them while connected.
     case authorization(AuthorizationFailure)
@@ -111,11 +112,11 @@ public struct JetStreamFailure: Sendable, Hashable {
     /// The same message was sent before, and the servers of a cluster have not agreed on it yet.
     package static let notStoredYet = JetStreamFailure(
         code: 409, errorCode: 10_158, text: "the message is known and not stored yet")
-    /// Whether the stream has as many messages, or bytes, as it may have, and takes nothing new. Only the text tells it from
-    /// a store that fails for another reason.
+    /// Whether the stream has as many messages, or bytes, as it may have, and takes nothing new. Only the text tells it
+    /// from a store that fails for another reason.
     public var meansFullStream: Bool { errorCode == 10_077 && text.contains("maximum") }
-    /// Whether the message that was asked for, or was to be deleted, does not exist. For a deletion, server 2.9 uses the
-    /// code that also means a stream without deletion (10057); only its text tells the two apart.
+    /// Whether the message that was asked for, or was to be deleted, does not exist. For a deletion, server 2.9 uses
+    /// the code that also means a stream without deletion (10057); only its text tells the two apart.
     public var meansMissingMessage: Bool {
         switch errorCode {
         case Self.sequenceNotFound, Self.noMessageFound: return true

@@ -29,8 +29,8 @@ public struct NATSMessage: Sendable {
     /// What the message counts as where bytes are limited.
     var size: Int { Self.size(content: content, texts: subject.utf8.count + (reply?.utf8.count ?? 0)) }
 
-    /// Whether it has neither headers nor a payload. A server that brings an account the answers of another account's service
-    /// takes such a one for the last of them, and keeps back whatever follows it.
+    /// Whether it has neither headers nor a payload. A server that brings an account the answers of another account's
+    /// service takes such a one for the last of them, and keeps back whatever follows it.
     var endsAnswers: Bool { content.readableBytes == 0 }
 
     /// An ordinary subject belongs to what any message costs; only a long one counts.

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOSSL
 
-/// The certificate that a server is to show, as its PEM file has it: for who is about to serve with it, and for who tells
-/// others whom to trust.
+/// The certificate that a server is to show, as its PEM file has it: for who is about to serve with it, and for who
+/// tells others whom to trust.
 public struct ServerCertificate: Sendable, Hashable {
     /// The host names that it is for, as it says; one may begin with `*.`.
     public let names: [String]

@@ -52,8 +52,8 @@ extension ChatEngine {
 
     /// The chat ends: the network is left as it was found.
     func leaveLab() async {
-        // What an act under way changes can be undone only when it is known to be done; but nobody waits longer for the end of
-        // a program.
+        // What an act under way changes can be undone only when it is known to be done; but nobody waits longer for the
+        // end of a program.
         if let labTask { _ = await within(.seconds(5)) { await labTask.value } }
         labTask?.cancel()
         guard let lab else { return }

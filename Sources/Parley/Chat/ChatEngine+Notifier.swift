@@ -28,8 +28,8 @@ extension ChatEngine {
 
     private func notifierEnded() { notifier = nil }
 
-    /// What is run. The texts of others are in the environment alone, where no shell takes them for its own, and without
-    /// what a terminal obeys; secrets that were meant for this program are not.
+    /// What is run. The texts of others are in the environment alone, where no shell takes them for its own, and
+    /// without what a terminal obeys; secrets that were meant for this program are not.
     static func notifier(
         _ line: String, _ notification: TerminalNotification, _ environment: [String: String]
     ) -> ShellCommand {

@@ -2,8 +2,8 @@ import Relay
 
 // The person's own postboxes, which the network keeps, and the letters that were sent, which this machine keeps.
 extension ChatEngine {
-    /// Tells which postboxes there are as soon as the network says so. Its host may be slow or away: nothing else waits for
-    /// that, and it is asked again for as long as there is a connection.
+    /// Tells which postboxes there are as soon as the network says so. Its host may be slow or away: nothing else waits
+    /// for that, and it is asked again for as long as there is a connection.
     func listPostboxes() {
         boxesTask?.cancel()
         boxesTask = Task { [client, queue] in

@@ -26,8 +26,8 @@ extension ChatEngine {
         }
     }
 
-    /// Shows the newest page of what is kept of a topic. What of the rest was not read comes behind it, for which nobody
-    /// waits.
+    /// Shows the newest page of what is kept of a topic. What of the rest was not read comes behind it, for which
+    /// nobody waits.
     ///
     /// - Returns: how far it was received; nil where nothing of it was.
     func restore(_ topic: String) async -> KeptPlace? {
@@ -89,8 +89,8 @@ extension ChatEngine {
         }
     }
 
-    /// A whole page of older messages that are kept, for which nobody waits; nil where there is none, so that the network
-    /// is asked.
+    /// A whole page of older messages that are kept, for which nobody waits; nil where there is none, so that the
+    /// network is asked.
     static func kept(
         _ topic: String, before sequence: UInt64, _ limit: Int, _ client: RelayClient
     ) async -> ChatEvent.TopicNews? {
@@ -184,8 +184,8 @@ extension ChatEngine {
         }
     }
 
-    /// Returns when all that was to be kept is kept, or cannot be: a try waits two seconds for another program that has the
-    /// store locked, and a full disk refuses at once.
+    /// Returns when all that was to be kept is kept, or cannot be: a try waits two seconds for another program that has
+    /// the store locked, and a full disk refuses at once.
     func keepAll() async {
         guard let store = await client.keptStore() else { return }
         for _ in 0..<4 {
@@ -193,7 +193,8 @@ extension ChatEngine {
         }
     }
 
-    /// Keeps which topics were joined and left here, and in which order they were put. Another chat may share the store, and has joined others.
+    /// Keeps which topics were joined and left here, and in which order they were put. Another chat may share the
+    /// store, and has joined others.
     func keepJoined(_ topics: [String]) async {
         let before = keptTopics
         keptTopics = topics
@@ -204,8 +205,8 @@ extension ChatEngine {
         await commit(left.map { .leave($0) } + joined.map { .join($0) } + order)
     }
 
-    /// Keeps something within a moment, together with what else comes: a draft and a mark of what was read at once, behind
-    /// the messages that came before.
+    /// Keeps something within a moment, together with what else comes: a draft and a mark of what was read at once,
+    /// behind the messages that came before.
     func keep(_ change: StoreChange) async {
         guard let store = await client.keptStore() else { return }
         await store.append([], [change])

@@ -3,8 +3,8 @@ import Relay
 import RelayFaults
 import RelayLab
 
-/// The lab of the chat: a proxy with faults between the chat's own client and its server, and the run that is made of what is
-/// done and typed meanwhile. The client keeps its identity, its outbox and its subscriptions.
+/// The lab of the chat: a proxy with faults between the chat's own client and its server, and the run that is made of
+/// what is done and typed meanwhile. The client keeps its identity, its outbox and its subscriptions.
 actor ChatLab {
     private let client: RelayClient
     private let queue: EventQueue
@@ -157,8 +157,8 @@ actor ChatLab {
         hasten()
     }
 
-    /// Whoever restores by a key waits for it: the next attempt comes at once, as with any key, but behind the one that the
-    /// key itself has begun, which may have been too early.
+    /// Whoever restores by a key waits for it: the next attempt comes at once, as with any key, but behind the one that
+    /// the key itself has begun, which may have been too early.
     private func hasten() {
         hastening?.cancel()
         hastening = Task { [client] in
@@ -186,7 +186,8 @@ actor ChatLab {
 
     // MARK: Telling
 
-    /// Tells the screen how it goes, or does no more. While it does, the round trip is measured each time, for the curve.
+    /// Tells the screen how it goes, or does no more. While it does, the round trip is measured each time, for the
+    /// curve.
     func watch(_ isWatched: Bool) {
         telling?.cancel()
         ticking?.cancel()
@@ -265,7 +266,8 @@ actor ChatLab {
         }
     }
 
-    /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with the process.
+    /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with
+    /// the process.
     func leave() async {
         stopTelling()
         _ = await session.end(patience: .zero, waits: false)
@@ -306,7 +308,8 @@ private struct ChatSubject: LabSubject {
         for other in others { await other.close() }
     }
 
-    /// The chat may keep its connection in the background for long, or for good; a rehearsal of that is about what follows.
+    /// The chat may keep its connection in the background for long, or for good; a rehearsal of that is about what
+    /// follows.
     func lifecycleChanged(_ event: LifecycleEvent) async {
         switch event {
         case .background:
@@ -343,8 +346,8 @@ private struct ChatSubject: LabSubject {
     }
 }
 
-/// A network's server side which has the chat come back when nothing keeps it out any more: a ban that is over is not over for
-/// a client whose session it has ended.
+/// A network's server side which has the chat come back when nothing keeps it out any more: a ban that is over is not
+/// over for a client whose session it has ended.
 private struct ReturningServer: LabServerSide {
     private let server: any LabServerSide
     private let client: RelayClient

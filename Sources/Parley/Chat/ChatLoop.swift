@@ -49,13 +49,14 @@ struct ChatLoop {
     /// What goes to the terminal with the next frame, however often it changes until then.
     private var title: String?
     private var rings = false
-    /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is awake.
+    /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is
+    /// awake.
     private var requests: [ChatEffect] = []
     private static let requestLimit = 256
     /// When the text being written went there last.
     private var lastDraft: ContinuousClock.Instant?
-    /// While somebody types, the text goes there this often, since each time wakes other threads: so that with what the local
-    /// store waits for others, no end of the process takes more than the last tenth of a second.
+    /// While somebody types, the text goes there this often, since each time wakes other threads: so that with what the
+    /// local store waits for others, no end of the process takes more than the last tenth of a second.
     static let draftPause = Duration.milliseconds(40)
 
     /// - Parameters:
@@ -244,8 +245,8 @@ struct ChatLoop {
         for effect in update(&model, event) { perform(effect) }
     }
 
-    /// What the passing of time alone can change on the screen, other than a countdown. It is small because a copy of the
-    /// model that outlived an event would cause everything to be copied that the event touches.
+    /// What the passing of time alone can change on the screen, other than a countdown. It is small because a copy of
+    /// the model that outlived an event would cause everything to be copied that the event touches.
     private struct ShownTime: Equatable {
         let notice: ChatModel.Notice?
         let outage: String?
@@ -313,8 +314,8 @@ struct ChatLoop {
         if isTest { apply(.notified(by: methods), by: .person) }
     }
 
-    /// Hands over what was asked for. The text that is being written waits a moment behind the one before it, unless there
-    /// is something else as well.
+    /// Hands over what was asked for. The text that is being written waits a moment behind the one before it, unless
+    /// there is something else as well.
     private mutating func handOverWhatIsDue() {
         guard let draftDue, draftDue > model.now.instant else { return handOver() }
     }

@@ -9,8 +9,8 @@ struct ChatSession {
     private var loop: ChatLoop
     private var watch: LifecycleWatch?
 
-    /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is read, made
-    /// or touched.
+    /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is
+    /// read, made or touched.
     ///
     /// - Throws: what keeps the screen or the network's own files from being used; the terminal is as it was then.
     static func run(
@@ -82,7 +82,8 @@ struct ChatSession {
 
     private func connect(_ connector: Connector) { engine.start(EngineRun(connector, configuration, queue: queue)) }
 
-    /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of that.
+    /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of
+    /// that.
     private func endBySignal(_ terminal: TerminalSession) {
         if let signal = loop.endingSignal ?? terminal.pendingSignal { TerminalSession.endProcess(by: signal) }
     }

@@ -46,8 +46,8 @@ struct EngineRun {
         }
     }
 
-    /// Lets the connection go in good order, behind all that was asked for, as the process is about to stop. The calling
-    /// thread waits for that, though not for long.
+    /// Lets the connection go in good order, behind all that was asked for, as the process is about to stop. The
+    /// calling thread waits for that, though not for long.
     var letGo: () -> Void {
         { [requests] in
             let done = Gate()
@@ -65,8 +65,8 @@ struct EngineRun {
     /// So long the end may take altogether, with a second to spare, in seconds.
     static let endingSeconds: UInt32 = 13
 
-    /// Keeps what was typed, for which a slow disk gets ten seconds, and leaves the network in good order, for two seconds
-    /// at most.
+    /// Keeps what was typed, for which a slow disk gets ten seconds, and leaves the network in good order, for two
+    /// seconds at most.
     func end() {
         follower.cancel()
         queue.close()

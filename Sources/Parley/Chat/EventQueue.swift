@@ -1,11 +1,12 @@
 import NIOConcurrencyHelpers
 import Relay
 
-/// Core news on its way to the thread that owns the screen. It is bounded, in number and in bytes: a sender of more waits
-/// until there is room, and what it has not taken yet stays where it is, in the end on the server. Nothing is dropped.
+/// Core news on its way to the thread that owns the screen. It is bounded, in number and in bytes: a sender of more
+/// waits until there is room, and what it has not taken yet stays where it is, in the end on the server. Nothing is
+/// dropped.
 ///
-/// Messages of one topic that wait together become one event. Otherwise the order is that in which the events came; only
-/// messages of different topics, which have nothing to do with each other, may change places.
+/// Messages of one topic that wait together become one event. Otherwise the order is that in which the events came;
+/// only messages of different topics, which have nothing to do with each other, may change places.
 final class EventQueue: Sendable {
     /// One event, or the messages of one topic.
     private struct Entry {
@@ -104,7 +105,8 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Adds an event if there is room; false when there is none. Once the queue is closed, it takes and forgets everything.
+    /// Adds an event if there is room; false when there is none. Once the queue is closed, it takes and forgets
+    /// everything.
     func offer(_ event: ChatEvent) -> Bool {
         let weight = Self.weight(of: event)
         let (isTaken, wakes) = state.withLockedValue { state -> (Bool, Bool) in

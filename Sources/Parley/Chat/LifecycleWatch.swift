@@ -1,7 +1,7 @@
 import Relay
 
-/// Brings the screen, in order, what a source tells of the machine in front of the person: that it is locked, and that it
-/// has woken up. The terminal's own signals reach the screen by themselves.
+/// Brings the screen, in order, what a source tells of the machine in front of the person: that it is locked, and that
+/// it has woken up. The terminal's own signals reach the screen by themselves.
 final class LifecycleWatch {
     /// More than this waits only while the screen takes nothing in; the oldest say the least then.
     private static let capacity = 16

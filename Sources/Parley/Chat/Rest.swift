@@ -1,5 +1,5 @@
-/// When the screen is at rest: nothing was drawn for a while, which is shorter after a start and after a connection is made,
-/// as those run through much code once.
+/// When the screen is at rest: nothing was drawn for a while, which is shorter after a start and after a connection is
+/// made, as those run through much code once.
 ///
 /// A pure value: the caller tells the time and uses the rest.
 struct Rest: Sendable {

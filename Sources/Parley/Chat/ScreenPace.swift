@@ -1,8 +1,8 @@
 import Terminal
 
-/// Decides what the screen's thread does next. What the person does is shown before anything else happens. News are taken
-/// in rounds, one for each frame that can show them, and a round in portions: between any two of them the input is looked
-/// at, so that a key waits for one portion at most, however much has come.
+/// Decides what the screen's thread does next. What the person does is shown before anything else happens. News are
+/// taken in rounds, one for each frame that can show them, and a round in portions: between any two of them the input
+/// is looked at, so that a key waits for one portion at most, however much has come.
 ///
 /// A pure value: the caller tells the time and carries out the steps.
 struct ScreenPace: Sendable {
@@ -46,8 +46,8 @@ struct ScreenPace: Sendable {
     ///
     /// - Parameters:
     ///   - isLast: whether nothing waits any more.
-    ///   - isEmpty: whether there was nothing to take, because the portion before it had it already. Such a round puts off
-    ///     no other.
+    ///   - isEmpty: whether there was nothing to take, because the portion before it had it already. Such a round puts
+    ///     off no other.
     mutating func tookPortion(isLast: Bool, isEmpty: Bool = false) {
         owesLook = true
         if !isEmpty, let roundBegan { lastRound = roundBegan }

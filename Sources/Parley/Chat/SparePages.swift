@@ -39,8 +39,8 @@ enum SparePages {
         }
     #endif
 
-    /// Where nothing can be lost: private mappings of files that cannot be written to and of whose pages none was changed, as
-    /// those are that the loader has put addresses into.
+    /// Where nothing can be lost: private mappings of files that cannot be written to and of whose pages none was
+    /// changed, as those are that the loader has put addresses into.
     ///
     /// - Parameter mappings: what the kernel tells of them (`/proc/PID/smaps`).
     static func dispensable(in mappings: String) -> [Range<UInt>] {

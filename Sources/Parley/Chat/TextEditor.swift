@@ -31,8 +31,8 @@ struct TextEditor: Sendable {
         self.environment = environment
     }
 
-    /// Has the person write on at a text, and returns when the program has ended. The calling thread waits; it must not be
-    /// one of the tasks' pool.
+    /// Has the person write on at a text, and returns when the program has ended. The calling thread waits; it must not
+    /// be one of the tasks' pool.
     func edit(_ text: String) -> Outcome {
         let folder = temporaryFolder + "/parley-" + RelayClient.newID()
         // Some editors choose their rules for wrapping and colours by the name.
@@ -106,8 +106,8 @@ struct TextEditor: Sendable {
         return status.withLockedValue { $0 }
     }
 
-    /// Runs it with this program's terminal and process group, as a shell would, and without secrets that were meant for
-    /// this program.
+    /// Runs it with this program's terminal and process group, as a shell would, and without secrets that were meant
+    /// for this program.
     private static func run(
         _ command: String, _ file: String, _ environment: [String: String]
     ) async throws -> TerminationStatus {

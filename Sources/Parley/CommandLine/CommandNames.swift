@@ -27,9 +27,9 @@ struct CommandNames {
 
     /// The commands that a word is most like, as they are typed; none where it is like none.
     ///
-    /// A word is like a name that it becomes by one slip: a letter too many, too few or another one, or two that changed
-    /// places; for long names by two. Names of commands below others count from four letters on, since short ones are
-    /// like too many topics.
+    /// A word is like a name that it becomes by one slip: a letter too many, too few or another one, or two that
+    /// changed places; for long names by two. Names of commands below others count from four letters on, since short
+    /// ones are like too many topics.
     func near(_ word: String) -> [String] {
         let typed = Array(word.lowercased().unicodeScalars)
         guard (2...Self.longestTyped).contains(typed.count) else { return [] }
@@ -53,8 +53,8 @@ struct CommandNames {
     /// Nothing longer is like a command, whatever it is.
     private static let longestTyped = 32
 
-    /// How many slips lead from one word to the other: the Damerau-Levenshtein distance, each pair of neighbours changing
-    /// places at most once.
+    /// How many slips lead from one word to the other: the Damerau-Levenshtein distance, each pair of neighbours
+    /// changing places at most once.
     private static func slips(_ left: [UnicodeScalar], _ right: [UnicodeScalar]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

@@ -252,8 +252,8 @@ extension ConnectionFlags {
         loginName(environment) { UserAccount.current()?.name }
     }
 
-    /// The login's name as far as it can be a user's name: the environment's, or else the account's. A service or a container
-    /// has mostly the account alone.
+    /// The login's name as far as it can be a user's name: the environment's, or else the account's. A service or a
+    /// container has mostly the account alone.
     static func loginName(_ environment: [String: String], account: () -> String?) -> String {
         usable(environment["USER"]) ?? usable(environment["LOGNAME"]) ?? usable(account()) ?? "me"
     }
@@ -311,8 +311,8 @@ struct ConnectionPlan: Sendable {
     var connectTimeout: Duration?
     /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
-    /// Whether an interactive client watches its background and foreground by itself, as the profile has it; nil where it
-    /// does not say.
+    /// Whether an interactive client watches its background and foreground by itself, as the profile has it; nil where
+    /// it does not say.
     var handlesLifecycle: Bool?
     /// Whether it does: where nothing is said, it does.
     var watchesLifecycle: Bool { handlesLifecycle ?? true }

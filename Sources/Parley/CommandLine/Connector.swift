@@ -132,8 +132,8 @@ struct Connector: Sendable {
 
     /// A connected client. The private network is started first, so that its own failure is what is reported.
     ///
-    /// - Parameter deadline: when both have taken long enough; nil gives the network 30 seconds to start, and the connection
-    ///   10.
+    /// - Parameter deadline: when both have taken long enough; nil gives the network 30 seconds to start, and the
+    ///   connection 10.
     func connect(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
         let client = try await client(by: deadline)
         do {
@@ -145,8 +145,8 @@ struct Connector: Sendable {
         return client
     }
 
-    /// A failure in the command line's words: a server that refuses somebody who has not said who it is asks for credentials,
-    /// and which option gives them only the command line knows.
+    /// A failure in the command line's words: a server that refuses somebody who has not said who it is asks for
+    /// credentials, and which option gives them only the command line knows.
     func explained(_ error: any Error) -> any Error {
         guard isAnonymous, case .connection(.authenticationFailed)? = error as? RelayError else { return error }
         return CommandFailure(

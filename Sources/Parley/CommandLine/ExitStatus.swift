@@ -115,8 +115,8 @@ extension ConnectionStatus {
 }
 
 extension RelayClient {
-    /// A call's failure with what the client knows of the connection: a call that was not answered in time, or that needs a
-    /// connection, does not say why there is none.
+    /// A call's failure with what the client knows of the connection: a call that was not answered in time, or that
+    /// needs a connection, does not say why there is none.
     nonisolated func explained(_ error: RelayError) -> CommandFailure {
         let failure = CommandFailure(error)
         switch error {

@@ -64,8 +64,8 @@ enum InboxSelection: Equatable {
     }
 }
 
-/// A page of those letters in a list that are wanted. A place in the list stands for where the next page begins, so that
-/// each letter is on one page, whatever comes and goes between two of them.
+/// A page of those letters in a list that are wanted. A place in the list stands for where the next page begins, so
+/// that each letter is on one page, whatever comes and goes between two of them.
 struct InboxPage {
     private let limit: Int
     private let isWanted: (PostboxMessage) -> Bool
@@ -105,10 +105,11 @@ struct InboxSelectionOptions: ParsableArguments {
 
     var isAll: Bool { postbox == nil && sudoId == nil }
 
-    /// What is meant of a user's letters. Where all are, the network's host, which may be slow or away, need not be asked.
+    /// What is meant of a user's letters. Where all are, the network's host, which may be slow or away, need not be
+    /// asked.
     ///
-    /// - Parameter plan: where a persona's postboxes may be read that this machine keeps; nil for a command that does more
-    ///   than read, which goes by the network's word alone.
+    /// - Parameter plan: where a persona's postboxes may be read that this machine keeps; nil for a command that does
+    ///   more than read, which goes by the network's word alone.
     func selection(_ client: RelayClient, orKept plan: ConnectionPlan? = nil) async throws -> InboxSelection {
         if isAll { return .all }
         let known: [Postbox]?
@@ -128,8 +129,8 @@ struct InboxSelectionOptions: ParsableArguments {
 }
 
 extension RelayClient {
-    /// The postboxes among which a persona's are. Where the network does not answer, they are those that this machine keeps,
-    /// if the persona has one of them, and it is said as of when that is.
+    /// The postboxes among which a persona's are. Where the network does not answer, they are those that this machine
+    /// keeps, if the persona has one of them, and it is said as of when that is.
     ///
     /// - Throws: why the network does not tell them.
     nonisolated func postboxes(of persona: String, orKept plan: ConnectionPlan?) async throws -> [Postbox] {
@@ -155,8 +156,8 @@ extension RelayClient {
 }
 
 extension PostboxMessage {
-    /// The letter as that of the persona that was asked for, where its postbox is one of that persona's and the network does
-    /// not say whose it is: it is the owner's then.
+    /// The letter as that of the persona that was asked for, where its postbox is one of that persona's and the network
+    /// does not say whose it is: it is the owner's then.
     func belonging(to persona: String?, by selection: InboxSelection) -> PostboxMessage {
         guard let persona, sudoId == ownerId, selection.means(postbox: postboxId) else { return self }
         var letter = self

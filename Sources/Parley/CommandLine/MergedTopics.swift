@@ -2,8 +2,8 @@ import Relay
 
 /// Several subscriptions to one stream, read as one: in the stream's order, each message once.
 ///
-/// A `TopicMerge` decides what comes next. Here is what it needs: readers, and a clock. A subscription that is far ahead
-/// of the others is not read meanwhile, so that what waits stays on the server.
+/// A `TopicMerge` decides what comes next. Here is what it needs: readers, and a clock. A subscription that is far
+/// ahead of the others is not read meanwhile, so that what waits stays on the server.
 struct MergedTopics: Sendable {
     let subscriptions: [TopicEvents]
     /// Whether two of them may bring the same message.

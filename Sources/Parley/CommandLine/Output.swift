@@ -48,8 +48,8 @@ enum Output {
     /// As `safe`, with the text's own line breaks kept.
     static func safeLines(_ text: String) -> [String] { SafeText.lines(text).map(\.description) }
 
-    /// As `safe`, for a text with something before it on its first line: a text of several lines goes on below, indented, so
-    /// that each entry begins at the left edge and nothing in a text can look like another entry.
+    /// As `safe`, for a text with something before it on its first line: a text of several lines goes on below,
+    /// indented, so that each entry begins at the left edge and nothing in a text can look like another entry.
     static func indented(_ text: String) -> String {
         // Most text is plain and of one line, and needs no look at its characters.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }

@@ -22,8 +22,8 @@ extension RelayClient {
         }
     }
 
-    /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal, or what
-    /// the body throws, closes the client first, so that what it holds on the network is free at once.
+    /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal, or
+    /// what the body throws, closes the client first, so that what it holds on the network is free at once.
     ///
     /// - Throws: what the body throws, ``RelayError/connection(_:)`` with the reason of the session's end, or the exit
     ///   status of a signal.

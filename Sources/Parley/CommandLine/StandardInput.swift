@@ -21,8 +21,8 @@ enum StandardInput {
 
 /// A terminal whose window was closed: it can be noticed before the signal that tells of it, or behind it.
 enum ClosedTerminal {
-    /// Whether a descriptor is a terminal, gone or not, or another device of its kind. A terminal that is gone cannot be
-    /// asked whether it is one.
+    /// Whether a descriptor is a terminal, gone or not, or another device of its kind. A terminal that is gone cannot
+    /// be asked whether it is one.
     static func isCharacterDevice(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR

@@ -30,8 +30,9 @@ enum StoreAccess {
         }
     }
 
-    /// Has the user's store keep what a command has learned, where there is one, a part after the other where it is much.
-    /// What is on the network is not lost without it, so a store that cannot be used is told and fails no command.
+    /// Has the user's store keep what a command has learned, where there is one, a part after the other where it is
+    /// much. What is on the network is not lost without it, so a store that cannot be used is told and fails no
+    /// command.
     static func note(_ changes: [StoreChange], _ plan: ConnectionPlan) async {
         guard !changes.isEmpty, let path = plan.store else { return }
         do {

@@ -2,8 +2,8 @@ import Relay
 
 /// What is said of a deletion that did not delete all it was asked to: a pure value.
 ///
-/// A letter that is not there is named. Of many that share another reason, the lost connection say, the reason is told once
-/// with their number.
+/// A letter that is not there is named. Of many that share another reason, the lost connection say, the reason is told
+/// once with their number.
 struct DeletionReport {
     /// What is said on standard error, in order; the last one is the command's exit status.
     private(set) var complaints: [CommandFailure] = []

@@ -108,8 +108,8 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         return answer == "y" || answer == "yes"
     }
 
-    /// Deletes letters as a caller of the library does. After a signal no more of them are sent to the server, and what has
-    /// been is waited for.
+    /// Deletes letters as a caller of the library does. After a signal no more of them are sent to the server, and what
+    /// has been is waited for.
     private func delete(
         _ wanted: [String], _ client: RelayClient
     ) async -> (result: Result<BulkDeletion, RelayError>, signal: Int32?) {

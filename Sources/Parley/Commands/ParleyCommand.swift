@@ -72,7 +72,8 @@ struct ParleyCommand: AsyncParsableCommand {
         throw ExitCode(CommandFailure.badConfiguration)
     }
 
-    /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they mean.
+    /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they
+    /// mean.
     static func topics(in words: [String]) -> [String]? {
         guard let first = words.first else { return [] }
         let isCommand = first == "help" || configuration.subcommands.contains { $0.configuration.commandName == first }
@@ -103,9 +104,9 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// Why the word in a command's place is none, in a sentence; nil where it is one, or can be a topic.
     ///
-    /// Since a topic can be in that place too, a slip of the finger would join one. So a word that is like a command and no
-    /// topic that the user has is refused, and so is any that help is asked for. A topic of several tokens or a pattern is
-    /// no attempt at a command.
+    /// Since a topic can be in that place too, a slip of the finger would join one. So a word that is like a command
+    /// and no topic that the user has is refused, and so is any that help is asked for. A topic of several tokens or a
+    /// pattern is no attempt at a command.
     ///
     /// - Parameter isKnownTopic: whether the user has a topic of that name; asked for a word that is like a command.
     static func mistake(in words: [String], isKnownTopic: (String) -> Bool) -> String? {

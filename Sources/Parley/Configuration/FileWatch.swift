@@ -9,8 +9,8 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// Tells that a file may have changed: it was written, replaced, made, moved or deleted, or another one beside it was. The
-/// kernel says so; nothing is asked meanwhile, and no clock runs.
+/// Tells that a file may have changed: it was written, replaced, made, moved or deleted, or another one beside it was.
+/// The kernel says so; nothing is asked meanwhile, and no clock runs.
 ///
 /// Editors put another file in the old one's place, so the folder is what is watched: that of the name, and that of the
 /// file which a link leads to. Of a folder that is not there yet, the nearest one above it is watched.
@@ -118,7 +118,8 @@ final class FileWatch: Sendable {
                     state.marks[folder] = nil
                 }
                 for (folder, hasFile) in folders {
-                    // Of a folder that was watched already this changes what is told of it; one that was made anew is another.
+                    // Of a folder that was watched already this changes what is told of it; one that was made anew is
+                    // another.
                     let mark = inotify_add_watch(
                         descriptor, folder, (hasFile ? Self.ofFiles : Self.ofFolder) | Self.always)
                     state.marks[folder] = mark >= 0 ? mark : nil

@@ -1,7 +1,7 @@
 import JSON5
 
-/// How many unread messages of a topic that is out of view are followed, as the configuration file has it. A topic with more
-/// rests until it is in view.
+/// How many unread messages of a topic that is out of view are followed, as the configuration file has it. A topic with
+/// more rests until it is in view.
 struct FollowingSetting: Hashable, Sendable, Decodable {
     /// Messages; 0 for all.
     let messages: Int

@@ -1,7 +1,7 @@
 import JSON5
 
-/// How long somebody may do nothing until they count as away, as the configuration file has it: for a terminal that does
-/// not report its focus, or a person who leaves it in front of them.
+/// How long somebody may do nothing until they count as away, as the configuration file has it: for a terminal that
+/// does not report its focus, or a person who leaves it in front of them.
 struct IdleSetting: Hashable, Sendable, Decodable {
     /// Seconds; 0 for ever.
     let seconds: Double

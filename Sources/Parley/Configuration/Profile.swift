@@ -17,14 +17,15 @@ struct Profile: Hashable, Sendable {
     var connectTimeout: Double?
     /// Seconds out of focus after which the connection is suspended; 0 keeps it.
     var suspendAfter: Double?
-    /// Whether the terminal's background and foreground, and the machine's sleep, are watched; nil for at a terminal alone.
+    /// Whether the terminal's background and foreground, and the machine's sleep, are watched; nil for at a terminal
+    /// alone.
     var handleAppLifecycle: Bool?
     /// Names the topics' stream, on networks without a namespace service.
     var namespace: String?
     /// The first token of every topic's subject, on networks without a namespace service.
     var hash: String?
-    /// What the subjects of JetStream's calls begin with on a network whose namespace service tells the two above, which are
-    /// gone by only while it does not answer.
+    /// What the subjects of JetStream's calls begin with on a network whose namespace service tells the two above,
+    /// which are gone by only while it does not answer.
     var api: String?
     /// A PEM file of authorities to trust.
     var tlsAuthority: String?

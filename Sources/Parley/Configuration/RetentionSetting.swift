@@ -5,8 +5,8 @@ import Relay
 ///
 ///     { retention: { age: "365d", size: "2GB", topics: [{ topic: "alerts.>", age: "7d", size: "10MB" }] } }
 ///
-/// What it does not say of all messages is Parley's own rule. Of the entries for topics the first that matches counts, for
-/// each topic by itself; one without bounds keeps what a later one would delete.
+/// What it does not say of all messages is Parley's own rule. Of the entries for topics the first that matches counts,
+/// for each topic by itself; one without bounds keeps what a later one would delete.
 struct RetentionSetting: Hashable, Sendable {
     /// What it asks for.
     var policy: RetentionPolicy

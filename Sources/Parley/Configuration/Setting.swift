@@ -1,13 +1,14 @@
 import Relay
 
-/// One setting of the configuration file: what `parley config defaults` prints of it. These tables are the only places that
-/// explain settings; a test holds them to what the file's decoder knows.
+/// One setting of the configuration file: what `parley config defaults` prints of it. These tables are the only places
+/// that explain settings; a test holds them to what the file's decoder knows.
 struct Setting: Hashable, Sendable {
     /// What is written behind the name.
     enum Value: Hashable, Sendable {
         /// What counts when nothing is said, as JSON5.
         case standard(String)
-        /// Something that could be written, as JSON5; nothing counts when nothing is said, or what another setting says.
+        /// Something that could be written, as JSON5; nothing counts when nothing is said, or what another setting
+        /// says.
         case example(String)
         /// Settings of its own.
         case group([Setting])

@@ -10,8 +10,8 @@ import Terminal
     import Darwin
 #endif
 
-/// A screen without a terminal, a person who types and a network that sends, all on one thread: it measures what the loop
-/// does and not what the kernel does.
+/// A screen without a terminal, a person who types and a network that sends, all on one thread: it measures what the
+/// loop does and not what the kernel does.
 final class MeasuredScreen: ChatScreen {
     /// What comes from the network.
     enum Load {

@@ -40,8 +40,8 @@ struct ScreenMeasurement {
 
     // MARK: Messages
 
-    /// Has the loop take in the conversation as fast as it can, and puts the same messages into an array and a dictionary,
-    /// without which no client knows which it has.
+    /// Has the loop take in the conversation as fast as it can, and puts the same messages into an array and a
+    /// dictionary, without which no client knows which it has.
     private func fill() -> (model: ChatModel, rate: Double, bareRate: Double) {
         let all = (0..<messages).map { message($0, Self.topics[0]) }
         let news = all.map { ChatEvent.topic($0.topic, .messages([$0])) }

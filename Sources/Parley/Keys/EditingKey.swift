@@ -1,8 +1,8 @@
 import Terminal
 
-/// The keys that edit the text being written, and what is typed into the palette and a filter, with readline's names for
-/// what they do. `LineEditor` takes these keys, where they have no other meaning; a test holds the table to it. For a key
-/// that the configuration puts in the place of one, the editor is given that one.
+/// The keys that edit the text being written, and what is typed into the palette and a filter, with readline's names
+/// for what they do. `LineEditor` takes these keys, where they have no other meaning; a test holds the table to it. For
+/// a key that the configuration puts in the place of one, the editor is given that one.
 enum EditingKey {
     /// What the help calls them.
     static let title = "Editing the text"

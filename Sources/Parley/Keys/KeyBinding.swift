@@ -1,8 +1,8 @@
 import Terminal
 
 /// One key with its meaning. These tables are the only places that name keys: the dispatch, the help and the hints are
-/// made from them, by the `KeyMap` that has the configuration's changes. Each pane has its own; the keys that work in all
-/// of them are here.
+/// made from them, by the `KeyMap` that has the configuration's changes. Each pane has its own; the keys that work in
+/// all of them are here.
 struct KeyBinding: Hashable, Sendable {
     let action: KeyAction
     let keys: [Key]

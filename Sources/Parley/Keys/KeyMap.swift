@@ -17,8 +17,8 @@ struct KeyMap: Hashable, Sendable {
             sequence.keys.count == 1 && sequence.keys.allSatisfy(binding.keys.contains)
         }
 
-        /// The key that a text's editor takes for keys that were pressed: what was pressed, where that is one of the table's
-        /// own.
+        /// The key that a text's editor takes for keys that were pressed: what was pressed, where that is one of the
+        /// table's own.
         fileprivate func editorKey(for pressed: [Key]) -> Key? {
             isStandard(KeySequence(pressed)) ? pressed.first : binding.keys.first
         }
@@ -144,8 +144,8 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    /// The first key of an action in a pane, or else everywhere and in a text, for a sentence that names it; nil where it
-    /// has none.
+    /// The first key of an action in a pane, or else everywhere and in a text, for a sentence that names it; nil where
+    /// it has none.
     func label(of action: KeyAction, in pane: (any Pane.Type)? = nil) -> String? {
         if let pane { return entries(of: pane).first { $0.action == action }?.sequences.first?.label }
         let entry = everywhere.first { $0.action == action } ?? editing.first { $0.action == action }
@@ -213,7 +213,8 @@ extension KeyMap {
         return tables
     }
 
-    /// The tables with changes. A change of an action counts in each table that has it; one for a table alone goes before.
+    /// The tables with changes. A change of an action counts in each table that has it; one for a table alone goes
+    /// before.
     ///
     /// - Throws: ``Mistake`` where a key would stand for two things in one table, or could not be typed any more.
     init(_ changes: [Change]) throws(Mistake) {

@@ -252,8 +252,8 @@ enum SlashCommand: Hashable, Sendable {
     /// Names of other clients that begin no sentence: a letter that lacks its slash would be read by a whole topic.
     private static let unlikeWords: Set = ["j", "q", "query", "msg", "whisper", "dm"]
 
-    /// Whether a text would be a command with a slash before it and is not rather a sentence: it begins with a command's
-    /// very name, and has behind it what that command takes.
+    /// Whether a text would be a command with a slash before it and is not rather a sentence: it begins with a
+    /// command's very name, and has behind it what that command takes.
     static func lacksSlash(_ text: String) -> Bool {
         let name = String(text.prefix { !$0.isWhitespace })
         let isName = entries.contains { $0.name == name } || unlikeWords.contains(name)

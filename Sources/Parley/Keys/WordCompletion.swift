@@ -70,8 +70,8 @@ extension ChatModel {
     /// Topics that are looked at for names, besides the one in view.
     private static let otherTopics = 100
 
-    /// The names that can be completed: who wrote last in the topic in view, who is in it, who wrote elsewhere, and who sent
-    /// letters. Names that would not be one word, or that have characters which cannot be typed, are left out.
+    /// The names that can be completed: who wrote last in the topic in view, who is in it, who wrote elsewhere, and who
+    /// sent letters. Names that would not be one word, or that have characters which cannot be typed, are left out.
     var namesToComplete: [String] {
         var seen: Set<String> = [identity.user, ""]
         var names: [String] = []

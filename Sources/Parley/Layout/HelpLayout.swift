@@ -1,7 +1,7 @@
 import Terminal
 
-/// How the help's lines become rows of its box on a screen of some size: what is too long goes on below, and on a narrow
-/// screen the words stand below their key.
+/// How the help's lines become rows of its box on a screen of some size: what is too long goes on below, and on a
+/// narrow screen the words stand below their key.
 struct HelpLayout: Hashable {
     /// The box with its border.
     let box: Rect

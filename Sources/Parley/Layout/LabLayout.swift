@@ -1,8 +1,8 @@
 import RelayLab
 import Terminal
 
-/// The places of the lab's parts in the main pane: what can be done or the ledger, what the selected row does, the timeline,
-/// and the ledger in a line.
+/// The places of the lab's parts in the main pane: what can be done or the ledger, what the selected row does, the
+/// timeline, and the ledger in a line.
 struct LabLayout {
     /// What can be done, one row each; the ledger, once it is over.
     let table: Rect

@@ -4,8 +4,8 @@ struct PaneEdge: Hashable {
     var hidden: Int
 }
 
-/// A list of rows with some lines each, of which a pane shows a part. Only the rows near that part are measured, so that
-/// the cost is that of a screen, however long the list is.
+/// A list of rows with some lines each, of which a pane shows a part. Only the rows near that part are measured, so
+/// that the cost is that of a screen, however long the list is.
 protocol ScrollableRows {
     associatedtype Line
 
@@ -38,8 +38,8 @@ extension ScrollableRows {
         return (shown, rowCount - 1 - bottom.index)
     }
 
-    /// What is below this edge, in words for the bottom line: rows, or lines of the newest one where that goes on below the
-    /// edge; nil where nothing is.
+    /// What is below this edge, in words for the bottom line: rows, or lines of the newest one where that goes on below
+    /// the edge; nil where nothing is.
     func wordsBelow(_ edge: PaneEdge, rows: Int) -> String? {
         guard rows > 0, rowCount > 0 else { return nil }
         let bottom = settled(edge, rows: rows)

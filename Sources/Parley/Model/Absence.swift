@@ -127,8 +127,8 @@ struct Absence: Equatable, Sendable {
         return connectedAt?.advanced(by: awaited.isEmpty ? Self.pause : Self.patience)
     }
 
-    /// Whether there is anything to say: something came while the program was stopped, or in more than a moment elsewhere,
-    /// or the connection was not there for long.
+    /// Whether there is anything to say: something came while the program was stopped, or in more than a moment
+    /// elsewhere, or the connection was not there for long.
     var isWorthTelling: Bool {
         switch rest {
         case .suspended: true

@@ -1,5 +1,5 @@
-/// The members that were inserted last: so many of them at least, and fewer than twice as many. One that is inserted again
-/// is among the newest again.
+/// The members that were inserted last: so many of them at least, and fewer than twice as many. One that is inserted
+/// again is among the newest again.
 struct BoundedSet: Equatable, Sendable {
     private var newer: Set<String> = []
     private var older: Set<String> = []

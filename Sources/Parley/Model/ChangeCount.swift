@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Which state of a value this is, for whoever has made something of it and wants to know whether that still holds. No two
-/// states have the same number, those of copies neither; what a copy has was made of it before it was changed.
+/// Which state of a value this is, for whoever has made something of it and wants to know whether that still holds. No
+/// two states have the same number, those of copies neither; what a copy has was made of it before it was changed.
 ///
 /// It says nothing that values differ by: any two are equal.
 struct ChangeCount: Equatable, Sendable {

@@ -186,8 +186,8 @@ struct ChatModel: Equatable, Sendable {
     struct Sidebar: Hashable, Sendable {
         var cursor = 0
         var firstVisible = 0
-        /// Whether the person has folded it away, so that the main pane has its place until it has the keys, or has had it
-        /// shown; nil for what the configuration says.
+        /// Whether the person has folded it away, so that the main pane has its place until it has the keys, or has had
+        /// it shown; nil for what the configuration says.
         var foldChoice: Bool?
     }
 
@@ -280,8 +280,8 @@ struct ChatModel: Equatable, Sendable {
     /// Adds to the connection log.
     mutating func note(_ text: String) { log.record(text, at: now) }
 
-    /// Says something on the bottom line for a while. A failure can be read in the log from then on, or, where it answers to
-    /// what the person did, in the list of what went wrong.
+    /// Says something on the bottom line for a while. A failure can be read in the log from then on, or, where it
+    /// answers to what the person did, in the list of what went wrong.
     ///
     /// - Parameter time: how long; nil for as long as suits its kind.
     mutating func say(
@@ -301,8 +301,8 @@ struct ChatModel: Equatable, Sendable {
         }
     }
 
-    /// Says what went wrong by itself, unless the person has just been told what became of something that they did: that
-    /// stays as long as it takes to read it. The log has both.
+    /// Says what went wrong by itself, unless the person has just been told what became of something that they did:
+    /// that stays as long as it takes to read it. The log has both.
     mutating func sayMeanwhile(_ text: String, about subject: Notice.Subject = .event) {
         guard hasScreen, let notice, notice.kind == .failure, notice.subject == .event,
             notice.since.duration(to: now.instant) < Notice.readingTime
@@ -316,8 +316,8 @@ struct ChatModel: Equatable, Sendable {
         self.notice = nil
     }
 
-    /// Whoever has gone on with the text has seen what they were just told of it; a failure stays for as long as it takes to
-    /// read it.
+    /// Whoever has gone on with the text has seen what they were just told of it; a failure stays for as long as it
+    /// takes to read it.
     mutating func passAnswer() {
         guard let notice, notice.isAnswer, notice.kind == .information else { return }
         self.notice = nil

@@ -3,8 +3,8 @@ import Terminal
 
 /// One joined topic, or pattern of topics: its rows, what of them is unread, and where the person looks.
 ///
-/// Rows are unique by stream sequence, and in stream order whatever order they came in. A message that was stored twice, with
-/// the same id, name and text, is one row.
+/// Rows are unique by stream sequence, and in stream order whatever order they came in. A message that was stored
+/// twice, with the same id, name and text, is one row.
 struct Conversation: Equatable, Sendable {
     /// The topic or pattern as joined.
     let name: String
@@ -56,8 +56,8 @@ struct Conversation: Equatable, Sendable {
     private var readThrough: UInt64 = 0
     /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
     private(set) var isCatchingUp = false
-    /// Up to when messages were missed while the program was suspended, which may come from now on: they are new, though
-    /// the person sees them come. Nil once a later one is here.
+    /// Up to when messages were missed while the program was suspended, which may come from now on: they are new,
+    /// though the person sees them come. Nil once a later one is here.
     private var missedThrough: Timestamp?
     /// The place of the last row before the present outage; nil while connected.
     private var lossPlace: RowPosition?
@@ -82,8 +82,8 @@ struct Conversation: Equatable, Sendable {
     /// The columns that a name may take at most.
     static let nameColumnLimit = 16
 
-    /// The columns of the names in a pane of `columns`: no more than a sixth, so that one long name does not push all lines
-    /// aside.
+    /// The columns of the names in a pane of `columns`: no more than a sixth, so that one long name does not push all
+    /// lines aside.
     func nameColumns(in columns: Int) -> Int {
         let widest = max(NameCut.least, names.widest)
         return min(widest, Self.nameColumnLimit, max(NameCut.least, columns / 6))
@@ -188,8 +188,8 @@ struct Conversation: Equatable, Sendable {
     /// - Parameters:
     ///   - countsUnread: whether they are out of view now; false for history.
     ///   - isLive: whether a subscription brings them, so that what was missed is among them.
-    ///   - user: who is signed in; a line with this name that is not known to be the user's own is marked. Nil where others
-    ///     share the name.
+    ///   - user: who is signed in; a line with this name that is not known to be the user's own is marked. Nil where
+    ///     others share the name.
     /// - Returns: the messages that were new here.
     @discardableResult
     mutating func receive(
@@ -206,7 +206,8 @@ struct Conversation: Equatable, Sendable {
             if let known, let line = line(known, among: fresh), line.isRepeated(by: message) { continue }
             let waiting = pending.firstIndex { $0.id == message.id && $0.topic == message.topic }
             if let waiting { pending.remove(at: waiting) }
-            // Anybody can use an id once more: of several messages under it, the first one in the stream can be the user's.
+            // Anybody can use an id once more: of several messages under it, the first one in the stream can be the
+            // user's.
             let isFirst = known.map { message.sequence < $0 } ?? true
             if isFirst {
                 sequences[key] = message.sequence
@@ -297,8 +298,8 @@ struct Conversation: Equatable, Sendable {
         history = isShort ? .unknown : .more
     }
 
-    /// Takes in what the local store has before that, back to what was read. What the person has read since then is marked
-    /// as new, and counts no more.
+    /// Takes in what the local store has before that, back to what was read. What the person has read since then is
+    /// marked as new, and counts no more.
     mutating func restore(unread kept: KeptTopic, user: String?) {
         let added = receive(kept.messages, countsUnread: false, user: user)
         for gap in kept.gaps { insert(gap) }
@@ -514,8 +515,8 @@ struct Conversation: Equatable, Sendable {
     /// Whether "new" is somewhere and was not in view yet.
     var awaitsMarkerSeen: Bool { newMarker != nil && !hasSeenMarker }
 
-    /// Whether "new" can be in view in a pane of `rows`: not more messages are between it and the pane's end. Where some are
-    /// hidden, they have to be measured.
+    /// Whether "new" can be in view in a pane of `rows`: not more messages are between it and the pane's end. Where
+    /// some are hidden, they have to be measured.
     func mayShowMarker(rows: Int) -> Bool {
         guard let newMarker else { return false }
         var end = count
@@ -529,8 +530,8 @@ struct Conversation: Equatable, Sendable {
 
     /// The person looks away: what comes next is new.
     ///
-    /// - Parameter isLeft: whether they have left it for something else: what was marked new, and read from there to the end, is
-    ///   not new any more then.
+    /// - Parameter isLeft: whether they have left it for something else: what was marked new, and read from there to
+    ///   the end, is not new any more then.
     mutating func lookAway(isLeft: Bool = true) {
         holdsMarker = false
         if isLeft, unread == 0, newMarker != nil, hasSeenMarker { newMarker = nil }
@@ -568,7 +569,8 @@ struct Conversation: Equatable, Sendable {
         if line.isMention { noteMention(position) }
     }
 
-    /// Whether "new" is above a message that is here to be seen: nobody comes to see it where that was dropped or is hidden.
+    /// Whether "new" is above a message that is here to be seen: nobody comes to see it where that was dropped or is
+    /// hidden.
     private var canShowMarker: Bool {
         guard let newMarker, let row = row(at: index(atOrAfter: newMarker)) else { return false }
         return row.position == newMarker && !isHidden(row)
@@ -654,8 +656,8 @@ struct Conversation: Equatable, Sendable {
         if let line = line(sequence, among: fresh) { names.meet(line.shownName) }
     }
 
-    /// Whether a name says of a message which is not the user's own that it is the user's, or the network's, whose names
-    /// begin with `~`.
+    /// Whether a name says of a message which is not the user's own that it is the user's, or the network's, whose
+    /// names begin with `~`.
     private static func isClaim(_ name: String?, _ user: String?) -> Bool {
         guard let name else { return false }
         return name == user || name.hasPrefix("~")
@@ -668,8 +670,8 @@ struct Conversation: Equatable, Sendable {
         rows[index] = .message(line)
     }
 
-    /// Drops the oldest rows above the limit, some at once so that it is not done for every message. What a person reads
-    /// stays where it is.
+    /// Drops the oldest rows above the limit, some at once so that it is not done for every message. What a person
+    /// reads stays where it is.
     private mutating func trim() {
         let (limit, textLimit) =
             scroll == .bottom ? (Self.rowLimit, Self.textLimit) : (Self.readingLimit, Self.readingTextLimit)

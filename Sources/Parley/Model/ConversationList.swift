@@ -123,8 +123,8 @@ struct ConversationList: Equatable, Sendable {
         arrange()
     }
 
-    /// Puts them into the order by activity, if that is what is shown and something has happened. Those in which nothing
-    /// has stay as they are to each other.
+    /// Puts them into the order by activity, if that is what is shown and something has happened. Those in which
+    /// nothing has stay as they are to each other.
     mutating func arrange() {
         guard order == .byActivity, isStale || !isArranged else { return }
         isStale = false

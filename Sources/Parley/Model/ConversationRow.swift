@@ -24,7 +24,8 @@ struct StoredLine: Hashable, Sendable {
     let name: String
     let text: String
     var time: Timestamp
-    /// Sent by this user: from here, or by another device of the user, as the network proves it. A name alone says nothing.
+    /// Sent by this user: from here, or by another device of the user, as the network proves it. A name alone says
+    /// nothing.
     var isOwn: Bool
     /// Whether somebody else has written the user's name under it, or a name that is kept for the network.
     var isClaimed = false

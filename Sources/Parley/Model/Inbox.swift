@@ -44,8 +44,8 @@ struct Inbox: Equatable, Sendable {
     private(set) var isLoaded = false
     /// That the page is what this machine keeps; nil where the network told it.
     var kept: Kept?
-    /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are deleted.
-    /// They count where the letters were said; on a screen a number is that of a row.
+    /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are
+    /// deleted. They count where the letters were said; on a screen a number is that of a row.
     private(set) var numbered: [String] = []
     /// The selected row.
     var selected = 0
@@ -158,7 +158,8 @@ struct Inbox: Equatable, Sendable {
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool { deletion.contains(id) }
 
-    /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.
+    /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is
+    /// here.
     var awaitsPage: Bool {
         guard let fetch else { return false }
         return !isLoaded || fetch.trail != trail || !held.isEmpty
@@ -249,8 +250,8 @@ struct Inbox: Equatable, Sendable {
         arrange()
     }
 
-    /// Takes the marks of letters away that were on this page and that its new list would have if they were there. What has
-    /// only moved to the next page keeps its mark.
+    /// Takes the marks of letters away that were on this page and that its new list would have if they were there. What
+    /// has only moved to the next page keeps its mark.
     private mutating func unmarkGone(_ before: [PostboxMessage], since output: ListOutput<PostboxMessage>) {
         guard hasMarks, !before.isEmpty else { return }
         let present = Set(page.map(\.id))
@@ -325,8 +326,8 @@ struct Inbox: Equatable, Sendable {
         arrange()
     }
 
-    /// Forgets what was deleted over an earlier connection: what the network lists from now on is there, be it that a server
-    /// has it again after a crash.
+    /// Forgets what was deleted over an earlier connection: what the network lists from now on is there, be it that a
+    /// server has it again after a crash.
     mutating func forgetDeleted() {
         tombstones = BoundedSet(limit: Self.tombstoneLimit)
         tombstonesEnd = nil
@@ -343,8 +344,8 @@ struct Inbox: Equatable, Sendable {
         firstVisible = min(max(0, firstVisible), max(0, letters.count - 1))
     }
 
-    /// Forgets the page, as when another postbox is opened. In which order letters are listed stays, and that those alone are
-    /// shown which were not read; if that was still being typed, it is kept.
+    /// Forgets the page, as when another postbox is opened. In which order letters are listed stays, and that those
+    /// alone are shown which were not read; if that was still being typed, it is kept.
     mutating func reset() {
         page = []
         letters = []
@@ -368,8 +369,8 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: Filter and sort
 
-    /// Takes in what was chosen at an earlier start, but for what was chosen again, or is being listed, since the program
-    /// began.
+    /// Takes in what was chosen at an earlier start, but for what was chosen again, or is being listed, since the
+    /// program began.
     mutating func bringBack(_ order: LetterOrder, _ sort: Sort, isUnreadAlone: Bool) {
         if !isLoaded, fetch == nil { trail = Trail(order: order) }
         if self.sort == .list { self.sort = sort }
@@ -398,8 +399,8 @@ struct Inbox: Equatable, Sendable {
 
     /// Makes the rows anew. The selection stays on its letter, or goes to the next one that is left.
     ///
-    /// - Parameter keepsSelected: whether the selected letter stays even where the filter would hide it by now, such as an
-    ///   unread one that is being read.
+    /// - Parameter keepsSelected: whether the selected letter stays even where the filter would hide it by now, such as
+    ///   an unread one that is being read.
     private mutating func arrange(keepsSelected: Bool = true) {
         let (before, place) = (letters, selected)
         let shown = shown(keeping: keepsSelected ? selectedLetter?.id : nil)

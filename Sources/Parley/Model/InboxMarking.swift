@@ -10,8 +10,8 @@ struct LetterPortion: Equatable, Sendable {
         /// What this machine keeps, as the network cannot be asked.
         case kept
 
-        /// Chooses where the letters of a postbox are read: what this machine keeps need not come over the network, where
-        /// that is all there is.
+        /// Chooses where the letters of a postbox are read: what this machine keeps need not come over the network,
+        /// where that is all there is.
         ///
         /// - Parameters:
         ///   - postbox: the postbox's id; nil for all.

@@ -6,8 +6,8 @@ extension LetterOrder {
 }
 
 extension Inbox {
-    /// What led to a page: the order of the letters, from which end of the list, and the tokens on the way. A list is gone
-    /// through from its end as the list in the opposite order is from its beginning.
+    /// What led to a page: the order of the letters, from which end of the list, and the tokens on the way. A list is
+    /// gone through from its end as the list in the opposite order is from its beginning.
     struct Trail: Equatable, Sendable {
         /// In which order the letters stand.
         var order = LetterOrder.newestFirst
@@ -73,8 +73,8 @@ extension Inbox {
         return trail.going(on: nextToken)
     }
 
-    /// Which page it is: `page 3 of about 12`. How many there are follows from the network's count of letters, which goes on
-    /// changing; without it nobody knows more than whether there is another page.
+    /// Which page it is: `page 3 of about 12`. How many there are follows from the network's count of letters, which
+    /// goes on changing; without it nobody knows more than whether there is another page.
     func pageWords(box: String?) -> String {
         let total = box.map { counts[$0] } ?? (counts.isEmpty ? nil : counts.values.reduce(0) { $0 &+ max(0, $1) })
         let pages = total.map { $0 / pageSize + ($0 % pageSize > 0 ? 1 : 0) }

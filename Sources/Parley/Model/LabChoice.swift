@@ -67,7 +67,8 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         self = choice
     }
 
-    /// The key in the tables. What only a network's administrator can do has a capital, so that nobody does it by a slip.
+    /// The key in the tables. What only a network's administrator can do has a capital, so that nobody does it by a
+    /// slip.
     var key: Key {
         switch self {
         case .cut: .plain("c")

@@ -38,8 +38,8 @@ struct NameCut {
     /// The narrowest column.
     static let least = 4
 
-    /// A name in at most ``columns``. The middle is left out; where that would make it look like another name, what they have
-    /// in common is left out instead.
+    /// A name in at most ``columns``. The middle is left out; where that would make it look like another name, what
+    /// they have in common is left out instead.
     func text(_ name: SafeText) -> SafeText {
         if name.width <= columns { return name }
         let cut = name.shortened(columns: columns)

@@ -1,8 +1,8 @@
 import Relay
 import Terminal
 
-/// What is being written in conversations that are out of view, and the lines that were typed in each: every conversation
-/// has its own text, so that nothing is sent to another by mistake.
+/// What is being written in conversations that are out of view, and the lines that were typed in each: every
+/// conversation has its own text, so that nothing is sent to another by mistake.
 struct Writing: Equatable, Sendable {
     /// The conversation that the text in view is for; empty for what is no conversation.
     private(set) var place = ""

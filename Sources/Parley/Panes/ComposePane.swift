@@ -48,8 +48,8 @@ struct ComposePane: Pane {
         return isBound && hasMeaning(action, in: model)
     }
 
-    /// Before other text ^K deletes that, as in a shell, and Alt-u writes capitals; at the text's end, where that would do
-    /// nothing, they mean what they do everywhere.
+    /// Before other text ^K deletes that, as in a shell, and Alt-u writes capitals; at the text's end, where that would
+    /// do nothing, they mean what they do everywhere.
     func keeps(_ key: Key, in model: ChatModel) -> Bool {
         model.compose.editor.keeps(key) || model.compose.editor.keepsForChanging(key)
     }

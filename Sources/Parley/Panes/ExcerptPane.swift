@@ -256,7 +256,8 @@ extension ChatModel {
 }
 
 extension Conversation {
-    /// Whether a message that was found is among the rows. One of the same sequence may be of another life of the stream.
+    /// Whether a message that was found is among the rows. One of the same sequence may be of another life of the
+    /// stream.
     fileprivate func has(_ message: FoundMessage) -> Bool {
         let index = index(atOrAfter: .message(message.place.sequence))
         guard case .message(let line)? = row(at: index) else { return false }

@@ -1,8 +1,8 @@
 import Relay
 import Terminal
 
-/// The letters of one postbox, by its id, or of all. None of its keys is a letter: a sentence that is typed here goes to
-/// the text, as it does everywhere.
+/// The letters of one postbox, by its id, or of all. None of its keys is a letter: a sentence that is typed here goes
+/// to the text, as it does everywhere.
 struct InboxPane: Pane {
     let box: String?
 

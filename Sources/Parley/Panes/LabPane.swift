@@ -1,8 +1,8 @@
 import RelayLab
 import Terminal
 
-/// The lab. Its keys are letters, one for each fault: a person who rehearses wants them under the fingers. What is written
-/// goes to the text after Tab alone.
+/// The lab. Its keys are letters, one for each fault: a person who rehearses wants them under the fingers. What is
+/// written goes to the text after Tab alone.
 struct LabPane: Pane {
     static let title = "Lab"
     static let keys: [KeyBinding] =

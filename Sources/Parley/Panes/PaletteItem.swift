@@ -78,8 +78,8 @@ extension KeyAction {
 extension ChatModel {
     // MARK: Commands
 
-    /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere, what
-    /// works in the panes that are shown, and what works in others. What was chosen last comes before them.
+    /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere,
+    /// what works in the panes that are shown, and what works in others. What was chosen last comes before them.
     func commandItems() -> [PaletteItem] {
         let everywhere = settings.keys.everywhere
         let compose = settings.keys.entries(of: ComposePane.self)
@@ -141,8 +141,8 @@ extension ChatModel {
 
     // MARK: Places
 
-    /// Where one can go: the places that were left, the last one first; then where somebody speaks to the person; then what
-    /// else is unread; then all others; then people.
+    /// Where one can go: the places that were left, the last one first; then where somebody speaks to the person; then
+    /// what else is unread; then all others; then people.
     func placeItems() -> [PaletteItem] {
         var known: [Place: PaletteItem] = [:]
         var order: [Place] = []
@@ -172,8 +172,8 @@ extension ChatModel {
 
     /// Who has written of late, and where last; who wrote last comes first. Names are what the senders claim.
     ///
-    /// Each is there to be written to, and where that name has written last. Whoever has not written here yet, but is here or
-    /// has sent a letter, comes after them.
+    /// Each is there to be written to, and where that name has written last. Whoever has not written here yet, but is
+    /// here or has sent a letter, comes after them.
     private func peopleItems() -> [PaletteItem] {
         let share = max(10, Self.peopleLines / max(1, conversations.count))
         var last: [String: (line: StoredLine, conversation: String)] = [:]
@@ -196,8 +196,8 @@ extension ChatModel {
         return seen + others.prefix(Self.peopleLimit).compactMap(writingItem)
     }
 
-    /// Writes to somebody: a letter; while something is being written, the name goes into that. Nil for a name that nobody
-    /// can be written to by.
+    /// Writes to somebody: a letter; while something is being written, the name goes into that. Nil for a name that
+    /// nobody can be written to by.
     private func writingItem(_ name: String) -> PaletteItem? {
         guard SlashCommand.isName(name), name != identity.user else { return nil }
         let detail =

@@ -283,8 +283,8 @@ struct PalettePane: Pane {
         return main.perform(action, on: &model)
     }
 
-    /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what was
-    /// looked for; one for unsent lines is meant for these, whatever else is selected.
+    /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what
+    /// was looked for; one for unsent lines is meant for these, whatever else is selected.
     private func bringBack(for action: KeyAction, on model: inout ChatModel) {
         if model.selectedRow == nil, model.rowBeforeText != nil { model.selection = model.selectionBeforeText }
         switch action {
@@ -317,8 +317,8 @@ struct PalettePane: Pane {
 }
 
 extension LineEditor {
-    /// Whether a key that has another meaning elsewhere changes the text: deletes what stands behind the cursor, or puts a
-    /// word there into capitals. With a number it is meant for the text in any case.
+    /// Whether a key that has another meaning elsewhere changes the text: deletes what stands behind the cursor, or
+    /// puts a word there into capitals. With a number it is meant for the text in any case.
     func keepsForChanging(_ key: Key) -> Bool {
         switch key {
         case .control("k"): cursor < count

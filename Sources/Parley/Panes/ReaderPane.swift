@@ -15,7 +15,8 @@ struct Reader: Equatable, Sendable {
     var recipient: Recipient?
     /// Whether only the beginning is here.
     var isCut = false
-    /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's eyes.
+    /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's
+    /// eyes.
     let parts: [Substring]
     /// Where the person looks.
     fileprivate(set) var place = Place.beginning
@@ -211,8 +212,8 @@ struct ReaderPane: Pane {
 }
 
 extension ChatModel {
-    /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a letter;
-    /// closes it again.
+    /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a
+    /// letter; closes it again.
     mutating func readWhole() {
         if case .reader(let reader) = view {
             _ = ReaderPane(reader: reader).escape(on: &self)
@@ -238,8 +239,8 @@ extension ChatModel {
         focus = .main
     }
 
-    /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun, else
-    /// the lowest in view.
+    /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun,
+    /// else the lowest in view.
     func cutMessage(in conversation: Conversation) -> Reader? {
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)

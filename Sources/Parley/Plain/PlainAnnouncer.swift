@@ -4,8 +4,8 @@ import Terminal
 /// Says in lines of text what the screen would show: for a screen reader, which follows what is written, and for pipes.
 /// Each thing is said once, when it happens, and nothing is ever written over.
 ///
-/// A pure value. What it is given has passed `update`; what lists and questions would cover the screen with is said, and
-/// closed.
+/// A pure value. What it is given has passed `update`; what lists and questions would cover the screen with is said,
+/// and closed.
 struct PlainAnnouncer {
     /// Messages of a topic that are said when it comes into view.
     static let recent = 10
@@ -94,7 +94,8 @@ struct PlainAnnouncer {
         }
     }
 
-    /// A line as it may be written: without characters that a terminal obeys. One that has breaks goes on below, indented.
+    /// A line as it may be written: without characters that a terminal obeys. One that has breaks goes on below,
+    /// indented.
     private static func safe(_ text: String) -> [String] {
         let lines = SafeText.lines(text).map(\.description)
         return lines.prefix(1) + lines.dropFirst().map { "    \($0)" }
@@ -140,7 +141,8 @@ struct PlainAnnouncer {
         return "\(clock) \(place)\(name)\(line.isMention ? ", to you" : ""): \(text)"
     }
 
-    /// The pictures and files to which a text's links lead, where an address is so long that a name is hard to hear in it.
+    /// The pictures and files to which a text's links lead, where an address is so long that a name is hard to hear in
+    /// it.
     private static func files(in text: String) -> String {
         guard text.utf8.count > longAddress else { return "" }
         let links = SafeText.lines(String(text.prefix(textLimit))).flatMap { Link.places(in: $0).map(\.link) }
@@ -220,8 +222,8 @@ struct PlainAnnouncer {
         return before == name ? ["You can write to \(name) now."] : []
     }
 
-    /// Whether the newest messages of a topic are here. The network is asked for what a short store lacks, unless nobody
-    /// can ask it.
+    /// Whether the newest messages of a topic are here. The network is asked for what a short store lacks, unless
+    /// nobody can ask it.
     private static func isKnown(_ conversation: Conversation, _ model: ChatModel) -> Bool {
         switch conversation.history {
         case .unknown: model.isCutOff && conversation.oldest != nil

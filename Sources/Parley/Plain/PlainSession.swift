@@ -13,8 +13,8 @@ import Terminal
     import Darwin
 #endif
 
-/// The interactive client without a screen: lines are read, and lines are written, each once. What happens is decided by
-/// the same model as on the screen.
+/// The interactive client without a screen: lines are read, and lines are written, each once. What happens is decided
+/// by the same model as on the screen.
 struct PlainSession {
     /// What comes from outside, besides the core's news.
     private enum Input {

@@ -18,7 +18,8 @@ enum DisplayZone: Hashable, Sendable {
         Int(reading(at: Timestamp.floorDivide(moment.milliseconds, 1_000)).offset)
     }
 
-    /// The date and the time of day at `epochSeconds`, from the C library, and how many seconds the zone is ahead of UTC.
+    /// The date and the time of day at `epochSeconds`, from the C library, and how many seconds the zone is ahead of
+    /// UTC.
     fileprivate func reading(at epochSeconds: Int64) -> (fields: tm, offset: Int64) {
         var fields = tm()
         switch self {

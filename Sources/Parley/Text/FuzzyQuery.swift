@@ -98,8 +98,8 @@ struct FuzzyText: Hashable, Sendable {
 /// What a person types to find something among many: some letters of it in their order. White space separates words, of
 /// which all have to be there, in any order.
 ///
-/// Of all ways in which the letters can be found in a text the best one counts: at its beginning, at beginnings of words
-/// (behind dots, slashes and spaces, and at capitals), and side by side.
+/// Of all ways in which the letters can be found in a text the best one counts: at its beginning, at beginnings of
+/// words (behind dots, slashes and spaces, and at capitals), and side by side.
 struct FuzzyQuery: Hashable, Sendable {
     /// Only so many letters count.
     static let limit = 32
@@ -123,7 +123,8 @@ struct FuzzyQuery: Hashable, Sendable {
         return score(of: text, &table)
     }
 
-    /// The places of the texts that are found, the best first; those that are as good as each other stay in their order.
+    /// The places of the texts that are found, the best first; those that are as good as each other stay in their
+    /// order.
     func ranked(_ texts: [FuzzyText]) -> [Int] {
         guard !isEmpty else { return Array(texts.indices) }
         var table = Alignment()
@@ -157,8 +158,8 @@ struct FuzzyQuery: Hashable, Sendable {
     }
 }
 
-/// The best way to find a word's letters in a text, after Smith and Waterman: a row for each letter of the word, a column
-/// for each of the text. It is kept from text to text, so that its memory is.
+/// The best way to find a word's letters in a text, after Smith and Waterman: a row for each letter of the word, a
+/// column for each of the text. It is kept from text to text, so that its memory is.
 private struct Alignment {
     private static let match: Int32 = 16
     private static let neighbour: Int32 = 4

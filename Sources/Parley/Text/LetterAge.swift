@@ -1,7 +1,7 @@
 import Relay
 
-/// How old a letter is, as a list of letters has it: `now`, `3 min`, `2 h`, `yesterday`, `4 days`, then its date. It is the
-/// age at the clock's last full minute, so that a list of any length changes once a minute at most.
+/// How old a letter is, as a list of letters has it: `now`, `3 min`, `2 h`, `yesterday`, `4 days`, then its date. It is
+/// the age at the clock's last full minute, so that a list of any length changes once a minute at most.
 enum LetterAge {
     private static let minute: Int64 = 60_000
     private static let hour = 60 * minute

@@ -25,9 +25,9 @@ enum LetterSubject {
     /// What the line begins with below which there is a letter that is sent on.
     static let forwardMark = "Forwarded: "
 
-    /// Takes a letter apart that may begin with what it is about: `Subject: Lunch | Twelve?`, or the subject in a line of
-    /// its own and the letter below it. Without words in between, as in `Subject: | TEXT`, it has none. The subject of a
-    /// letter that is sent on may also stand right above that one, below the words that were added to it.
+    /// Takes a letter apart that may begin with what it is about: `Subject: Lunch | Twelve?`, or the subject in a line
+    /// of its own and the letter below it. Without words in between, as in `Subject: | TEXT`, it has none. The subject
+    /// of a letter that is sent on may also stand right above that one, below the words that were added to it.
     static func split(_ letter: String) -> (subject: String?, text: String) {
         guard isMarked(letter) else { return splitForwarded(letter) ?? (nil, letter) }
         let rest = letter.dropFirst(mark.count)
@@ -38,7 +38,8 @@ enum LetterSubject {
         return (subject.isEmpty ? nil : subject, String(text))
     }
 
-    /// Takes a letter apart that has its subject right above the first letter that is sent on with it; nil for any other.
+    /// Takes a letter apart that has its subject right above the first letter that is sent on with it; nil for any
+    /// other.
     private static func splitForwarded(_ letter: String) -> (subject: String?, text: String)? {
         let lines = letter.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         guard let index = lines.firstIndex(where: { $0.hasPrefix(forwardMark) }), index > 0, isMarked(lines[index - 1])

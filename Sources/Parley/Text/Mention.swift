@@ -2,10 +2,10 @@ import Relay
 
 /// Finds out whether a text calls a person: by the name, or by a word that they want to be told of.
 ///
-/// A name counts as a whole word, in any case of its letters: `@bob`, `bob: hello`, `is bob here?`. It does not count in
-/// code, in links and paths, nor as a part of another name (`bob-smith`, `bob@example.org`, `bob.example.org`). A name of one
-/// or two letters may be a word of the language, and what many machines call an account (`root`, `admin`) is one; it counts
-/// behind an `@`, or at a line's beginning before `:` or `,`.
+/// A name counts as a whole word, in any case of its letters: `@bob`, `bob: hello`, `is bob here?`. It does not count
+/// in code, in links and paths, nor as a part of another name (`bob-smith`, `bob@example.org`, `bob.example.org`). A
+/// name of one or two letters may be a word of the language, and what many machines call an account (`root`, `admin`)
+/// is one; it counts behind an `@`, or at a line's beginning before `:` or `,`.
 ///
 /// Anybody can write a text, so the work on one is bounded.
 struct Mention: Hashable, Sendable {
@@ -23,7 +23,8 @@ struct Mention: Hashable, Sendable {
         let needsAddress: Bool
     }
 
-    /// Accounts that machines have by themselves or by habit, and whose names are words that people write of something else.
+    /// Accounts that machines have by themselves or by habit, and whose names are words that people write of something
+    /// else.
     private static let accounts: Set<String> = [
         "root", "admin", "administrator", "user", "guest", "test", "tester", "system", "operator", "staff", "service",
         "server", "client", "host", "local", "default", "demo", "dev", "build", "builder", "backup", "mail", "news",

@@ -2,8 +2,8 @@ import Relay
 
 /// Finds the parts of a text for which a search has found it.
 ///
-/// The search itself says only that a text has what is looked for. Here the text is read as the search reads it: words are
-/// letters and digits, their case and marks do not count, and each Chinese, Japanese or Korean character is a word.
+/// The search itself says only that a text has what is looked for. Here the text is read as the search reads it: words
+/// are letters and digits, their case and marks do not count, and each Chinese, Japanese or Korean character is a word.
 struct SearchMatch {
     /// Only so much of a text is looked at.
     private static let maximumLength = 100_000

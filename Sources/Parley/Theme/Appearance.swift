@@ -1,7 +1,7 @@
 import Terminal
 
-/// What is known of how the screen has to look, and the theme that follows from it: the configuration's word counts first,
-/// then the terminal's, then the environment's.
+/// What is known of how the screen has to look, and the theme that follows from it: the configuration's word counts
+/// first, then the terminal's, then the environment's.
 ///
 /// The first frame does not wait for the terminal: without its word, and without any other, it is drawn in what can be
 /// read on black and on white.

@@ -2,8 +2,8 @@ import Terminal
 
 /// The sixteen basic colours of a terminal.
 ///
-/// Every terminal has its own, and no program learns which. An entry is used only where it can be read in both of these,
-/// on which nearly all others are modelled; where none can, the text keeps the terminal's own colour.
+/// Every terminal has its own, and no program learns which. An entry is used only where it can be read in both of
+/// these, on which nearly all others are modelled; where none can, the text keeps the terminal's own colour.
 struct BasicPalette: Hashable, Sendable {
     private let colors: [RGB]
 

@@ -1,11 +1,11 @@
 import Terminal
 
-/// The styles of the screen's parts on one terminal: the roles' description, rendered with the colours that are there on
-/// the ground that they stand on. A style never carries a meaning alone: a symbol or a word says the same.
+/// The styles of the screen's parts on one terminal: the roles' description, rendered with the colours that are there
+/// on the ground that they stand on. A style never carries a meaning alone: a symbol or a word says the same.
 ///
-/// - From 256 colours on, each is fitted to the ground, so that it can be read there: with 256, the nearest entry that can
-///   is taken, and with direct colour the fitted colour itself. The first sixteen entries are the terminal's own and are
-///   not used then.
+/// - From 256 colours on, each is fitted to the ground, so that it can be read there: with 256, the nearest entry that
+///   can is taken, and with direct colour the fitted colour itself. The first sixteen entries are the terminal's own
+///   and are not used then.
 /// - With 8 or 16, entries are taken that can be read in the usual palettes (`BasicPalette`).
 /// - Without any, attributes alone remain.
 struct Theme: Hashable, Sendable {

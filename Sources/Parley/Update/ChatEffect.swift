@@ -11,8 +11,8 @@ enum ChatEffect: Equatable, Sendable {
     case follow(topic: String, Bool)
     /// Have letters rest while none is in view, or follow them again, behind what came last.
     case followLetters(Bool)
-    /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones: from the local store, and
-    /// from the network where that has none.
+    /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones: from the local store,
+    /// and from the network where that has none.
     case loadHistory(topic: String, before: UInt64?, limit: Int)
     /// Hand a line to the core, under the id that every attempt to send it has.
     case publish(id: String, topic: String, text: String)

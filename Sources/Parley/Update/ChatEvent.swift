@@ -2,14 +2,15 @@ import Relay
 import RelayLab
 import Terminal
 
-/// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of time.
+/// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of
+/// time.
 enum ChatEvent: Equatable, Sendable {
     /// The client starts, with the topics to join; where there is a local store, once that is open.
     case start(topics: [String], keeps: Bool = false)
     /// The local store is open, with what the person was at; nil where it cannot be used.
     case opened(KeptDesk?)
-    /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due. A sign is
-    /// that something in the batch is the person's doing, so that nobody is away who has just come back.
+    /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due. A sign
+    /// is that something in the batch is the person's doing, so that nobody is away who has just come back.
     case tick(Moment, isSign: Bool = false)
     /// A key, a paste, the mouse or the terminal's focus.
     case input(InputEvent)

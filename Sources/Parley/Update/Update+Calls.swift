@@ -7,8 +7,8 @@ extension ChatModel {
     /// Characters of a text that go into a notification at most; of these the terminal shows the beginning.
     private static let calledTextLimit = 512
 
-    /// Whether the person cannot be taken to have this terminal in front of them: it is out of focus, or it tells nothing
-    /// of its focus and nothing was typed for a while.
+    /// Whether the person cannot be taken to have this terminal in front of them: it is out of focus, or it tells
+    /// nothing of its focus and nothing was typed for a while.
     var isElsewhere: Bool { !attention.isForeground || !attention.isReported && !isLooking }
 
     /// Notifies of lines of a topic that call the person.

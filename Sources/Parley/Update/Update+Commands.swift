@@ -242,8 +242,8 @@ extension ChatModel {
         return [.disconnect]
     }
 
-    /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can still be
-    /// undone, the question is whether they are to leave at all.
+    /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can
+    /// still be undone, the question is whether they are to leave at all.
     mutating func quit() -> [ChatEffect] {
         let count = inbox.deletion.undoableCount
         if count > 0 {
@@ -271,8 +271,8 @@ extension ChatModel {
         return quitUnlessUnsent()
     }
 
-    /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is lost
-    /// where no local store keeps it.
+    /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is
+    /// lost where no local store keeps it.
     private mutating func quitUnlessUnsent() -> [ChatEffect] {
         let failed = keepsDesk ? 0 : conversations.all.reduce(0) { $0 + $1.failedLines.count }
         let count = outgoing.count + failed

@@ -1,8 +1,8 @@
 import Relay
 
 extension ChatModel {
-    /// Sends a line to a topic: it is on the screen at once, with a mark as soon as the core has it, and goes when the core
-    /// can deliver it.
+    /// Sends a line to a topic: it is on the screen at once, with a mark as soon as the core has it, and goes when the
+    /// core can deliver it.
     mutating func publish(_ text: String, to name: String) -> [ChatEffect] {
         let (id, number) = newMessage()
         let user = identity.user
@@ -28,8 +28,8 @@ extension ChatModel {
         return [.publish(id: id, topic: name, text: text)]
     }
 
-    /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way, nothing
-    /// keeps it, and nothing is said of it that a power cut would make untrue.
+    /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way,
+    /// nothing keeps it, and nothing is said of it that a power cut would make untrue.
     private mutating func hand(_ item: Outgoing, _ id: String) {
         outgoing[id] = item
         unaccepted.insert(id)

@@ -10,8 +10,8 @@ extension ChatModel {
         var isInExcerpt = false
     }
 
-    /// Begins to look for something: in the conversation in view, from the newest message up; around what was found, from
-    /// that up; in what is read whole, and in the letter that is open, from its beginning.
+    /// Begins to look for something: in the conversation in view, from the newest message up; around what was found,
+    /// from that up; in what is read whole, and in the letter that is open, from its beginning.
     mutating func find(_ words: String) {
         switch view {
         case .reader(let reader): ReaderPane(reader: reader).find(words, on: &self)
@@ -73,8 +73,8 @@ extension ChatModel {
         if find.isInExcerpt { selectInExcerpt(row) } else { select(row, in: find.conversation) }
     }
 
-    /// The next message that has something. The first one is looked for from the newest message up; around what was found,
-    /// from that up, and then down.
+    /// The next message that has something. The first one is looked for from the newest message up; around what was
+    /// found, from that up, and then down.
     private func nextRow(with text: TextFind, in conversation: Conversation, by step: Int) -> ConversationRow? {
         if let selected = selectedRow?.position {
             return conversation.message(with: text, from: conversation.index(atOrAfter: selected) + step, by: step)

@@ -64,8 +64,8 @@ extension ChatModel {
         }
     }
 
-    /// The breaks that the paste a moment ago has left out, where this is the rest of it: a long one, or one that a link has
-    /// kept waiting, comes in parts.
+    /// The breaks that the paste a moment ago has left out, where this is the rest of it: a long one, or one that a
+    /// link has kept waiting, comes in parts.
     private var breaksBeforeRest: String {
         guard let omitted = omittedBreaks, omitted.bytes > 0, omitted.bytes == compose.editor.utf8Count,
             omitted.at.duration(to: now.instant) <= PasteWatch.reach

@@ -109,8 +109,8 @@ extension ChatModel {
 
     // MARK: Keeping
 
-    /// What is chosen about the screen. It changes nothing: what may change the model is given the model itself, and what only
-    /// reads it, in one that changes, a copy, at each event.
+    /// What is chosen about the screen. It changes nothing: what may change the model is given the model itself, and
+    /// what only reads it, in one that changes, a copy, at each event.
     var deskChoices: DeskChoices {
         mutating get {
             var choices = DeskChoices()

@@ -80,7 +80,8 @@ extension ChatModel {
         return [.labActs(acts.map { LabDeed(act: $0.act, lasting: $0.lasting) })]
     }
 
-    /// Whether a kick or a login elsewhere has ended the connection; whoever is let in again after anything else comes back.
+    /// Whether a kick or a login elsewhere has ended the connection; whoever is let in again after anything else comes
+    /// back.
     private var wasPutOut: Bool {
         guard status.state == .disconnected else { return false }
         switch status.reason {

@@ -38,8 +38,8 @@ extension ChatModel {
         return effects
     }
 
-    /// The links of the messages in view, the newest first, or of what is read whole or of the open letter; nil where there
-    /// is neither.
+    /// The links of the messages in view, the newest first, or of what is read whole or of the open letter; nil where
+    /// there is neither.
     private func linksInView() -> LinkList? {
         guard let conversation = conversationInView else {
             if case .reader(let reader) = view { return LinkList(in: reader) }

@@ -64,7 +64,8 @@ extension ChatModel {
         _ = end(marking, .failed(error.words))
     }
 
-    /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in view.
+    /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in
+    /// view.
     mutating func stopMarking() -> Bool {
         guard case .inbox = view, let marking = inbox.marking else { return false }
         _ = end(marking, .stopped)

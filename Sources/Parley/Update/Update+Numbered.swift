@@ -1,7 +1,7 @@
 import Relay
 
-// What commands do with a message by its number, and with the next part of what is in view. On a screen the keys do it too;
-// without one there is no other way.
+// What commands do with a message by its number, and with the next part of what is in view. On a screen the keys do it
+// too; without one there is no other way.
 extension ChatModel {
     /// What was said where there is no screen, so that commands go on from there.
     struct Spoken: Equatable, Sendable {
@@ -16,8 +16,8 @@ extension ChatModel {
 
     // MARK: One message
 
-    /// The message that a command is for: by its number, counted from the newest; without one the selected message or the
-    /// one that was when the command was begun, the one that was found, or the newest. Says so where there is none.
+    /// The message that a command is for: by its number, counted from the newest; without one the selected message or
+    /// the one that was when the command was begun, the one that was found, or the newest. Says so where there is none.
     mutating func message(_ number: Int?) -> ConversationRow? {
         guard let conversation = conversationInView else {
             say("Open a topic first.", .failure)
@@ -58,8 +58,8 @@ extension ChatModel {
 
     private static func answer(_ text: String, to row: ConversationRow) -> String { "\(quotation(of: row))\n\(text)" }
 
-    /// Quotes a message before the text that is written on. Without a screen nobody could write on: the text that goes with
-    /// it is sent as the answer.
+    /// Quotes a message before the text that is written on. Without a screen nobody could write on: the text that goes
+    /// with it is sent as the answer.
     mutating func quote(_ number: Int?, _ text: String) -> [ChatEffect] {
         guard let row = message(number) else { return [] }
         guard !hasScreen else {

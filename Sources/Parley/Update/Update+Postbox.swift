@@ -179,8 +179,8 @@ extension ChatModel {
         return isLooking ? [.countLetters] : [.countLetters] + ring() + call(for: letter)
     }
 
-    /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where there is
-    /// none.
+    /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where
+    /// there is none.
     mutating func selectLetter(_ number: Int) -> Bool {
         let ids = hasScreen ? inbox.letters.map(\.id) : inbox.numbered
         guard ids.indices.contains(number - 1) else {

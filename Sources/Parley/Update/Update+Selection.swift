@@ -157,7 +157,8 @@ extension ChatModel {
         // What is read whole lies over it, and leads back to it.
         if case .reader = view, let below = trail.last, shows(below, selection) { return }
         if focus == .compose, !compose.isEmpty, shows(view, selection) {
-            // What was looked for stays with the message that it had led to, also where nobody went on with it meanwhile.
+            // What was looked for stays with the message that it had led to, also where nobody went on with it
+            // meanwhile.
             if find != nil || selection != selectionBeforeText { findBeforeText = find }
             selectionBeforeText = selection
         }
@@ -202,7 +203,8 @@ extension ChatModel {
         if let row = selectedRow { quote(row) }
     }
 
-    /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own topic.
+    /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own
+    /// topic.
     mutating func quote(_ row: ConversationRow) {
         if case .conversation(let name) = view, conversations.named(name)?.isPattern == true,
             case .message(let line) = row

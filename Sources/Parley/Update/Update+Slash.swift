@@ -1,7 +1,7 @@
 import Terminal
 
-// Escape and a slash that come together are Alt-/: no terminal can tell them apart, and tmux puts together what is half a
-// second apart. Commands begin with a slash, so that what follows may be one that lacks it.
+// Escape and a slash that come together are Alt-/: no terminal can tell them apart, and tmux puts together what is half
+// a second apart. Commands begin with a slash, so that what follows may be one that lacks it.
 extension ChatModel {
     /// Notes whether the text that is begun now may be such a command.
     mutating func noteSlash(_ key: Key) {
@@ -14,7 +14,8 @@ extension ChatModel {
         }
     }
 
-    /// Gives a text its slash that would be a command with it, and says so: it is not sent before the person has seen that.
+    /// Gives a text its slash that would be a command with it, and says so: it is not sent before the person has seen
+    /// that.
     ///
     /// - Returns: whether it was one.
     mutating func mendSlash() -> Bool {

@@ -54,8 +54,8 @@ extension ChatModel {
         return [.unsubscribe(topic: name)]
     }
 
-    /// Has topics out of view rest that have more unread than the configuration has followed, and follows those again that are
-    /// in view. What is unread does not get less out of view, so that what rests goes on resting.
+    /// Has topics out of view rest that have more unread than the configuration has followed, and follows those again
+    /// that are in view. What is unread does not get less out of view, so that what rests goes on resting.
     mutating func topicsToFollow() -> [ChatEffect] {
         // Whoever has no screen is told of everything.
         let limit = hasScreen ? settings.followedUnread : nil
@@ -72,7 +72,8 @@ extension ChatModel {
         return effects
     }
 
-    /// Has letters rest while the inbox is out of view, where the configuration says so, and follows them again with it.
+    /// Has letters rest while the inbox is out of view, where the configuration says so, and follows them again with
+    /// it.
     mutating func lettersToFollow() -> [ChatEffect] {
         // Whoever has no screen is told of everything.
         guard hasScreen, !settings.followsLetters || lettersRest else { return [] }

@@ -10,9 +10,10 @@ struct ToldTyping: Equatable, Sendable {
 }
 
 extension ChatModel {
-    /// What follows from any event for what others know of this person's typing. It is told when a line is begun, every few
-    /// seconds while keys are pressed, and when there is no such line any more: it was sent, taken back or made a command,
-    /// or the person looks at something else. A person who stops without any of these needs no word: others forget it.
+    /// What follows from any event for what others know of this person's typing. It is told when a line is begun, every
+    /// few seconds while keys are pressed, and when there is no such line any more: it was sent, taken back or made a
+    /// command, or the person looks at something else. A person who stops without any of these needs no word: others
+    /// forget it.
     ///
     /// - Parameter hasTyped: whether the event was the person's writing.
     mutating func typingToTell(hasTyped: Bool) -> [ChatEffect] {
@@ -32,8 +33,8 @@ extension ChatModel {
         return [.typing(topic: nil)]
     }
 
-    /// The topic that the text would go to if it were sent now; nil where it is no line for a topic, and where the person
-    /// does not want it told.
+    /// The topic that the text would go to if it were sent now; nil where it is no line for a topic, and where the
+    /// person does not want it told.
     private var topicOfTyping: String? {
         guard settings.typing, compose.hasContent, !compose.isCommand,
             case .topic(let topic) = view.pane.addressee(in: self)

@@ -5,8 +5,8 @@ import Terminal
 extension ChatModel {
     // MARK: Earlier runs
 
-    /// Takes in what earlier runs left: what waits shows that it does, and what was not sent waits for the person. Lines on
-    /// topics that are not joined are shown when they are.
+    /// Takes in what earlier runs left: what waits shows that it does, and what was not sent waits for the person.
+    /// Lines on topics that are not joined are shown when they are.
     mutating func bringBack(_ messages: [UnsentMessage]) {
         for message in messages where outgoing[message.id] == nil {
             switch message.destination {
@@ -112,8 +112,8 @@ extension ChatModel {
         overlay = .listing(Listing(title: "Unsent lines of \(name)", lines: lines))
     }
 
-    /// The unsent lines of the topic in view, or the one of them with a number: in the list where there is one, else from
-    /// the oldest. Says so where there is none.
+    /// The unsent lines of the topic in view, or the one of them with a number: in the list where there is one, else
+    /// from the oldest. Says so where there is none.
     private mutating func unsentInView(_ number: Int?) -> (name: String, lines: [PendingLine])? {
         guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
             !failed.isEmpty

@@ -213,8 +213,8 @@ extension ChatModel {
         keepCursorsVisible()
     }
 
-    /// The person looks elsewhere. Who only searches, reads a message whole or has another window in front for a moment has not
-    /// left: "new" stays where it is until something else is.
+    /// The person looks elsewhere. Who only searches, reads a message whole or has another window in front for a moment
+    /// has not left: "new" stays where it is until something else is.
     private mutating func leaveBehind(_ name: String) {
         let isLeft: Bool
         switch view {

@@ -89,7 +89,8 @@ extension Frame {
         if hasKeys { canvas.cursor = cursor }
     }
 
-    /// What stands in the place of the text: where it would go, or that it would wait. Only what can be sent is promised.
+    /// What stands in the place of the text: where it would go, or that it would wait. Only what can be sent is
+    /// promised.
     private var placeholder: String {
         let words = model.view.pane.placeholder(in: model)
         switch model.prospect {
@@ -220,7 +221,8 @@ extension Frame {
         canvas.write(log, row: area.row, column: area.endColumn - 1 - log.width, style: theme.hintKey)
     }
 
-    /// Without a bottom line, a notice takes the last rows of the main pane, so that it is seen whatever is being written.
+    /// Without a bottom line, a notice takes the last rows of the main pane, so that it is seen whatever is being
+    /// written.
     private func drawOverMain(_ notice: ChatModel.Notice) {
         let area = layout.main
         let lines = SafeText(String(notice.text.prefix(1_024))).wrapped(columns: area.columns - 2)

@@ -200,7 +200,8 @@ extension Frame {
             SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
     }
 
-    /// How far a deletion is: a bar where there is room for one, the figures, the rate where it fits, and what stops it.
+    /// How far a deletion is: a bar where there is room for one, the figures, the rate where it fits, and what stops
+    /// it.
     private func drawProgress(_ parts: InboxLayout) {
         // What can still be undone is said first.
         guard let area = parts.progress, model.inbox.deletion.deadline == nil, let deletion = model.inbox.deletion.run

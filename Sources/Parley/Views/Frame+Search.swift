@@ -41,7 +41,8 @@ private struct SearchColumns {
     /// Where the first of them begins.
     static let indent = 2
 
-    /// On a narrow pane the topic is cut and the time goes; where a text would have no room beside it, the topic goes as well.
+    /// On a narrow pane the topic is cut and the time goes; where a text would have no room beside it, the topic goes
+    /// as well.
     init(columns: Int) {
         let rest = columns - Self.indent
         time = rest >= 56 ? 12 : 0

@@ -135,8 +135,8 @@ extension Conversation {
 }
 
 extension ChatModel {
-    /// What of letters is counted in so many rows of the sidebar: those that were not read, and those and all of each postbox
-    /// in view.
+    /// What of letters is counted in so many rows of the sidebar: those that were not read, and those and all of each
+    /// postbox in view.
     func lettersInSidebar(rows: Int) -> [Int] {
         var counts = [unreadLetters]
         for index in sidebar.firstVisible..<sidebar.firstVisible + rows {

@@ -63,8 +63,8 @@ struct FrameLook: Equatable {
     }
 }
 
-/// The parts of the frame drawn last that a key mostly leaves as they are, so that the next frame begins with them. It holds
-/// nothing that the model does not say: a frame drawn with it is the frame drawn without.
+/// The parts of the frame drawn last that a key mostly leaves as they are, so that the next frame begins with them. It
+/// holds nothing that the model does not say: a frame drawn with it is the frame drawn without.
 final class LastFrame {
     private var look: FrameLook?
     private var canvas: Canvas?

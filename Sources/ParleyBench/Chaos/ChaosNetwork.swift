@@ -9,8 +9,8 @@ import Relay
     import Darwin
 #endif
 
-/// A network on three servers, for a chaos run: its clients log in as one user, and their messages go through that user's
-/// account. A server that is killed is started again by the cluster's host, as fast as that does it.
+/// A network on three servers, for a chaos run: its clients log in as one user, and their messages go through that
+/// user's account. A server that is killed is started again by the cluster's host, as fast as that does it.
 final class ChaosNetwork: ChaosSite {
     private let network: BenchCluster
     private let credentials: String

@@ -1,7 +1,7 @@
 import NATS
 
-/// What a chaos run does. When things happen, and to whom, is drawn from its seed; how far the programs have come by then
-/// is the machine's affair.
+/// What a chaos run does. When things happen, and to whom, is drawn from its seed; how far the programs have come by
+/// then is the machine's affair.
 struct ChaosPlan: Sendable {
     static let publishers = 2
     static let subscribers = 2
@@ -11,8 +11,8 @@ struct ChaosPlan: Sendable {
     let topics: Int
     /// One server alone, or so many in a cluster, each with a copy of the stream.
     let servers: Int
-    /// Whether there is a network on the three servers, as `parley network cluster start` makes one: clients log in, and what
-    /// they do goes through their accounts' imports.
+    /// Whether there is a network on the three servers, as `parley network cluster start` makes one: clients log in,
+    /// and what they do goes through their accounts' imports.
     let isNetwork: Bool
     /// How often the server is killed, or in a cluster the stream's leader.
     let serverKills: Int

@@ -16,8 +16,8 @@ import RelayNetwork
     import Darwin
 #endif
 
-/// A publisher or subscriber of a chaos run: a process after the other in one folder, on links of its own. The present one
-/// ends with this process, however that ends.
+/// A publisher or subscriber of a chaos run: a process after the other in one folder, on links of its own. The present
+/// one ends with this process, however that ends.
 final class ChaosProcess: Sendable {
     let role: ChaosRole
     let name: String
@@ -73,8 +73,8 @@ final class ChaosProcess: Sendable {
         state.withLockedValue { $0.process = process }
     }
 
-    /// Kills it at some moments of a progress, and starts it again each time. Returns with the end of a publisher that has
-    /// published all, and for a subscriber when it has been killed for the last time.
+    /// Kills it at some moments of a progress, and starts it again each time. Returns with the end of a publisher that
+    /// has published all, and for a subscriber when it has been killed for the last time.
     func killing(at moments: [Int], of progress: @Sendable () -> Int, using generator: SeededGenerator) async throws {
         var generator = generator
         var left = moments[...]

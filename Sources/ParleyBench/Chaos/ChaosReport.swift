@@ -18,15 +18,16 @@ struct ChaosReport: Sendable {
     /// Where the run's files are, if they stay.
     var folder: String?
 
-    /// Whether each message is everywhere, once and in order, no reader was told otherwise, and all that was planned was
-    /// done: a run in which less was killed proves less.
+    /// Whether each message is everywhere, once and in order, no reader was told otherwise, and all that was planned
+    /// was done: a run in which less was killed proves less.
     var holds: Bool { keepsPromises && undone.isEmpty }
 
     private var keepsPromises: Bool {
         tallies.allSatisfy(\.tally.isPerfect) && unsent == 0 && notes.isEmpty
     }
 
-    /// What was planned and not done. How many links were cut is not part of it: at the moment of a cut there may be none.
+    /// What was planned and not done. How many links were cut is not part of it: at the moment of a cut there may be
+    /// none.
     var undone: [String] {
         var undone: [String] = []
         if serverKills != plan.serverKills {

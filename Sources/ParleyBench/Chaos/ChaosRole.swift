@@ -76,10 +76,10 @@ enum ChaosRole: String, CaseIterable {
 
     /// Publishes from the first number on that is not known to have been accepted.
     ///
-    /// A message is accepted when `submit` has returned: it is in the journal then, and its number is noted after that. So
-    /// there is one number at most of which nobody knows, when a process was killed between the two. It is handed over
-    /// again under its identifier, as one that may be stored: it is in the journal, or on the network, or nowhere. All
-    /// numbers before it are never handed over again, whatever has become of them by then.
+    /// A message is accepted when `submit` has returned: it is in the journal then, and its number is noted after that.
+    /// So there is one number at most of which nobody knows, when a process was killed between the two. It is handed
+    /// over again under its identifier, as one that may be stored: it is in the journal, or on the network, or nowhere.
+    /// All numbers before it are never handed over again, whatever has become of them by then.
     private static func publish(_ words: Words, _ folder: String, _ client: RelayClient) async throws {
         let (publisher, topics) = (words.number("index", 0), max(1, words.number("topics", 1)))
         let (share, window) = (words.number("n", 0), max(1, words.number("window", 1)))

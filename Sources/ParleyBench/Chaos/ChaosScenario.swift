@@ -12,12 +12,13 @@ import RelayNetwork
 /// The promise that nothing is lost, doubled or out of order, while everything that can be killed is.
 ///
 /// Two publishers and two subscribers, each a process with a local store and links of its own, on one server or
-/// (`cluster=3`) on three with a copy of the stream each, or (`network=1`) on a network that three servers carry, as a user of it. `n` (100000) numbered messages go to `topics` (20) topics.
-/// Meanwhile the server, or the stream's leader, is killed with -9 and started again `server-kills` times (20, in a cluster
-/// 5), each publisher and each subscriber `process-kills` times (5), and `cuts` links are cut (one for every thousand
-/// messages). At the end the stream and the subscribers' stores are read: each has each message once and in order, or the
-/// promise is broken; a run that did not do all that was planned proves nothing, and fails as well. `seed` repeats what was
-/// drawn, `outage` is the longest time in milliseconds for which a server is away, and `keep=1` leaves the files there.
+/// (`cluster=3`) on three with a copy of the stream each, or (`network=1`) on a network that three servers carry, as a
+/// user of it. `n` (100000) numbered messages go to `topics` (20) topics. Meanwhile the server, or the stream's leader,
+/// is killed with -9 and started again `server-kills` times (20, in a cluster 5), each publisher and each subscriber
+/// `process-kills` times (5), and `cuts` links are cut (one for every thousand messages). At the end the stream and the
+/// subscribers' stores are read: each has each message once and in order, or the promise is broken; a run that did not
+/// do all that was planned proves nothing, and fails as well. `seed` repeats what was drawn, `outage` is the longest
+/// time in milliseconds for which a server is away, and `keep=1` leaves the files there.
 enum ChaosScenario {
     /// The scenario's name on the command line.
     static let name = "chaos"

@@ -114,8 +114,8 @@ final class ChaosServers: ChaosSite {
         }
     }
 
-    /// Waits until every server has the whole stream again: so many copies outlast the loss of one server at a time, and
-    /// of no more. One that takes longer than a minute is left behind.
+    /// Waits until every server has the whole stream again: so many copies outlast the loss of one server at a time,
+    /// and of no more. One that takes longer than a minute is left behind.
     private func waitForCopies() async throws {
         guard servers.count > 1 else { return }
         let deadline = ContinuousClock.now + .seconds(60)
@@ -210,8 +210,8 @@ final class ChaosServers: ChaosSite {
 
     private static func name(_ index: Int) -> String { "chaos-\(index)" }
 
-    /// What makes a server one of several; nothing for one alone. Clients know the servers by the links that are cut, and
-    /// are told of no other way.
+    /// What makes a server one of several; nothing for one alone. Clients know the servers by the links that are cut,
+    /// and are told of no other way.
     private static func membership(_ index: Int, _ ports: [Int]) -> String {
         guard !ports.isEmpty else { return "" }
         let routes = ports.map { "\"nats://127.0.0.1:\($0)\"" }.joined(separator: ", ")

@@ -30,8 +30,8 @@ extension ConnectionMachine {
     /// What a failed dial or a lost socket leads to: a renewed token, the end, or another attempt.
     mutating func fail(_ reason: ConnectionReason, at now: ContinuousClock.Instant, retryWithin limit: Duration? = nil)
     {
-        // A connection that never lasts must not be retried at the pace of one that does; the same holds for tokens that
-        // are refused as soon as they are used.
+        // A connection that never lasts must not be retried at the pace of one that does; the same holds for tokens
+        // that are refused as soon as they are used.
         if phase == .online, let connectedAt, now - connectedAt >= policy.stableAfter {
             backoffStep = 0
             renewals = 0

@@ -27,8 +27,8 @@ extension ConnectionMachine {
 
     /// What can happen to a connection.
     package enum Event: Hashable, Sendable {
-        /// Somebody called connect. A positive limit ends the session when it passes without a connection; nil, zero and
-        /// less wait for ever.
+        /// Somebody called connect. A positive limit ends the session when it passes without a connection; nil, zero
+        /// and less wait for ever.
         case connectRequested(timeLimit: Duration?)
         /// The socket of this dial is open and the server accepted the credentials.
         case dialSucceeded(generation: UInt64)
@@ -64,8 +64,8 @@ extension ConnectionMachine {
         /// Of what is followed, these are not live on the present connection; complete when none of them is expected to
         /// be live soon by itself.
         case followingChanged(failing: [String], isComplete: Bool)
-        /// A reader was so slow on this dial's socket that messages had to be dropped here. Those of topics are asked for
-        /// again.
+        /// A reader was so slow on this dial's socket that messages had to be dropped here. Those of topics are asked
+        /// for again.
         case readerFellBehind(generation: UInt64)
         /// The token provider gave a new token.
         case credentialsRenewed(generation: UInt64)

@@ -11,8 +11,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case connectionLost(String)
     /// A connection could not be established.
     case unreachable(String)
-    /// `connect(timeLimit:)` did not succeed within its limit, after what the last attempt failed with or waited for, as far
-    /// as that is known.
+    /// `connect(timeLimit:)` did not succeed within its limit, after what the last attempt failed with or waited for,
+    /// as far as that is known.
     indirect case timeLimit(Duration, after: ConnectionReason? = nil)
     /// The policy's reconnection window passed (RelayX: two minutes).
     case windowExpired

@@ -59,7 +59,8 @@ public struct ReconnectPolicy: Hashable, Sendable {
         cap: .seconds(30)
     )
 
-    /// The preset of this name (`parley`, `relayx`, `rongcloud`, `supabase`), as a profile in the configuration says it.
+    /// The preset of this name (`parley`, `relayx`, `rongcloud`, `supabase`), as a profile in the configuration says
+    /// it.
     public static func named(_ name: String) -> ReconnectPolicy? {
         switch name {
         case "parley": .parley

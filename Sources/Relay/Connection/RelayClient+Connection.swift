@@ -2,8 +2,8 @@ import NATS
 
 // The calls about the connection, and what the present link asks of the client.
 extension RelayClient {
-    /// Leaves the present connection for a new one, at once; where there is no session, begins one. What waits to be sent
-    /// goes on waiting.
+    /// Leaves the present connection for a new one, at once; where there is no session, begins one. What waits to be
+    /// sent goes on waiting.
     public func reconnect() {
         switch status.state {
         case .initialized, .disconnected, .suspended: beginConnecting()
@@ -59,7 +59,8 @@ extension RelayClient {
     /// Lets what waits leave over this link.
     func openOutbox(over link: LiveLink, _ namespace: RelayConfiguration.Namespace) {
         guard let jetStream = link.jetStream else { return }
-        // Credentials without a user's name have been accepted; lines that waited for a name are sent under this client's.
+        // Credentials without a user's name have been accepted; lines that waited for a name are sent under this
+        // client's.
         signLines(as: user ?? clientID)
         publisher.open(jetStream, namespace)
     }

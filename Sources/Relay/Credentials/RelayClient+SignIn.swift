@@ -41,8 +41,9 @@ extension RelayClient {
         return try startConnecting(within: Self.limit(timeLimit)).waiter
     }
 
-    /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user. What
-    /// an earlier user's session left in the outbox is discarded; with a local store in a file, ``notSent()`` lists it.
+    /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user.
+    /// What an earlier user's session left in the outbox is discarded; with a local store in a file, ``notSent()``
+    /// lists it.
     ///
     /// - Throws: ``RelayError/notInitialized`` before the servers are known, ``RelayError/alreadyConnected`` while a
     ///   session of another user runs.

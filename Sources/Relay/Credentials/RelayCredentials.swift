@@ -15,8 +15,9 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     ///
     /// It is called when there are none yet, and once each time the present ones have expired or are refused, at most
     /// ``ReconnectPolicy/tokenRenewals`` times in a row, and not again before it has returned, unless it is given anew.
-    /// It has 30 seconds; its task is cancelled then. When it throws, or names another user, the session ends and the old credentials stay.
-    /// What it returns late counts, unless the application gave other credentials with ``RelayClient/use(_:)``.
+    /// It has 30 seconds; its task is cancelled then. When it throws, or names another user, the session ends and the
+    /// old credentials stay. What it returns late counts, unless the application gave other credentials with
+    /// ``RelayClient/use(_:)``.
     public typealias Provider = @Sendable () async throws -> RelayCredentials
 
     private init(
@@ -137,8 +138,8 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
         return MessageKey(text: text)
     }
 
-    /// Whether an earlier version's private network made the token: its users shared one account, and the token said what
-    /// each may do.
+    /// Whether an earlier version's private network made the token: its users shared one account, and the token said
+    /// what each may do.
     var areOfSharedAccount: Bool {
         guard let user, let token, let claims = try? UserClaims.decode(token) else { return false }
         return claims.grant.template.pub?.allow?.contains(NetworkNames.postboxes(of: user, "*")) == true

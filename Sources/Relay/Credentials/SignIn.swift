@@ -1,5 +1,5 @@
-/// Which user the next dial signs in as, and what the token provider is being asked, as a pure value: what happens comes
-/// in, and what to do goes out.
+/// Which user the next dial signs in as, and what the token provider is being asked, as a pure value: what happens
+/// comes in, and what to do goes out.
 struct SignIn: Sendable {
     /// A call of the token provider, until it returns. Callers that need a token meanwhile wait for the same one.
     struct TokenRequest: Sendable {
@@ -22,8 +22,8 @@ struct SignIn: Sendable {
         case given(RelayCredentials, hasSession: Bool)
         /// The provider is being asked. It is never asked twice at the same time.
         case asked(TokenRequest)
-        /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer. Nil where it
-        /// gave none.
+        /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer. Nil
+        /// where it gave none.
         case answered(RelayCredentials?, epoch: UInt64)
         /// A dial has failed, or the connection that it led to.
         case failed(ConnectionReason)

@@ -1,6 +1,7 @@
 import NATS
 
-/// Every accepted message until its one end, as a pure value: the outbox and the rules for what comes back from the server.
+/// Every accepted message until its one end, as a pure value: the outbox and the rules for what comes back from the
+/// server.
 ///
 /// Each call returns what is to be done, in order; a driver does it and reports what came of it.
 package struct Delivery: Sendable {
@@ -16,7 +17,8 @@ package struct Delivery: Sendable {
         case wake(at: ContinuousClock.Instant)
         /// Find out whether the connection still lives.
         case probe
-        /// Ask the network whether the postbox of this letter takes any, and report ``recipientAnswered(id:_:isRefused:at:)``.
+        /// Ask the network whether the postbox of this letter takes any, and report
+        /// ``recipientAnswered(id:_:isRefused:at:)``.
         case askRecipient(id: String, user: String, postbox: String, isRefused: Bool)
         /// Find out whether the topics' stream exists, and report ``streamIsMissing(id:at:)`` where it does not.
         case askStream(id: String, topic: String)
@@ -54,8 +56,8 @@ package struct Delivery: Sendable {
 
     /// Takes a message in.
     ///
-    /// - Throws: ``RelayError/outboxFull``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/invalidArgument(_:)`` for an
-    ///   identifier that is on its way already.
+    /// - Throws: ``RelayError/outboxFull``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/invalidArgument(_:)``
+    ///   for an identifier that is on its way already.
     package mutating func submit(_ message: OutboxMessage, at now: ContinuousClock.Instant) throws(RelayError)
         -> [Action]
     {
@@ -249,19 +251,19 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// So often in a row a letter is refused, over some eight seconds, until it counts that nobody says why: a cluster that
-    /// has lost a server needs as long for its stream's new leader, and its services may have been on that server.
+    /// So often in a row a letter is refused, over some eight seconds, until it counts that nobody says why: a cluster
+    /// that has lost a server needs as long for its stream's new leader, and its services may have been on that server.
     static let silentRefusals = 7
 
-    /// The network reported the state of a letter's postbox; nil when it did not answer. A postbox that takes letters was
-    /// without a leader for a moment, and the letter is sent again.
+    /// The network reported the state of a letter's postbox; nil when it did not answer. A postbox that takes letters
+    /// was without a leader for a moment, and the letter is sent again.
     ///
     /// - Parameter isRefused: whether the letter itself was refused before; otherwise it is under way.
     package mutating func recipientAnswered(
         id: String, _ state: RecipientReply.State?, isRefused: Bool, at now: ContinuousClock.Instant
     ) -> [Action] {
-        // A refused letter that is under way again brings its own news, unless this is certain: a full postbox may have room
-        // again, and its stream says itself that it has none.
+        // A refused letter that is under way again brings its own news, unless this is certain: a full postbox may have
+        // room again, and its stream says itself that it has none.
         let isUnderWay = outbox.state(of: id) == .sending
         if state == .accepting, !isRefused, isUnderWay, outbox.refusals(of: id) == 0 { return sentEarly(id, at: now) }
         guard case .postbox(let user, let postbox)? = outbox.destination(of: id), state != .accepting,

@@ -10,15 +10,15 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
     public var id: String
     /// Where it was to go.
     public var destination: Destination
-    /// What to show of it: a chat line's text, a letter's text, or JSON, which a key's value is; empty for the deletion of
-    /// a key.
+    /// What to show of it: a chat line's text, a letter's text, or JSON, which a key's value is; empty for the deletion
+    /// of a key.
     public var text: String
     /// Why it was not sent, in words for a person.
     public var reason: String
     /// When the person sent it.
     public var since: Timestamp
-    /// Whether the network may have stored it all the same. A message on a topic is looked for before it is sent again; a
-    /// letter is not, so that sending it again may repeat it.
+    /// Whether the network may have stored it all the same. A message on a topic is looked for before it is sent again;
+    /// a letter is not, so that sending it again may repeat it.
     public var mayBeStored: Bool
 
     /// Describes one.

@@ -1,8 +1,9 @@
 /// What waits to be sent and what is under way, as a pure value.
 ///
-/// Messages leave in the order in which they came, destination by destination, and only while the outbox is open: from the
-/// moment the subscriptions are live until the connection is lost. What was under way when it is lost goes back to its
-/// place and is sent again under the same identifier. Every accepted message ends in exactly one ``PublishOutcome``.
+/// Messages leave in the order in which they came, destination by destination, and only while the outbox is open: from
+/// the moment the subscriptions are live until the connection is lost. What was under way when it is lost goes back to
+/// its place and is sent again under the same identifier. Every accepted message ends in exactly one
+/// ``PublishOutcome``.
 package struct Outbox: Sendable {
     /// What became of a message that was put in.
     package enum Admission: Hashable, Sendable {
@@ -18,8 +19,8 @@ package struct Outbox: Sendable {
     package struct LateMessage: Hashable, Sendable {
         /// The message.
         package var message: OutboxMessage
-        /// The newest sequence of the stream that was known when it was first sent; nil when none was. Of a key it is the
-        /// key's own newest revision then, and nil where this run has not sent the message.
+        /// The newest sequence of the stream that was known when it was first sent; nil when none was. Of a key it is
+        /// the key's own newest revision then, and nil where this run has not sent the message.
         package var newestBefore: UInt64?
 
         /// Describes one.
@@ -190,8 +191,8 @@ package struct Outbox: Sendable {
     /// Whether everything that was there when the outbox was opened has ended, or been refused once.
     package var isFlushed: Bool { isOpen && unflushed == 0 }
 
-    /// Has the message that came last leave at once where nothing else waits and nothing holds it back: the usual way of
-    /// a message, which is what ``nextToSend(limit:at:newest:)`` would bring, without the lists.
+    /// Has the message that came last leave at once where nothing else waits and nothing holds it back: the usual way
+    /// of a message, which is what ``nextToSend(limit:at:newest:)`` would bring, without the lists.
     ///
     /// - Returns: whether it left.
     package mutating func newestLeaves(at now: ContinuousClock.Instant, newest: UInt64?) -> Bool {
@@ -277,8 +278,8 @@ package struct Outbox: Sendable {
         return (PublishResolution(removed.message, outcome, mayBeStored: true), removed.message.isOnTopic)
     }
 
-    /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and its
-    /// destination goes on with it alone, after a moment, until it is stored.
+    /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and
+    /// its destination goes on with it alone, after a moment, until it is stored.
     ///
     /// - Parameter isInDoubt: whether the server may have stored it all the same.
     /// - Returns: whether it was under way, and its end where it has been refused for longer than the policy allows.

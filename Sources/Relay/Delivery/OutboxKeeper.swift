@@ -26,8 +26,8 @@ final class OutboxKeeper: Sendable {
         var isHurried = false
     }
 
-    /// Held while a message is accepted, the outbox opens, or something is written: rows have the order of the outbox, and
-    /// none leaves before its row says so. No lock but the publisher's and this class's own is taken inside.
+    /// Held while a message is accepted, the outbox opens, or something is written: rows have the order of the outbox,
+    /// and none leaves before its row says so. No lock but the publisher's and this class's own is taken inside.
     private let order = NIOLock()
     private let state: NIOLockedValueBox<State>
     private let clock: any Timekeeper
@@ -50,8 +50,8 @@ final class OutboxKeeper: Sendable {
 
     // MARK: The store
 
-    /// The store is open: takes over what runs that have ended left there, and writes what was accepted meanwhile. Blocks
-    /// for as long as the disk takes.
+    /// The store is open: takes over what runs that have ended left there, and writes what was accepted meanwhile.
+    /// Blocks for as long as the disk takes.
     ///
     /// - Parameter restore: puts messages in front of all others. Called at most once.
     func open(_ store: LocalStore, restore: ([OutboxMessage]) -> Void) {
@@ -187,8 +187,8 @@ final class OutboxKeeper: Sendable {
         _ = await writing.value
     }
 
-    /// Does something with the store, behind all that waits to be written, where a thread may block; nil where nothing is
-    /// kept.
+    /// Does something with the store, behind all that waits to be written, where a thread may block; nil where nothing
+    /// is kept.
     private func onDisk<Value: Sendable>(
         _ work: @escaping @Sendable (LocalStore, String) throws(RelayError) -> Value
     ) async throws(RelayError) -> Value? {

@@ -21,7 +21,8 @@ struct OutboxEntry: Sendable {
         isAlwaysSought = message.isOnKey
     }
 
-    /// Whether it is looked for each time before it is sent: what others have set a key to meanwhile is not overwritten.
+    /// Whether it is looked for each time before it is sent: what others have set a key to meanwhile is not
+    /// overwritten.
     let isAlwaysSought: Bool
 
     /// Whether an earlier run may have sent it, and it was not looked for yet.
@@ -41,13 +42,13 @@ struct OutboxEntry: Sendable {
     var wasSentBefore: Bool { mayBeStored || refusedSince != nil || firstSent != lastSent }
 }
 
-/// The messages for one destination, in order: those that wait, and those under way. Each stays where it was put until it
-/// has ended.
+/// The messages for one destination, in order: those that wait, and those under way. Each stays where it was put until
+/// it has ended.
 ///
 /// Many are under way at once only while the server takes one after the other. After a connection was made, and after a
 /// refusal, one has to be stored before two may follow, and nothing follows one that stays unanswered: a later message
-/// would overtake an earlier one when another server takes over in between. That server answers first what it had from the
-/// one before it, so after a silence all that was under way has to end before anything follows.
+/// would overtake an earlier one when another server takes over in between. That server answers first what it had from
+/// the one before it, so after a silence all that was under way has to end before anything follows.
 struct OutboxLane: Sendable {
     let destination: Destination
     /// In the order in which they came, including ended ones that lie between others.
@@ -80,8 +81,8 @@ struct OutboxLane: Sendable {
 
     /// An answer that takes longer than this and twice its usual time stops what is behind it.
     private static let patience = Duration.milliseconds(250)
-    /// An answer that takes longer than this does so whatever is usual: servers hear from their leader every second and elect
-    /// another after four at the earliest, and until then nobody stores what was sent to a leader that is gone.
+    /// An answer that takes longer than this does so whatever is usual: servers hear from their leader every second and
+    /// elect another after four at the earliest, and until then nobody stores what was sent to a leader that is gone.
     private static let greatestPatience = Duration.seconds(2)
     /// Takes the place of a message that has ended, so that its memory is free.
     private static let nothing = OutboxMessage(id: "", destination: .topic(""), payload: [])
@@ -132,7 +133,8 @@ struct OutboxLane: Sendable {
     /// - Parameters:
     ///   - newestBefore: noted with an entry that is sent for the first time.
     ///   - window: how long the server is sure to know an identifier.
-    /// - Returns: the message, and whether it is to be looked for: it was first sent longer ago than that, or sets a key.
+    /// - Returns: the message, and whether it is to be looked for: it was first sent longer ago than that, or sets a
+    ///   key.
     mutating func send(
         at now: ContinuousClock.Instant, newestBefore: UInt64?, duplicateWindow window: Duration
     ) -> (message: OutboxMessage, newestBefore: UInt64?, isLate: Bool)? {
@@ -151,7 +153,8 @@ struct OutboxLane: Sendable {
         return (entries[index].message, entries[index].newestBefore, isLate)
     }
 
-    /// Has the one entry that waits leave, where nothing holds it back and it has never been sent, by no earlier run either.
+    /// Has the one entry that waits leave, where nothing holds it back and it has never been sent, by no earlier run
+    /// either.
     ///
     /// - Returns: whether it left.
     mutating func sendNew(at now: ContinuousClock.Instant, newestBefore: UInt64?, limit: Int) -> Bool {

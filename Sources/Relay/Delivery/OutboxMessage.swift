@@ -49,8 +49,8 @@ public struct OutboxMessage: Sendable, Identifiable {
 
     private let content: Content
 
-    /// The message's identifier, the same on every retry. A hash of it is sent as `Nats-Msg-Id` (``MessageKey``), or it is
-    /// itself where the user's token has no key for that.
+    /// The message's identifier, the same on every retry. A hash of it is sent as `Nats-Msg-Id` (``MessageKey``), or it
+    /// is itself where the user's token has no key for that.
     public var id: String { content.id }
     /// Where it goes.
     public var destination: Destination { content.destination }
@@ -64,7 +64,8 @@ public struct OutboxMessage: Sendable, Identifiable {
     public var mayBeStored: Bool { content.mayBeStored }
     /// Whether an earlier attempt may have stored it, looked for or not.
     var isInDoubt: Bool { content.isInDoubt }
-    /// A line of chat that waits for its writer's name, which the first token brings; its payload is then encoded again.
+    /// A line of chat that waits for its writer's name, which the first token brings; its payload is then encoded
+    /// again.
     var unsigned: ChatLine? { content.unsigned }
     /// What tells the message's end to whoever handed it over and waits for it.
     var pending: PendingPublish? { content.pending }
@@ -97,8 +98,8 @@ public struct OutboxMessage: Sendable, Identifiable {
             unsigned: unsigned, pending: pending)
     }
 
-    /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox, and who
-    /// sets a key again means to replace what is there.
+    /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox, and
+    /// who sets a key again means to replace what is there.
     func handedOverAgain() -> OutboxMessage {
         OutboxMessage(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored && isOnTopic,

@@ -26,9 +26,9 @@ public struct OutboxPolicy: Hashable, Sendable {
     /// How long a message may be refused for causes that pass, such as a cluster without a quorum, before it fails; nil
     /// for as long as it takes.
     public var refusalLimit: Duration?
-    /// How long the server is sure to know a message's identifier: within this time after it was first sent, a message is
-    /// sent again as it is, and later it is looked for before. JetStream's default is two minutes, of which some are left
-    /// for the way.
+    /// How long the server is sure to know a message's identifier: within this time after it was first sent, a message
+    /// is sent again as it is, and later it is looked for before. JetStream's default is two minutes, of which some are
+    /// left for the way.
     public var duplicateWindow: Duration
     /// How fast messages may leave; nil for no limit.
     public var pacing: OutboxPacing?

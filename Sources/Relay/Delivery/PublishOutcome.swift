@@ -6,8 +6,9 @@ public enum PublishOutcome: Hashable, Sendable {
     case failed(RelayError)
     /// It was removed from the queue when the session ended for this reason; the text can be sent again.
     case discarded(ConnectionReason)
-    /// It was sent once, the answer was lost, and by the time it could be sent again the server would have stored a second
-    /// copy. Whether there is a first one cannot be found out: sending it again may repeat it, dropping it may lose it.
+    /// It was sent once, the answer was lost, and by the time it could be sent again the server would have stored a
+    /// second copy. Whether there is a first one cannot be found out: sending it again may repeat it, dropping it may
+    /// lose it.
     case uncertain
 }
 
@@ -52,8 +53,8 @@ public struct PublishNews: Hashable, Sendable {
     public var id: String
     /// Its state.
     public var state: PublishState
-    /// Of a message that was given up: whether the network may have it all the same, as an attempt was not answered. Sent
-    /// again, it may then be there twice.
+    /// Of a message that was given up: whether the network may have it all the same, as an attempt was not answered.
+    /// Sent again, it may then be there twice.
     public var mayBeStored: Bool
 
     /// Creates news. What is uncertain may be stored.

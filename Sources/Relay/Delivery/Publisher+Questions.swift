@@ -80,16 +80,16 @@ extension Publisher {
         }
     }
 
-    /// What a message means that is stored under the header of another one: where nothing keeps others from using that, it
-    /// may be theirs.
+    /// What a message means that is stored under the header of another one: where nothing keeps others from using that,
+    /// it may be theirs.
     private static func found(
         _ message: OutboxMessage, _ sequence: UInt64, _ source: StreamSource, _ route: Route
     ) async -> Delivery.Finding {
         await isTaken(message, by: sequence, in: source.name, route) ? .absent : .stored(sequence: sequence)
     }
 
-    /// Whether another message is stored where the server names this one. A hashed identifier is nobody else's; without a
-    /// key to hash it with, what is there is read, as far as that is permitted, and compared.
+    /// Whether another message is stored where the server names this one. A hashed identifier is nobody else's; without
+    /// a key to hash it with, what is there is read, as far as that is permitted, and compared.
     static func isTaken(_ message: OutboxMessage, by sequence: UInt64, in stream: String, _ route: Route) async -> Bool
     {
         guard route.messageKey == nil, message.isOnTopic,

@@ -2,8 +2,8 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Drives ``Delivery``: does over the present connection what it decides. Any thread may call, and no call waits but for
-/// the disk, where messages are kept in a file.
+/// Drives ``Delivery``: does over the present connection what it decides. Any thread may call, and no call waits but
+/// for the disk, where messages are kept in a file.
 final class Publisher: StorageObserver {
     /// The way that messages take on one connection.
     struct Route: Sendable {
@@ -135,7 +135,8 @@ final class Publisher: StorageObserver {
         try result.get()
     }
 
-    /// Has what `body` submits leave together. Where each waits for the disk first, the connection does not wait for all.
+    /// Has what `body` submits leave together. Where each waits for the disk first, the connection does not wait for
+    /// all.
     func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         guard keeper == nil, let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else {
             return try body()
@@ -233,8 +234,8 @@ final class Publisher: StorageObserver {
     /// Names what identifiers are hashed with from now on; nil to send them as they are.
     func hashIdentifiers(with key: MessageKey?) { state.withLockedValue { $0.messageKey = key } }
 
-    /// Whether a message that the network has is the user's own: sent with the user's key, by any device, or by this client
-    /// where there is no such key.
+    /// Whether a message that the network has is the user's own: sent with the user's key, by any device, or by this
+    /// client where there is no such key.
     func isOwn(_ id: String, on subject: String, under header: String?) -> Bool {
         let (key, isSent) = state.withLockedValue { state in
             (state.messageKey, state.messageKey == nil && state.sent.contains("\(subject) \(id)"))
@@ -313,8 +314,8 @@ final class Publisher: StorageObserver {
 
     // MARK: Keeping
 
-    /// The local store is open: what earlier runs of the program left there goes in front of all that waits. Blocks for as
-    /// long as the disk takes; to be called before the first connection.
+    /// The local store is open: what earlier runs of the program left there goes in front of all that waits. Blocks for
+    /// as long as the disk takes; to be called before the first connection.
     func keep(in store: LocalStore) {
         keeper?.open(store) { earlier in
             state.withLockedValue { state in
@@ -493,8 +494,8 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// The message, and the way it went, of which the server's word that it is stored already does not say that it is this
-    /// one which is: others may use its identifier.
+    /// The message, and the way it went, of which the server's word that it is stored already does not say that it is
+    /// this one which is: others may use its identifier.
     private func doubt(_ id: String, _ number: UInt64) -> (OutboxMessage, Route)? {
         state.withLockedValue { state in
             guard let route = state.route, route.number == number, route.messageKey == nil,
@@ -519,8 +520,8 @@ final class Publisher: StorageObserver {
                 defer { answers = [] }
                 return answers
             }
-            // The failure of a connection says nothing about its messages, which go back into the queue with the news of the
-            // loss. A late acknowledgement still counts: the server has the message.
+            // The failure of a connection says nothing about its messages, which go back into the queue with the news
+            // of the loss. A late acknowledgement still counts: the server has the message.
             let present = state.route.flatMap { $0.jetStream.connection.isOpen ? $0.number : nil }
             let heard = taken.lazy.filter { $0.failure == nil || $0.route == present }
             perform(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: clock.now), &state)

@@ -1,8 +1,9 @@
 // What was accepted and not sent: with a local store in a file it waits there for the person.
 extension RelayClient {
-    /// What was not sent, oldest first: what was discarded at the end of a session, what the server refused, and letters
-    /// of which it cannot be found out whether they were stored. It stays until it is sent again or dropped, beyond this
-    /// run of the program; of more than 10,000 the oldest are forgotten. Empty without a local store in a file.
+    /// What was not sent, oldest first: what was discarded at the end of a session, what the server refused, and
+    /// letters of which it cannot be found out whether they were stored. It stays until it is sent again or dropped,
+    /// beyond this run of the program; of more than 10,000 the oldest are forgotten. Empty without a local store in a
+    /// file.
     ///
     /// Opens the local store where that was not done yet.
     ///
@@ -12,8 +13,8 @@ extension RelayClient {
         return kept.map { NotSentMessage($0) }
     }
 
-    /// Sends a message again that was not sent, under its identifier and behind all that waits. ``publishes`` reports what
-    /// becomes of it. Where several processes ask for the same message, one sends it.
+    /// Sends a message again that was not sent, under its identifier and behind all that waits. ``publishes`` reports
+    /// what becomes of it. Where several processes ask for the same message, one sends it.
     ///
     /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
     ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting.

@@ -131,8 +131,8 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - id: the message's identifier; a new one when nil.
-    ///   - mayBeStored: whether an earlier run of the program may have sent a message under this identifier, however long
-    ///     ago. It is looked for then, among the newest 20,000 messages of its topic, and not stored twice.
+    ///   - mayBeStored: whether an earlier run of the program may have sent a message under this identifier, however
+    ///     long ago. It is looked for then, among the newest 20,000 messages of its topic, and not stored twice.
     /// - Throws: what ``enqueue(topic:message:id:)`` throws.
     public nonisolated func submit(
         topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
@@ -164,9 +164,9 @@ extension RelayClient {
         return pending
     }
 
-    /// Has the messages that `body` submits leave together, in one write where they fit. For a few hundred that are there at
-    /// once, such as a file's lines; each is accepted by itself. With a local store in a file each leaves as soon as it is
-    /// committed there.
+    /// Has the messages that `body` submits leave together, in one write where they fit. For a few hundred that are
+    /// there at once, such as a file's lines; each is accepted by itself. With a local store in a file each leaves as
+    /// soon as it is committed there.
     public nonisolated func together<Value, Failure: Error>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -179,8 +179,8 @@ extension RelayClient {
     /// - Parameter id: the message's identifier; a new one when nil.
     /// - Returns: the identifier.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
-    ///   ``RelayError/notConnected`` before the first `connect`, ``RelayError/invalidArgument(_:)`` for an identifier that
-    ///   is on its way already.
+    ///   ``RelayError/notConnected`` before the first `connect`, ``RelayError/invalidArgument(_:)`` for an identifier
+    ///   that is on its way already.
     @discardableResult
     public nonisolated func enqueue(topic: String, message: MessageValue, id: String? = nil) throws(RelayError)
         -> String
@@ -194,8 +194,8 @@ extension RelayClient {
     /// store in a file it is committed there first.
     ///
     /// - Parameters:
-    ///   - name: who writes; nil for the user whom the credentials name, and where they don't yet, the line waits until a
-    ///     token does.
+    ///   - name: who writes; nil for the user whom the credentials name, and where they don't yet, the line waits until
+    ///     a token does.
     ///   - time: when it was written; now when nil.
     ///   - id: the message's identifier; a new one when nil.
     /// - Returns: the identifier.

@@ -8,7 +8,8 @@ final class StoredIdentifiers: Sendable {
     struct Part: Sendable {
         /// Where it begins.
         let first: UInt64
-        /// Whether it has as many of the topic's newest messages as are gone through for one that may be stored anywhere.
+        /// Whether it has as many of the topic's newest messages as are gone through for one that may be stored
+        /// anywhere.
         let isFarBack: Bool
         /// Whether it has all that the topic's stream has.
         let isWhole: Bool
@@ -23,7 +24,8 @@ final class StoredIdentifiers: Sendable {
             next = self.first
         }
 
-        /// Where the first message under what was sent as its `Nats-Msg-Id` is stored; nil where it is not in this part.
+        /// Where the first message under what was sent as its `Nats-Msg-Id` is stored; nil where it is not in this
+        /// part.
         func place(of id: String) -> UInt64? { places[id] }
 
         /// Adds messages that follow.

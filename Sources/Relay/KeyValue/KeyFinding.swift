@@ -1,9 +1,9 @@
 /// What looking at a key brought, before a message of the outbox sets it.
 ///
-/// A value that waited for a connection replaces what others have stored meanwhile, as it does where nobody waits: the last
-/// one stays. But a value that may have been stored before is never stored a second time over what somebody has set since.
-/// The server knows identifiers for two minutes, and after its own restart only those of messages that it still holds, so
-/// the key itself is looked at.
+/// A value that waited for a connection replaces what others have stored meanwhile, as it does where nobody waits: the
+/// last one stays. But a value that may have been stored before is never stored a second time over what somebody has
+/// set since. The server knows identifiers for two minutes, and after its own restart only those of messages that it
+/// still holds, so the key itself is looked at.
 package enum KeyFinding: Hashable, Sendable {
     /// The message is what the key has.
     case stored(revision: UInt64)

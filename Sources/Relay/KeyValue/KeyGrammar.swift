@@ -1,7 +1,7 @@
 import NATS
 
-/// What keys look like: RelayX's grammar, `[a-zA-Z0-9_\-.=/]+`, of which the server takes what has no empty part before,
-/// between or behind dots.
+/// What keys look like: RelayX's grammar, `[a-zA-Z0-9_\-.=/]+`, of which the server takes what has no empty part
+/// before, between or behind dots.
 enum KeyGrammar {
     /// Keys are part of subjects, which have to fit into one line of the protocol.
     static let maximumBytes = 1_024

@@ -61,7 +61,8 @@ public struct KeyValueBatch: Hashable, Sendable {
         }
     }
 
-    /// Cuts keys into parts that may be sent at once: ten at most, and no key twice, so that the last of its values stays.
+    /// Cuts keys into parts that may be sent at once: ten at most, and no key twice, so that the last of its values
+    /// stays.
     static func parts(of keys: [String]) -> [Range<Int>] {
         var parts: [Range<Int>] = []
         var first = 0

@@ -1,13 +1,14 @@
 import NATS
 
-// The network's key-value store, which all its users share. `put`, `get`, `delete` and `keys` are RelayX's; its SDKs read
-// what is stored here, and the other way round.
+// The network's key-value store, which all its users share. `put`, `get`, `delete` and `keys` are RelayX's; its SDKs
+// read what is stored here, and the other way round.
 //
-// Without a connection, values wait in the outbox like messages, as its policy has it: with a local store in a file they
-// outlive the process, and they leave with the next connection, those of a key in their order. ``publishes`` tells what
-// becomes of them. A value that waited replaces what others stored meanwhile, as the last one stays. It never replaces
-// what somebody has stored since it may have been stored itself: it ends as ``RelayError/conflict(key:revision:)`` then,
-// with the revision that won. What depends on a revision, and what reads, needs a connection.
+// Without a connection, values wait in the outbox like messages, as its policy has it: with a local store in a file
+// they outlive the process, and they leave with the next connection, those of a key in their order. ``publishes`` tells
+// what becomes of them. A value that waited replaces what others stored meanwhile, as the last one stays. It never
+// replaces what somebody has stored since it may have been stored itself: it ends as
+// ``RelayError/conflict(key:revision:)`` then, with the revision that won. What depends on a revision, and what reads,
+// needs a connection.
 extension RelayClient {
     /// Sets a key, and returns when the network has stored it, or, without a connection, when the value waits in the
     /// outbox.
@@ -18,8 +19,8 @@ extension RelayClient {
     /// - Returns: the key's new revision; nil where the value waits in the outbox, for a connection or behind others.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/invalidMessage(_:)`` for the value,
     ///   ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``, ``RelayError/notConnected`` before the first
-    ///   `connect`, ``RelayError/timeout(_:)`` after 5 s and ``RelayError/connection(_:)`` (it may be stored even so), or
-    ///   the server's refusal.
+    ///   `connect`, ``RelayError/timeout(_:)`` after 5 s and ``RelayError/connection(_:)`` (it may be stored even so),
+    ///   or the server's refusal.
     @discardableResult
     public func put(key: String, value: MessageValue) async throws(RelayError) -> UInt64? {
         try KeyGrammar.check(key: key)
@@ -35,8 +36,9 @@ extension RelayClient {
     ///   - revision: stores the value only if this is the key's present revision, or for 0 if the key has no value.
     /// - Returns: the key's new revision.
     /// - Throws: ``RelayError/conflict(key:revision:)`` with the revision that somebody else made first,
-    ///   ``RelayError/needsConnection(_:)`` without a connection, as the network alone can compare, ``RelayError/busy(_:)``
-    ///   while an earlier change of the key is on its way through the outbox, and what ``put(key:value:)`` throws.
+    ///   ``RelayError/needsConnection(_:)`` without a connection, as the network alone can compare,
+    ///   ``RelayError/busy(_:)`` while an earlier change of the key is on its way through the outbox, and what
+    ///   ``put(key:value:)`` throws.
     @discardableResult
     public func put(key: String, value: MessageValue, revision: UInt64) async throws(RelayError) -> UInt64 {
         try KeyGrammar.check(key: key)
@@ -65,17 +67,17 @@ extension RelayClient {
         return try await sendThroughOutbox(messages)
     }
 
-    /// Puts a value for a key into the outbox and returns at once with what waits for its end; ``publishes`` tells of it
-    /// too. The sequence of its receipt is the key's new revision. With a local store in a file the value is committed
-    /// there first.
+    /// Puts a value for a key into the outbox and returns at once with what waits for its end; ``publishes`` tells of
+    /// it too. The sequence of its receipt is the key's new revision. With a local store in a file the value is
+    /// committed there first.
     ///
     /// - Parameters:
     ///   - key: as for ``put(key:value:)``.
     ///   - value: as for ``put(key:value:)``.
     ///   - id: the change's identifier; a new one when nil.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key and for an identifier that is on its way already,
-    ///   ``RelayError/invalidMessage(_:)`` for the value, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
-    ///   ``RelayError/notConnected`` before the first `connect`.
+    ///   ``RelayError/invalidMessage(_:)`` for the value, ``RelayError/tooLarge(bytes:limit:)``,
+    ///   ``RelayError/outboxFull``, ``RelayError/notConnected`` before the first `connect`.
     public nonisolated func submit(
         key: String, value: MessageValue, id: String? = nil
     ) throws(RelayError) -> PendingPublish {
@@ -99,18 +101,19 @@ extension RelayClient {
     /// What a key has.
     ///
     /// - Returns: nil when the key has no value; a key that was set to null has ``MessageValue/null``.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/notConnected``, ``RelayError/timeout(_:)``, or
-    ///   the server's refusal.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/notConnected``,
+    ///   ``RelayError/timeout(_:)``, or the server's refusal.
     public func get(key: String) async throws(RelayError) -> StoredValue? {
         try KeyGrammar.check(key: key)
         return try await keyValueStore().get(key)
     }
 
-    /// Deletes a key, and returns when the network has done so, or, without a connection, when the deletion waits in the
-    /// outbox. A key that has no value is none the worse for it.
+    /// Deletes a key, and returns when the network has done so, or, without a connection, when the deletion waits in
+    /// the outbox. A key that has no value is none the worse for it.
     ///
     /// - Parameter key: the key.
-    /// - Returns: whether it is deleted; false where the deletion waits in the outbox, for a connection or behind others.
+    /// - Returns: whether it is deleted; false where the deletion waits in the outbox, for a connection or behind
+    ///   others.
     /// - Throws: as ``put(key:value:)``.
     @discardableResult
     public func delete(key: String) async throws(RelayError) -> Bool {
@@ -134,8 +137,8 @@ extension RelayClient {
 
     /// Deletes a key with the values that it had before (what RelayX's SDKs do to delete).
     ///
-    /// Users may not erase at once what their network's bucket keeps: where it takes no rollups, the key is deleted, and its
-    /// earlier values go as the bucket's bounds have it. A network of Parley's own keeps none.
+    /// Users may not erase at once what their network's bucket keeps: where it takes no rollups, the key is deleted,
+    /// and its earlier values go as the bucket's bounds have it. A network of Parley's own keeps none.
     ///
     /// - Throws: as ``delete(key:revision:)``.
     public func purge(key: String) async throws(RelayError) {
@@ -146,9 +149,10 @@ extension RelayClient {
 
     /// The keys that have a value, in the order of their last change.
     ///
-    /// - Parameter pattern: a key, in which `*` stands for one part between dots, and `>` at the end for all that follow.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for the pattern, ``RelayError/notConnected``, ``RelayError/timeout(_:)``,
-    ///   or the server's refusal.
+    /// - Parameter pattern: a key, in which `*` stands for one part between dots, and `>` at the end for all that
+    ///   follow.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the pattern, ``RelayError/notConnected``,
+    ///   ``RelayError/timeout(_:)``, or the server's refusal.
     public func keys(matching pattern: String = ">") async throws(RelayError) -> [String] {
         try KeyGrammar.check(pattern: pattern)
         return try await keyValueStore().keys(matching: pattern)
@@ -163,8 +167,8 @@ extension RelayClient {
         return try await keyValueStore().values(matching: pattern)
     }
 
-    /// What the network still holds of a key's past, oldest first, the present value included. A network of Parley's own
-    /// holds the newest change alone.
+    /// What the network still holds of a key's past, oldest first, the present value included. A network of Parley's
+    /// own holds the newest change alone.
     ///
     /// - Throws: as ``get(key:)``.
     public func history(ofKey key: String) async throws(RelayError) -> [KeyValueChange] {
@@ -172,8 +176,8 @@ extension RelayClient {
         return try await keyValueStore().history(of: key)
     }
 
-    /// Watches keys, connected or not: first what is there, then ``KeyValueEvent/live``, then every change. After an outage
-    /// it goes on behind the change that came last.
+    /// Watches keys, connected or not: first what is there, then ``KeyValueEvent/live``, then every change. After an
+    /// outage it goes on behind the change that came last.
     ///
     /// - Parameter pattern: a key, or a pattern as for ``keys(matching:)``.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the pattern.
@@ -187,8 +191,8 @@ extension RelayClient {
 
     // MARK: The outbox
 
-    /// Whether a key can be changed now: there is a connection, and nothing that was put earlier waits for the same key,
-    /// which it would replace later.
+    /// Whether a key can be changed now: there is a connection, and nothing that was put earlier waits for the same
+    /// key, which it would replace later.
     private func mayChange(_ key: String) -> Bool {
         status.state == .connected && link?.jetStream != nil && !publisher.holds(.key(key))
     }

@@ -55,8 +55,8 @@ public enum KeyValueChange: Hashable, Sendable {
 
 /// What a watch of keys reports.
 public enum KeyValueEvent: Hashable, Sendable {
-    /// A key has changed, or is what it was when the watch began. Of several changes during an outage, or before the watch
-    /// began, the newest of each key comes.
+    /// A key has changed, or is what it was when the watch began. Of several changes during an outage, or before the
+    /// watch began, the newest of each key comes.
     case change(KeyValueChange)
     /// All that was there has come; what follows is new. Comes once on every connection.
     case live

@@ -60,8 +60,9 @@ extension Envelope {
 }
 
 extension TopicMessage {
-    /// What the envelope in a payload says. It is read as ``Envelope`` reads it, and of what a message does not need nothing
-    /// is made: hundreds of thousands a second pass here. No bytes at all are an empty message, which anybody may publish.
+    /// What the envelope in a payload says. It is read as ``Envelope`` reads it, and of what a message does not need
+    /// nothing is made: hundreds of thousands a second pass here. No bytes at all are an empty message, which anybody
+    /// may publish.
     ///
     /// - Throws: ``EnvelopeError``.
     init(

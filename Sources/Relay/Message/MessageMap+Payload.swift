@@ -1,6 +1,6 @@
 extension MessageMap {
-    /// Everything that a payload holds, in its order, keys included that this version gives no meaning to: a MessagePack
-    /// map, as ``Envelope`` writes it, or a JSON object.
+    /// Everything that a payload holds, in its order, keys included that this version gives no meaning to: a
+    /// MessagePack map, as ``Envelope`` writes it, or a JSON object.
     ///
     /// A binary value under `message` that holds JSON is that JSON, as it is in an envelope.
     ///

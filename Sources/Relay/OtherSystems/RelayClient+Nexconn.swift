@@ -15,8 +15,8 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - params: the token and the limit; read before this call returns.
-    ///   - databaseOpenedHandler: called once, before the network is touched: whether the store was made anew, as at the
-    ///     first start and after damage, or why there is none. Not called when the parameters are refused.
+    ///   - databaseOpenedHandler: called once, before the network is touched: whether the store was made anew, as at
+    ///     the first start and after damage, or why there is none. Not called when the parameters are refused.
     ///   - completionHandler: called exactly once, with the user or the error: ``RelayError/notInitialized``,
     ///     ``RelayError/alreadyConnected``, ``RelayError/invalidCredentials(_:)``, ``RelayError/invalidArgument(_:)``
     ///     for a token whose user has no possible name, ``RelayError/connection(_:)``, or ``RelayError/cancelled`` when

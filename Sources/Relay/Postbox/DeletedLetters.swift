@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 
-/// Letters that were deleted over one connection a moment ago. A replica that lags behind lists them for a moment more, and
-/// no caller is to have them again. They are forgotten with the connection, and a minute after the last one: what a server
-/// has again after a crash is there, and is listed.
+/// Letters that were deleted over one connection a moment ago. A replica that lags behind lists them for a moment more,
+/// and no caller is to have them again. They are forgotten with the connection, and a minute after the last one: what a
+/// server has again after a crash is there, and is listed.
 final class DeletedLetters: Sendable {
     /// No replica lags behind for so long.
     static let lag = Duration.seconds(60)

@@ -35,8 +35,8 @@ extension StreamSource: LetterSource {
         return (part.messages, last.sequence + 1)
     }
 
-    /// No server reads backwards: the place from which so many messages are left is found by counting, and they are read
-    /// from there. Letters that come or go meanwhile make the part a little longer or shorter, and nothing else.
+    /// No server reads backwards: the place from which so many messages are left is found by counting, and they are
+    /// read from there. Letters that come or go meanwhile make the part a little longer or shorter, and nothing else.
     func letters(
         through end: UInt64, limit: Int, bytes: Int, in extent: StreamExtent
     ) async throws(NATSError) -> (messages: [StoredMessage], next: UInt64?) {

@@ -76,9 +76,9 @@ struct Letters: Sendable {
         return (output, incarnation, page.part(last: info.state.lastSequence))
     }
 
-    /// Fills a page. One postbox's letters are picked by the server where it can: those from before senders were known have
-    /// a subject that no filter has in common with the others, and an earlier server takes no filter for a disabled
-    /// postbox, which has no subject in the stream any more.
+    /// Fills a page. One postbox's letters are picked by the server where it can: those from before senders were known
+    /// have a subject that no filter has in common with the others, and an earlier server takes no filter for a
+    /// disabled postbox, which has no subject in the stream any more.
     private func filled(_ wanted: LetterPage, _ info: StreamInfo) async throws(NATSError) -> LetterPage {
         let extent = StreamExtent(
             incarnation: nil, first: info.state.firstSequence, last: info.state.lastSequence)
@@ -142,8 +142,8 @@ struct Letters: Sendable {
     /// So many deletions are with the server at a time.
     private static let window = 128
 
-    /// Deletes letters, with one question about the stream for all. What has been sent to the server is waited for whatever
-    /// happens, so that its end is known where the server tells it.
+    /// Deletes letters, with one question about the stream for all. What has been sent to the server is waited for
+    /// whatever happens, so that its end is known where the server tells it.
     ///
     /// - Parameters:
     ///   - ids: their identifiers, as callers hold them.

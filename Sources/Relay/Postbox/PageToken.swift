@@ -2,13 +2,13 @@ import NATS
 
 /// Where the next page of a list begins. Callers see ``text``, which is opaque.
 ///
-/// A position in the stream and not a time, so that messages stored at the same moment are neither skipped nor repeated,
-/// whatever is deleted or added between two pages.
+/// A position in the stream and not a time, so that messages stored at the same moment are neither skipped nor
+/// repeated, whatever is deleted or added between two pages.
 public struct PageToken: Hashable, Sendable {
     /// When the stream was created, in nanoseconds since 1970.
     public var incarnation: UInt64
-    /// The place of the next page's first message: the lowest sequence of an ascending page, the highest of a descending
-    /// one.
+    /// The place of the next page's first message: the lowest sequence of an ascending page, the highest of a
+    /// descending one.
     public var sequence: UInt64
     /// The order of the list that the token belongs to.
     public var order: LetterOrder

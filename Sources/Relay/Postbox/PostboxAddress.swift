@@ -1,5 +1,5 @@
-/// Where a stored letter went and who sent it, as its subject `postbox.<user>.<postbox>.<sender>` says. The server puts the
-/// sender there, so that no user can send under another name.
+/// Where a stored letter went and who sent it, as its subject `postbox.<user>.<postbox>.<sender>` says. The server puts
+/// the sender there, so that no user can send under another name.
 struct PostboxAddress: Hashable, Sendable {
     /// Whose postbox it is.
     let user: String

@@ -1,8 +1,8 @@
 /// A message on its way to a postbox: the JSON that is published to `postbox.<user>.<postboxId>`.
 ///
 /// The server's store time is the message's `createdAt` for the reader; the field of the same name here is what the
-/// sender's clock said. Who sends it is no field: the server puts the sender's name behind the subject. Nor is the persona
-/// (Sudo) that it is for, which is its postbox's.
+/// sender's clock said. Who sends it is no field: the server puts the sender's name behind the subject. Nor is the
+/// persona (Sudo) that it is for, which is its postbox's.
 public struct PostboxLetter: Codable, Hashable, Sendable {
     /// The sender's id of the message, also its `Nats-Msg-Id`, so that a repeated send stores it once.
     public var id: String

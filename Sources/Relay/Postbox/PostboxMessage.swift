@@ -14,8 +14,8 @@ public struct PostboxMessage: Hashable, Sendable, Identifiable {
     public var postboxId: String
     /// The body as it was sent. Remote text, to be made safe before it is shown.
     public var message: String
-    /// Who sent it: the server's word. A name that begins with `~` is the network's own; nil for letters from before the
-    /// server told.
+    /// Who sent it: the server's word. A name that begins with `~` is the network's own; nil for letters from before
+    /// the server told.
     public var from: String?
     /// What it is about, as its sender says; nil where that says nothing. Remote text, as ``message`` is.
     public var subject: String?

@@ -119,8 +119,8 @@ struct LetterMerge: Sendable {
 }
 
 extension RelayClient {
-    /// Subscribes to new letters, waits until nothing that comes can be missed, and only then lists: a letter that arrives
-    /// meanwhile is on the page or among the events, and never on both.
+    /// Subscribes to new letters, waits until nothing that comes can be missed, and only then lists: a letter that
+    /// arrives meanwhile is on the page or among the events, and never on both.
     ///
     /// - Parameters:
     ///   - limit: most letters on the page, 1 to 100; nil for one.

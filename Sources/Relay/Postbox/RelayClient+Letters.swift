@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 
 // New letters as they come, and letters that are deleted, with the calls of Sudo's relay.
 extension RelayClient {
-    /// New letters from now on, through any outage where ``RelayConfiguration/subscriptions`` does not say otherwise. What
-    /// came while there was no connection comes before the status is `connected` again.
+    /// New letters from now on, through any outage where ``RelayConfiguration/subscriptions`` does not say otherwise.
+    /// What came while there was no connection comes before the status is `connected` again.
     ///
     /// - Parameter onScreenOnly: whether the subscription is for a view, and is let go while that is off the screen:
     ///   ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
@@ -77,8 +77,8 @@ extension RelayClient {
         return deletion.deleted
     }
 
-    /// Deletes any number of letters, many at a time. Where the task is cancelled or the connection lost, what has not been
-    /// sent yet is not deleted, and what has been is waited for.
+    /// Deletes any number of letters, many at a time. Where the task is cancelled or the connection lost, what has not
+    /// been sent yet is not deleted, and what has been is waited for.
     ///
     /// - Parameters:
     ///   - ids: their identifiers.

@@ -21,9 +21,9 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - limit: most letters, 1 to 100; nil for one. Letters of many MiB end a page before.
-    ///   - nextToken: where an earlier page of the same order ended; nil for the list's beginning. Letters that come or go
-    ///     between two pages have none of the others skipped or repeated; in a list that begins with the newest, those that
-    ///     come are on no later page.
+    ///   - nextToken: where an earlier page of the same order ended; nil for the list's beginning. Letters that come or
+    ///     go between two pages have none of the others skipped or repeated; in a list that begins with the newest,
+    ///     those that come are on no later page.
     ///   - postbox: only this one's letters; nil for all.
     ///   - order: which comes first.
     /// - Returns: the letters, and the next page's token when there are more.
@@ -54,7 +54,8 @@ extension RelayClient {
     ///     ``listMessages(limit:nextToken:postbox:order:)``'s; nil for the list's beginning.
     ///   - postbox: only this one's letters; nil for all.
     ///   - order: which comes first.
-    /// - Returns: the page, and as of when it is; nil where the configuration's store is no file, or could not be opened.
+    /// - Returns: the page, and as of when it is; nil where the configuration's store is no file, or could not be
+    ///   opened.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidToken``, ``RelayError/storage(_:)``.
     public func keptLetters(
         limit: Int? = nil, nextToken: String? = nil, postbox: String? = nil, order: LetterOrder = .oldestFirst
@@ -74,7 +75,8 @@ extension RelayClient {
     ///
     /// - Parameter id: a ``PostboxMessage``'s, of this user's.
     /// - Throws: ``RelayError/notFound(_:)`` when it is gone, or is no letter of this user's;
-    ///   ``RelayError/invalidMessage(_:)`` for one that cannot be read, ``RelayError/notConnected``, or the server's refusal.
+    ///   ``RelayError/invalidMessage(_:)`` for one that cannot be read, ``RelayError/notConnected``, or the server's
+    ///   refusal.
     public func postboxMessage(withMessageId id: String) async throws(RelayError) -> PostboxMessage {
         let found = try await inLetters { letters throws(RelayError) in try await letters.letter(id) }
         guard case .readable(let letter) = found else { throw .invalidMessage("the letter \(id) is not readable") }
@@ -91,8 +93,8 @@ extension RelayClient {
     /// How long letters wait for the network's word to whom their postboxes belong, and how long that is listened for.
     private static let personaLimits = (wait: Duration.seconds(2), answer: Duration.seconds(10))
 
-    /// Letters with the personas to which their postboxes belong. Where the network does not say, it is as it was when it
-    /// last did, or they are the owner's.
+    /// Letters with the personas to which their postboxes belong. Where the network does not say, it is as it was when
+    /// it last did, or they are the owner's.
     func withPersonas(_ letters: [PostboxMessage]) async -> [PostboxMessage] {
         guard let link, let owner = user, owner.isSubjectToken else { return letters }
         let personas = link.personas
@@ -127,8 +129,8 @@ extension RelayClient {
         }
     }
 
-    /// Reads the letters, for which a resting connection comes back. A new user has none yet, until the network is asked for
-    /// the postboxes.
+    /// Reads the letters, for which a resting connection comes back. A new user has none yet, until the network is
+    /// asked for the postboxes.
     func inLetters<Value: Sendable>(
         _ read: @Sendable (Letters) async throws(RelayError) -> Value
     ) async throws(RelayError) -> Value {

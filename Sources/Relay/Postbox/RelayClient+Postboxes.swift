@@ -12,8 +12,8 @@ extension RelayClient {
     /// The user's postboxes as this machine keeps them, connected or not: those that ``postboxes(sudoId:)`` without a
     /// persona brought last. Waits for the opening of the local store and for nothing else.
     ///
-    /// - Returns: the postboxes, and as of when they are; nil where the network has told none yet, the configuration's store
-    ///   is no file, or it could not be opened.
+    /// - Returns: the postboxes, and as of when they are; nil where the network has told none yet, the configuration's
+    ///   store is no file, or it could not be opened.
     /// - Throws: ``RelayError/storage(_:)``.
     public func keptPostboxes() async throws(RelayError) -> KeptPostboxes? {
         guard let store = await keptStore() else { return nil }
@@ -38,8 +38,8 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - limit: most postboxes, 1 to 100; nil for 100.
-    ///   - nextToken: where an earlier page ended; nil for the beginning. Postboxes that are made or deleted between two
-    ///     pages have none of the others skipped or repeated.
+    ///   - nextToken: where an earlier page ended; nil for the beginning. Postboxes that are made or deleted between
+    ///     two pages have none of the others skipped or repeated.
     ///   - sudoId: only those of this persona (Sudo); nil for all.
     /// - Returns: the postboxes, and the next page's token when there are more.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit, ``RelayError/invalidToken``,
@@ -80,11 +80,11 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - name: the postbox.
-    ///   - title: a line of 1 to 128 bytes, without invisible characters, that no other postbox of the user has as its name
-    ///     or title; the postbox's own name removes the title.
+    ///   - title: a line of 1 to 128 bytes, without invisible characters, that no other postbox of the user has as its
+    ///     name or title; the postbox's own name removes the title.
     ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for the title, ``RelayError/notFound(_:)`` where that persona has no
-    ///   such postbox, ``RelayError/server(code:_:)`` with 501 where the network is of an earlier version.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the title, ``RelayError/notFound(_:)`` where that persona has
+    ///   no such postbox, ``RelayError/server(code:_:)`` with 501 where the network is of an earlier version.
     public func updatePostbox(
         _ name: String, title: String, sudoId: String? = nil
     ) async throws(RelayError) -> Postbox {

@@ -38,8 +38,8 @@ extension LiveLink {
             var taken = 0
             while let message = next {
                 if let item = PresenceTable.Item(message, isListed: listed > 0) { items.append(item) }
-                // An entry that is replaced before its delivery never arrives, so the count alone cannot tell the end of the
-                // list; the last one has nothing pending behind it.
+                // An entry that is replaced before its delivery never arrives, so the count alone cannot tell the end
+                // of the list; the last one has nothing pending behind it.
                 listed = message.pending == 0 ? 0 : listed > 0 ? listed - 1 : 0
                 taken += 1
                 next = taken < Self.batch ? messages.nextReady() : nil

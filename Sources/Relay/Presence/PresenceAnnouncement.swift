@@ -25,8 +25,8 @@ struct PresenceAnnouncement: Sendable {
         var marked: ContinuousClock.Instant?
     }
 
-    /// Who calls every ``PresencePolicy/typingInterval`` may be so much too early, by another clock or on a busy machine;
-    /// the call counts when the time has come. An earlier one tells nothing new.
+    /// Who calls every ``PresencePolicy/typingInterval`` may be so much too early, by another clock or on a busy
+    /// machine; the call counts when the time has come. An earlier one tells nothing new.
     static let typingEarliness = Duration.seconds(1)
 
     /// Which of the user's devices this is: two clients of one user each have their own entries.

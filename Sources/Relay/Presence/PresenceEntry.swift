@@ -3,9 +3,9 @@ import NATS
 /// One entry of the bucket `relay_here`: what one device of a user says in one topic.
 ///
 /// The key is `<user>.<device>.<topic>`. The network's imports let a user write only below its own name, and read what
-/// ends in a topic that it may read; so the first token proves whose entry it is, and nobody learns who is in a topic that
-/// was not granted. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`, with `"typing":true` while the
-/// person types there. What else it has is passed over.
+/// ends in a topic that it may read; so the first token proves whose entry it is, and nobody learns who is in a topic
+/// that was not granted. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`, with `"typing":true`
+/// while the person types there. What else it has is passed over.
 struct PresenceEntry: Hashable, Sendable {
     /// The bucket's name.
     static let bucket = NetworkNames.presence

@@ -79,8 +79,8 @@ struct PresenceKeeping: Sendable {
 
     /// What the driver does, in order.
     enum Action: Sendable {
-        /// Write these entries at once, in order; report what the network says to the first of them where that is asked for.
-        /// What cannot be written now is written with the next renewal.
+        /// Write these entries at once, in order; report what the network says to the first of them where that is asked
+        /// for. What cannot be written now is written with the next renewal.
         case write([PresenceAnnouncement.Write], user: String, device: String, asks: Bool)
         /// Read a topic's entries over the present connection, and report the ``Event/reading(_:topic:)``.
         case read(topic: String)

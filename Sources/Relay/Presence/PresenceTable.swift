@@ -1,7 +1,7 @@
 /// Who is in a topic, as a value: entries in, users out. Time is the caller's.
 ///
-/// An entry counts for ``lifetime`` after it was written. No clock of the network is trusted for that: what comes while the
-/// topic is watched has just been written, and what was there before is as much older as the server's own times of
+/// An entry counts for ``lifetime`` after it was written. No clock of the network is trusted for that: what comes while
+/// the topic is watched has just been written, and what was there before is as much older as the server's own times of
 /// writing say. So it is with who types, which counts for ``PresencePolicy/typingLifetime``.
 struct PresenceTable: Sendable {
     /// An entry as it comes from the network.

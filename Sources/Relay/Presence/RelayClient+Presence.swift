@@ -1,14 +1,14 @@
 import NATS
 import NIOCore
 
-// Who is in a topic. On a network that keeps no presence, such as RelayX's own, nothing fails for it: rosters are unknown
-// there. Where the network does not permit it, it is not asked again on that connection.
+// Who is in a topic. On a network that keeps no presence, such as RelayX's own, nothing fails for it: rosters are
+// unknown there. Where the network does not permit it, it is not asked again on that connection.
 extension RelayClient {
     /// Lets others see this user in these topics, and in no others, from now on and on every connection.
     ///
-    /// An entry is written for each and renewed while there is a connection, which comes back for it where it rests because
-    /// nobody needed it. It is withdrawn when the session ends and when the background suspends it, and it ends by itself
-    /// when the client dies.
+    /// An entry is written for each and renewed while there is a connection, which comes back for it where it rests
+    /// because nobody needed it. It is withdrawn when the session ends and when the background suspends it, and it ends
+    /// by itself when the client dies.
     ///
     /// - Parameter topics: the most important topic first. Those beyond ``PresencePolicy/topics``, and those that the
     ///   network does not grant, are left out. None makes the user invisible, as it is at first.
@@ -29,10 +29,10 @@ extension RelayClient {
 
     /// Tells others that the person types a line in a topic, or in none any more. To be called as keys are pressed.
     ///
-    /// Others know it for ``PresencePolicy/typingLifetime`` (``PresentUser/isTyping``), so that a person who stops without
-    /// a word types no more by then. While the calls go on it is told again every ``PresencePolicy/typingInterval``, and
-    /// not more often. It is told where the user appears (``appear(in:)``) and nowhere else, and only as long as there is a
-    /// connection: what was typed without one is not told later.
+    /// Others know it for ``PresencePolicy/typingLifetime`` (``PresentUser/isTyping``), so that a person who stops
+    /// without a word types no more by then. While the calls go on it is told again every
+    /// ``PresencePolicy/typingInterval``, and not more often. It is told where the user appears (``appear(in:)``) and
+    /// nowhere else, and only as long as there is a connection: what was typed without one is not told later.
     ///
     /// - Parameter topic: where the person types; nil when the line was sent or taken back.
     /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
@@ -65,8 +65,8 @@ extension RelayClient {
     /// Who is in a topic now. A connection that rests because nobody needed it comes back for that.
     ///
     /// - Returns: the roster; an unknown one where the network keeps no presence.
-    /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/notConnected``, ``RelayError/notAuthorized(_:)`` for a topic
-    ///   that is not granted, ``RelayError/timeout(_:)``, or the server's refusal.
+    /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/notConnected``, ``RelayError/notAuthorized(_:)`` for a
+    ///   topic that is not granted, ``RelayError/timeout(_:)``, or the server's refusal.
     public func presenceNow(topic: String) async throws(RelayError) -> PresenceRoster {
         try Self.checkPlace(topic)
         await wake()

@@ -9,9 +9,9 @@ struct SessionKeeping: Sendable {
         case changed(SessionClaim.Holder?, revision: UInt64)
         /// Another device had the session when this one came to take it.
         case displaced(by: String)
-        /// Something has come on the user's control subject. The issuers are the keys whose signature counts; where there
-        /// are none the server's permissions have to do. The time is in seconds since 1970. The key is the public one
-        /// that this client logged in by.
+        /// Something has come on the user's control subject. The issuers are the keys whose signature counts; where
+        /// there are none the server's permissions have to do. The time is in seconds since 1970. The key is the public
+        /// one that this client logged in by.
         case heard([UInt8], user: String, issuers: [String], at: Int64, key: String? = nil)
         /// The network has answered this client's own question with a signed refusal. It is as fresh as the question,
         /// so that neither clock counts, and it may be heard at each login.

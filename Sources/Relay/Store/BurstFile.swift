@@ -13,10 +13,11 @@ import NIOCore
 
 /// The file beside a store's database that has the messages of a burst until rows are made of them.
 ///
-/// SQLite writes a large value three times, page by page: into its log, from there into the database, and once more when
-/// it is deleted. Here it is written once. Each part of the file that counts is named by a row of `staged`, which is
-/// written behind it in the same transaction, so that only one process at a time writes here; a part that no row names is
-/// free. The row has the part's checksum: after a loss of power the row may be there and what it names may not.
+/// SQLite writes a large value three times, page by page: into its log, from there into the database, and once more
+/// when it is deleted. Here it is written once. Each part of the file that counts is named by a row of `staged`, which
+/// is written behind it in the same transaction, so that only one process at a time writes here; a part that no row
+/// names is free. The row has the part's checksum: after a loss of power the row may be there and what it names may
+/// not.
 struct BurstFile {
     /// What the name has behind the database's.
     static let ending = "-burst"
@@ -94,7 +95,8 @@ struct BurstFile {
         return part
     }
 
-    /// Takes room on the disk at once, which costs less than page by page. Where that cannot be done the writing does it.
+    /// Takes room on the disk at once, which costs less than page by page. Where that cannot be done the writing does
+    /// it.
     private static func reserve(_ bytes: Int, in descriptor: Int32, at place: Int) {
         #if os(Linux)
             _ = posix_fallocate(descriptor, off_t(place), off_t(bytes))

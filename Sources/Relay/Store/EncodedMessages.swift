@@ -1,13 +1,13 @@
 import NATS
 import NIOCore
 
-/// Messages that came together, as bytes: the form in which they wait to be kept, and in which those of a burst are kept
-/// until there is time to make rows of them.
+/// Messages that came together, as bytes: the form in which they wait to be kept, and in which those of a burst are
+/// kept until there is time to make rows of them.
 ///
-/// Hundreds of thousands a second pass here, from the task that received them to the store's own: a message is a copy of
-/// its bytes and no object, which one thread would make and another destroy. SQLite takes some 3 µs for a message as a
-/// row, and a tenth of that for its part of a large value. A value names its streams and topics itself, so that it says
-/// all about its messages.
+/// Hundreds of thousands a second pass here, from the task that received them to the store's own: a message is a copy
+/// of its bytes and no object, which one thread would make and another destroy. SQLite takes some 3 µs for a message as
+/// a row, and a tenth of that for its part of a large value. A value names its streams and topics itself, so that it
+/// says all about its messages.
 package struct EncodedMessages: Hashable, Sendable {
     /// The value behind its length, as it stands in a file.
     let framed: ByteBuffer
@@ -129,8 +129,8 @@ package struct EncodedMessages: Hashable, Sendable {
             payloadBytes += payload.count
         }
 
-        /// The bytes before a message's texts: its place, its time, its names, how long its texts and its payload are, and
-        /// whose it is.
+        /// The bytes before a message's texts: its place, its time, its names, how long its texts and its payload are,
+        /// and whose it is.
         private static let headBytes = 2 * MemoryLayout<UInt64>.size + 5 * MemoryLayout<UInt32>.size + 1
 
         private static func put(_ value: some FixedWidthInteger, into room: inout UnsafeMutableRawBufferPointer) {
@@ -183,8 +183,8 @@ package struct EncodedMessages: Hashable, Sendable {
         private var topicIndices: [String: UInt32] = [:]
         /// The length of no text, as against an empty one.
         fileprivate static let absent: Int32 = -1
-        /// Messages of one topic mostly come together. The newest ones' names are compared where they are, as a copy of a
-        /// text costs more than that.
+        /// Messages of one topic mostly come together. The newest ones' names are compared where they are, as a copy of
+        /// a text costs more than that.
         private var newestStream = StreamIdentity(name: "", incarnation: 0)
         private var newestTopic = ""
         private var newestIndices: (stream: UInt32, topic: UInt32)?

@@ -105,8 +105,8 @@ public struct KeptPage: Hashable, Sendable {
 public struct KeptGap: Hashable, Sendable {
     /// The first sequence behind the hole.
     public var end: UInt64
-    /// How many messages the stream no longer held when they were asked for, an upper bound where the subscription takes a
-    /// part of the stream; 0 where the network was not asked for what lies there, and may have it.
+    /// How many messages the stream no longer held when they were asked for, an upper bound where the subscription
+    /// takes a part of the stream; 0 where the network was not asked for what lies there, and may have it.
     public var lost: UInt64
 
     /// Describes a hole.

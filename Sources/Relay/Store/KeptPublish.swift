@@ -30,7 +30,8 @@ package struct KeptPublish: Hashable, Sendable {
 
 /// Something that the local store is to keep or to forget, other than messages of topics.
 package enum StoreChange: Hashable, Sendable {
-    /// Keeps a message of the outbox, behind those that are there; one that is there under its identifier keeps its place.
+    /// Keeps a message of the outbox, behind those that are there; one that is there under its identifier keeps its
+    /// place.
     case outbox(KeptPublish)
     /// Keeps why a message of the outbox was not sent, and whether the network may have it all the same.
     case outboxNotSent(id: String, String, mayBeStored: Bool)
@@ -51,8 +52,8 @@ package enum StoreChange: Hashable, Sendable {
     case ignored(String, Bool)
     /// Keeps that a topic or pattern is muted, or is no more. The newest ``StoreBounds/muted`` are kept.
     case muted(String, Bool)
-    /// Keeps what the person has chosen about something of the screen, by a name of the caller's; nil forgets it. The newest
-    /// ``StoreBounds/choices`` are kept.
+    /// Keeps what the person has chosen about something of the screen, by a name of the caller's; nil forgets it. The
+    /// newest ``StoreBounds/choices`` are kept.
     case choice(String, Bool?)
     /// Keeps what the person looks at, in the caller's words.
     case place(String)
@@ -60,22 +61,23 @@ package enum StoreChange: Hashable, Sendable {
     case joined([String])
     /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
     case join(String)
-    /// Keeps an order of topics, which come before those that another process has joined meanwhile. One that is not joined
-    /// stays so.
+    /// Keeps an order of topics, which come before those that another process has joined meanwhile. One that is not
+    /// joined stays so.
     case order([String])
     /// Keeps that a topic is joined no more.
     case leave(String)
     /// Keeps how far a topic or pattern has been received.
     case cursor(String, KeptPlace)
-    /// Keeps that all messages of a topic or pattern between two sequences, both included, are here, as far as the stream
-    /// had them. The newest ``StoreBounds/spans`` of such parts are kept.
+    /// Keeps that all messages of a topic or pattern between two sequences, both included, are here, as far as the
+    /// stream had them. The newest ``StoreBounds/spans`` of such parts are kept.
     case received(String, StreamIdentity, ClosedRange<UInt64>)
     /// A stream has lost all behind a sequence, and gives those sequences again: what is here of it counts as another
     /// stream's from then on.
     case rewound(StreamIdentity, through: UInt64)
     /// Keeps where the stream no longer had what belongs to a topic or pattern.
     case gap(String, StreamIdentity, KeptGap)
-    /// Keeps how far a conversation has been read. In one stream it only goes forward: another process may have seen more.
+    /// Keeps how far a conversation has been read. In one stream it only goes forward: another process may have seen
+    /// more.
     case readMark(String, KeptPlace)
     /// Keeps a letter. The newest ``StoreBounds/letters`` are kept.
     case letter(KeptLetter)

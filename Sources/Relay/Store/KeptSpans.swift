@@ -1,5 +1,5 @@
-/// Which parts of a stream this machine has of a topic or pattern, as a pure value: sequences between which no message is
-/// missing, but for those that the stream no longer held.
+/// Which parts of a stream this machine has of a topic or pattern, as a pure value: sequences between which no message
+/// is missing, but for those that the stream no longer held.
 ///
 /// Parts that meet become one. Whatever is in none of them has to be asked of the network.
 struct KeptSpans: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 
-/// Hands the letters of a subscription to the local store, without waiting for it: letters are few, and what finds no room
-/// comes with the next list.
+/// Hands the letters of a subscription to the local store, without waiting for it: letters are few, and what finds no
+/// room comes with the next list.
 final class LetterIntake: Sendable {
     private let opening: Task<LocalStore?, Never>
     private let store = NIOLockedValueBox<LocalStore?>(nil)

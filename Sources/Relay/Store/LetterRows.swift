@@ -7,8 +7,8 @@ enum LetterRows {
 
     // MARK: Writing
 
-    /// Keeps a letter, if it is not there. Where there are as many as are kept, one that is older than what would give way
-    /// for it is not kept: a list from the newest letter on comes to it last.
+    /// Keeps a letter, if it is not there. Where there are as many as are kept, one that is older than what would give
+    /// way for it is not kept: a list from the newest letter on comes to it last.
     static func keep(_ letter: KeptLetter, in database: Database) throws {
         let first = try Row.fetchOne(database, sql: "SELECT number, time FROM letters ORDER BY number LIMIT 1")
         if let first, let last = try Int64.fetchOne(database, sql: "SELECT max(number) FROM letters") {
@@ -56,8 +56,8 @@ enum LetterRows {
         }
     }
 
-    /// Takes a page in: what it has is kept, and what lies in its part of the postbox without being on it was deleted on the
-    /// network, perhaps by another device.
+    /// Takes a page in: what it has is kept, and what lies in its part of the postbox without being on it was deleted
+    /// on the network, perhaps by another device.
     static func take(_ page: KeptLetterPage, in database: Database) throws {
         let rows = try Row.fetchAll(
             database,
@@ -150,8 +150,8 @@ enum LetterRows {
         try database.execute(sql: "DELETE FROM facts WHERE name = ?", arguments: [moment])
     }
 
-    /// When the postbox was made whose letters are kept; nil where there are none. One that was made anew has nothing of
-    /// those before it.
+    /// When the postbox was made whose letters are kept; nil where there are none. One that was made anew has nothing
+    /// of those before it.
     static func incarnation(_ database: Database) throws -> UInt64? {
         let sql = "SELECT max(incarnation) FROM letters WHERE direction = 0 AND incarnation > 0"
         return try Int64.fetchOne(database, sql: sql).map { UInt64(bitPattern: $0) }

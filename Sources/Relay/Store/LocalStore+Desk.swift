@@ -9,8 +9,8 @@ extension LocalStore {
         try await reading { try String.fetchAll($0, sql: "SELECT name FROM joined ORDER BY place") }
     }
 
-    /// Whether a topic is joined, or something of it is kept, as far as that can be read. It is for a look from outside: it
-    /// makes and mends no store, and one that cannot be read has no topic.
+    /// Whether a topic is joined, or something of it is kept, as far as that can be read. It is for a look from
+    /// outside: it makes and mends no store, and one that cannot be read has no topic.
     package static func hasTopic(_ name: String, inFile path: String) -> Bool {
         var configuration = Configuration()
         configuration.readonly = true

@@ -6,8 +6,8 @@ extension LocalStore {
     ///
     /// - Parameters:
     ///   - pattern: a topic, or a pattern of topics.
-    ///   - place: the place, which need not be kept; nil for the end. Messages of a stream that was made anew come behind
-    ///     those of the one before it.
+    ///   - place: the place, which need not be kept; nil for the end. Messages of a stream that was made anew come
+    ///     behind those of the one before it.
     ///   - limit: most messages, 1 to 10,000.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func messages(

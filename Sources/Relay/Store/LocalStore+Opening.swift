@@ -3,12 +3,12 @@ import GRDB
 extension LocalStore {
     /// Opens a store, and makes it when there is none.
     ///
-    /// A file that is no readable database is renamed to end in `.damaged-` and the day, with its log, so that nothing is
-    /// destroyed; a new store takes its place, with what can be read of the other. Several processes may have a store
-    /// open; one at a time opens it, by a lock on a file beside it. A store that an earlier version wrote is brought up to
-    /// date, and one that a later version wrote is refused. Blocks for as long as the disk takes, and some seconds when
-    /// another process is opening the same store. A file that cannot be opened within 20 seconds counts as damaged, and what
-    /// cannot be read of a damaged one within another 20 seconds stays in it.
+    /// A file that is no readable database is renamed to end in `.damaged-` and the day, with its log, so that nothing
+    /// is destroyed; a new store takes its place, with what can be read of the other. Several processes may have a
+    /// store open; one at a time opens it, by a lock on a file beside it. A store that an earlier version wrote is
+    /// brought up to date, and one that a later version wrote is refused. Blocks for as long as the disk takes, and
+    /// some seconds when another process is opening the same store. A file that cannot be opened within 20 seconds
+    /// counts as damaged, and what cannot be read of a damaged one within another 20 seconds stays in it.
     ///
     /// - Returns: the store, and whether its file was made anew: because there was none, or in place of a damaged one.
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
@@ -51,7 +51,8 @@ extension LocalStore {
             limit.lift()
             return (store, isNew)
         } catch {
-            // Tables that are not those of any version are damage as well; what may pass is none, unless it took too long.
+            // Tables that are not those of any version are damage as well; what may pass is none, unless it took too
+            // long.
             let isDamage =
                 StoreFailure.isDamage(error) || error is DatabaseError && !StoreFailure.mayPass(error) || limit.isOver
                 || isDamaged(path, although: error)
@@ -119,8 +120,8 @@ extension LocalStore {
         return (pool, isNew ?? false)
     }
 
-    /// Looks at what SQLite's own check does not see: values of another kind, by the tables that a new store has, and the
-    /// words of the search.
+    /// Looks at what SQLite's own check does not see: values of another kind, by the tables that a new store has, and
+    /// the words of the search.
     private static func checkAll(_ pool: DatabasePool) throws {
         let model = try DatabaseQueue()
         try StoreSchema.migrator.migrate(model)
@@ -135,14 +136,15 @@ extension LocalStore {
         }
     }
 
-    /// Carries the log over into the file, and leaves nothing of it behind. Where another process has the store open, it
-    /// may do it in our place.
+    /// Carries the log over into the file, and leaves nothing of it behind. Where another process has the store open,
+    /// it may do it in our place.
     static func carryOverLog(of path: String) {
         var patience = configuration
         // Less than others wait to write, whom this one would keep from it while they read.
         patience.busyMode = .timeout(0.5)
         guard let last = try? DatabaseQueue(path: path, configuration: patience) else { return }
-        // To be the last to close is not enough: whoever asks to read just then has a connection of their own for a moment.
+        // To be the last to close is not enough: whoever asks to read just then has a connection of their own for a
+        // moment.
         try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
         try? last.close()
     }
@@ -175,9 +177,9 @@ extension LocalStore {
         }
         try database.writeWithoutTransaction { database in
             guard try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") != 2 else { return }
-            // So that the file can shrink in small steps. It is written into the file's first page, for which VACUUM has
-            // to write the file anew; only a new one, or one of the first version, has another setting. Where another
-            // process keeps it from that, the next opening does it.
+            // So that the file can shrink in small steps. It is written into the file's first page, for which VACUUM
+            // has to write the file anew; only a new one, or one of the first version, has another setting. Where
+            // another process keeps it from that, the next opening does it.
             try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
             try? database.execute(sql: "VACUUM")
         }

@@ -19,13 +19,13 @@ extension LocalStore {
         }
     }
 
-    /// Has a run of this program take over what runs that have ended left in the outbox, and names the run in the store.
-    /// Blocks for as long as the disk takes.
+    /// Has a run of this program take over what runs that have ended left in the outbox, and names the run in the
+    /// store. Blocks for as long as the disk takes.
     ///
     /// A message is sent by one run alone: each row names the run whose it is, and it changes hands only here, in a
     /// transaction that no two processes are in at once, away from runs whose lock nobody holds. A run takes its lock
-    /// before it names itself here, and names itself before its first row; the system lets the lock go with the process,
-    /// and not sooner. So whoever finds the lock free finds a run that sends nothing any more.
+    /// before it names itself here, and names itself before its first row; the system lets the lock go with the
+    /// process, and not sooner. So whoever finds the lock free finds a run that sends nothing any more.
     ///
     /// - Parameters:
     ///   - run: the run, whose lock is held.
@@ -97,8 +97,8 @@ extension LocalStore {
         }
     }
 
-    /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks. Blocks for
-    /// as long as the disk takes.
+    /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks. Blocks
+    /// for as long as the disk takes.
     ///
     /// - Returns: the message as it was; nil when no message under this identifier waits for the person.
     /// - Throws: ``RelayError/storage(_:)``.

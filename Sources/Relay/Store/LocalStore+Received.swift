@@ -2,16 +2,16 @@ import GRDB
 
 // What is here of what a topic's stream had, and how far it was received.
 extension LocalStore {
-    /// The newest messages before a place in the stream as a topic or pattern was received from it last, oldest first. Those
-    /// of the stream's earlier lives do not come.
+    /// The newest messages before a place in the stream as a topic or pattern was received from it last, oldest first.
+    /// Those of the stream's earlier lives do not come.
     ///
     /// - Parameters:
     ///   - pattern: the topic or pattern.
     ///   - sequence: the place; nil for the end.
     ///   - limit: most messages, 1 to 10,000.
     ///   - bytes: most bytes of their payloads together, but for a single one that has more.
-    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that hole;
-    ///     the page ends there otherwise.
+    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that
+    ///     hole; the page ends there otherwise.
     /// - Returns: the messages, with the holes between them.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     func received(
@@ -48,8 +48,8 @@ extension LocalStore {
         }
     }
 
-    /// Where messages have holes between them, the first one first: what the stream no longer had, and with 0 what was not
-    /// asked for.
+    /// Where messages have holes between them, the first one first: what the stream no longer had, and with 0 what was
+    /// not asked for.
     ///
     /// - Parameter sequences: the messages' sequences, rising.
     /// - Throws: ``RelayError/storage(_:)``.
@@ -182,7 +182,8 @@ extension LocalStore {
         }
     }
 
-    /// Which parts of a stream are here of a pattern: what was received of another that has all of its topics counts too.
+    /// Which parts of a stream are here of a pattern: what was received of another that has all of its topics counts
+    /// too.
     private static func spans(
         of pattern: TopicPattern, in stream: StreamIdentity, _ database: Database
     ) throws -> KeptSpans {

@@ -36,11 +36,11 @@ extension LocalStore {
     /// what is appended meanwhile comes too, and nothing waits.
     public func export(_ pattern: TopicPattern) -> KeptMessages { KeptMessages(store: self, pattern: pattern) }
 
-    /// Deletes what is kept of a topic, or of all that match a pattern: messages, the words to find them, the draft, how
-    /// far it was received and read. The network keeps its own; what is on its way out stays.
+    /// Deletes what is kept of a topic, or of all that match a pattern: messages, the words to find them, the draft,
+    /// how far it was received and read. The network keeps its own; what is on its way out stays.
     ///
-    /// What is deleted is overwritten in the file, but for what a burst left beside it, which the disk is given back as it
-    /// is. Single words of it may stay in the search's index until ``compact(_:)``.
+    /// What is deleted is overwritten in the file, but for what a burst left beside it, which the disk is given back as
+    /// it is. Single words of it may stay in the search's index until ``compact(_:)``.
     ///
     /// - Returns: how many messages were deleted.
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
@@ -58,8 +58,8 @@ extension LocalStore {
         return count
     }
 
-    /// Deletes some of what a policy does not keep, the oldest first, and gives free room back to the disk: a small step,
-    /// of some ten milliseconds, to be repeated as long as there is more.
+    /// Deletes some of what a policy does not keep, the oldest first, and gives free room back to the disk: a small
+    /// step, of some ten milliseconds, to be repeated as long as there is more.
     ///
     /// - Returns: whether there is more.
     /// - Throws: ``RelayError/storage(_:)``.
@@ -127,7 +127,8 @@ extension LocalStore {
 
     /// Carries the log over into the file, as far as nobody reads it, which makes the file as small as its pages allow.
     private func cutFile() async {
-        // By a statement, which a store that was closed meanwhile refuses; the library's own call ends the process there.
+        // By a statement, which a store that was closed meanwhile refuses; the library's own call ends the process
+        // there.
         try? await database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
     }
 

@@ -2,18 +2,19 @@ import GRDB
 import NATS
 import NIOConcurrencyHelpers
 
-/// What this client keeps on this machine, in an SQLite database: messages, letters, the outbox, and what the person was
-/// at. It opens before the network is touched, so that what is kept can be shown while offline (Nexconn's and RongCloud's
-/// database).
+/// What this client keeps on this machine, in an SQLite database: messages, letters, the outbox, and what the person
+/// was at. It opens before the network is touched, so that what is kept can be shown while offline (Nexconn's and
+/// RongCloud's database).
 ///
-/// One connection writes, in its own thread; readers have others and see the state of their beginning, so that none waits
-/// for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it; what a person
-/// has read or typed is written at once, with the messages before it. The messages of a burst become rows when it is over;
-/// a reader that comes before makes rows of them itself. Another process may use the same file at the same time.
+/// One connection writes, in its own thread; readers have others and see the state of their beginning, so that none
+/// waits for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it; what
+/// a person has read or typed is written at once, with the messages before it. The messages of a burst become rows when
+/// it is over; a reader that comes before makes rows of them itself. Another process may use the same file at the same
+/// time.
 ///
-/// SQLite's log is written with `synchronous = NORMAL`: what is committed outlives the process, however that ends, since
-/// the system has it. A power cut may take the last transactions, which are messages that the server still has. What a
-/// person sent is written with `FULL`, which waits for the disk: nobody else has it.
+/// SQLite's log is written with `synchronous = NORMAL`: what is committed outlives the process, however that ends,
+/// since the system has it. A power cut may take the last transactions, which are messages that the server still has.
+/// What a person sent is written with `FULL`, which waits for the disk: nobody else has it.
 public final class LocalStore: Sendable {
     /// Where a store is.
     public enum Location: Hashable, Sendable {
@@ -26,8 +27,8 @@ public final class LocalStore: Sendable {
 
     /// How opening went.
     public struct Opening: Hashable, Sendable {
-        /// Whether the file was made anew: there was none, or a damaged one was put aside, so that what is wanted has to be
-        /// loaded from the network (Nexconn's `isRecreated`). False for a store in memory, which has no file.
+        /// Whether the file was made anew: there was none, or a damaged one was put aside, so that what is wanted has
+        /// to be loaded from the network (Nexconn's `isRecreated`). False for a store in memory, which has no file.
         public var isRecreated: Bool
         /// What was read of a damaged store, which was put aside; nil where there was none.
         public var rescue: StoreRescue?
@@ -97,9 +98,9 @@ public final class LocalStore: Sendable {
 
     /// Keeps messages that arrived, and what they change, in the next batch. What is there already stays as it is.
     ///
-    /// Returns at once as long as there is room. While the writer is behind it waits for room, so that what follows stays
-    /// on the server, but not longer than the rules' patience; while the disk takes nothing, it does not wait. What then
-    /// finds no room is not kept, with its changes, and ``news`` tells so.
+    /// Returns at once as long as there is room. While the writer is behind it waits for room, so that what follows
+    /// stays on the server, but not longer than the rules' patience; while the disk takes nothing, it does not wait.
+    /// What then finds no room is not kept, with its changes, and ``news`` tells so.
     ///
     /// - Parameters:
     ///   - messages: what arrived.
@@ -244,8 +245,8 @@ public final class LocalStore: Sendable {
         await emptyBurstFile()
         await readers.close()
         try? database.close()
-        // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot, and
-        // those are closed behind that which writes.
+        // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot,
+        // and those are closed behind that which writes.
         if let path, !BurstFile.isEmpty(path + "-wal") { Self.carryOverLog(of: path) }
         bursts.close()
         use?.end()

@@ -33,7 +33,8 @@ struct MessageWriting {
             INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload, own) VALUES (?, ?, ?, ?, ?, ?, ?)
             """
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
-        // The cached statement may not have been reset after its last use, and SQLite refuses to bind values to it then.
+        // The cached statement may not have been reset after its last use, and SQLite refuses to bind values to it
+        // then.
         sqlite3_reset(statement)
         defer {
             sqlite3_reset(statement)
@@ -145,8 +146,8 @@ struct MessageWriting {
         return number
     }
 
-    /// Looks up a row's number, and inserts the row where there is none. An `INSERT OR IGNORE` that finds the row would use
-    /// up a number each time.
+    /// Looks up a row's number, and inserts the row where there is none. An `INSERT OR IGNORE` that finds the row would
+    /// use up a number each time.
     private static func number(
         _ database: Database, _ query: String, orNew insertion: String, _ arguments: StatementArguments
     ) throws -> Int64 {

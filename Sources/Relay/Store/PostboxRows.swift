@@ -6,7 +6,8 @@ import GRDB
     import Foundation
 #endif
 
-/// The postboxes of the local store, within a transaction of the caller's: as the network's host has told them, and when.
+/// The postboxes of the local store, within a transaction of the caller's: as the network's host has told them, and
+/// when.
 enum PostboxRows {
     /// Under which names the store knows them.
     private static let (list, moment) = ("postboxes", "postboxes-moment")

@@ -37,18 +37,18 @@ extension RelayClient {
         }
     }
 
-    /// What this machine keeps of a topic, connected or not: the newest messages before a place in the stream that came to
-    /// this machine, by a subscription or by `history`, oldest first. Waits for the opening of the local store and for nothing else. What has just
-    /// arrived may take 100 ms until it is here.
+    /// What this machine keeps of a topic, connected or not: the newest messages before a place in the stream that came
+    /// to this machine, by a subscription or by `history`, oldest first. Waits for the opening of the local store and
+    /// for nothing else. What has just arrived may take 100 ms until it is here.
     ///
     /// - Parameters:
     ///   - topic: a topic or pattern, as it was subscribed to.
     ///   - sequence: the place in the stream as it was last met; nil for its end.
     ///   - limit: most messages, 1 to 10,000.
-    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that hole;
-    ///     the page ends there otherwise.
-    /// - Returns: the messages, with the holes between them; none where the configuration's store is no file, or could not
-    ///   be opened. The network may hold older ones.
+    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that
+    ///     hole; the page ends there otherwise.
+    /// - Returns: the messages, with the holes between them; none where the configuration's store is no file, or could
+    ///   not be opened. The network may hold older ones.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func keptMessages(
         topic: String, before sequence: UInt64? = nil, limit: Int, acrossHoles: Bool = false

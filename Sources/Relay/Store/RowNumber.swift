@@ -1,8 +1,8 @@
 /// A message's key in the store: its stream's number there and its sequence, in one whole number.
 ///
 /// SQLite keeps a table in the order of such a key without any index beside it, and the search's words carry it too. A
-/// key of two columns needs a second tree: a million rows of 224 bytes were written at 203,000 rows a second of processor
-/// time with one, and at 222,000 with this, and a page is found by a single search.
+/// key of two columns needs a second tree: a million rows of 224 bytes were written at 203,000 rows a second of
+/// processor time with one, and at 222,000 with this, and a page is found by a single search.
 ///
 /// The stream's number takes 15 bits and the sequence 48: at a million messages a second a stream reaches its end after
 /// nine years.

@@ -6,8 +6,8 @@ import GRDB
     import Foundation
 #endif
 
-/// Brings the search's words up to date, in small steps between two batches: to split a message into words costs as much
-/// as to keep it, and nobody searches what has just come.
+/// Brings the search's words up to date, in small steps between two batches: to split a message into words costs as
+/// much as to keep it, and nobody searches what has just come.
 enum SearchIndexing {
     /// So many messages at a time: some ten milliseconds.
     static let rowsAtOnce = 500

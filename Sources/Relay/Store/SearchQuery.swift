@@ -1,8 +1,9 @@
 /// What a person looks for among the messages and letters that are kept.
 ///
 /// Words are found wherever a word begins with them (`build` finds `builds`), with two letters at least, and whatever
-/// their case and marks; all of them have to be there. Words in quotes are found side by side as they are. A word with a
-/// dash before it must not be there, which rules something out beside a word, a sender or a topic. Chinese, Japanese and Korean text is found by any part of it.
+/// their case and marks; all of them have to be there. Words in quotes are found side by side as they are. A word with
+/// a dash before it must not be there, which rules something out beside a word, a sender or a topic. Chinese, Japanese
+/// and Korean text is found by any part of it.
 ///
 /// | | |
 /// |---|---|
@@ -11,8 +12,8 @@
 /// | `after:DATE` | from this day or moment on (`2026-11-20`, `2026-11-20T10:00Z`) |
 /// | `before:DATE` | before this day or moment |
 ///
-/// A value with blanks stands in quotes: `from:"bob the builder"`. Whatever cannot be understood counts as a word to look
-/// for, and no text is an error.
+/// A value with blanks stands in quotes: `from:"bob the builder"`. Whatever cannot be understood counts as a word to
+/// look for, and no text is an error.
 public struct SearchQuery: Hashable, Sendable {
     /// Something that a text must have, or must not have.
     public struct Term: Hashable, Sendable {
@@ -58,8 +59,8 @@ public struct SearchQuery: Hashable, Sendable {
         while let part = reader.next() { take(part, secondsFromGMT) }
     }
 
-    /// The name of the first filter in a text that has nothing right behind its colon, as in `from: bob`: it counts as a word
-    /// to look for, which few people mean. Nil where there is none.
+    /// The name of the first filter in a text that has nothing right behind its colon, as in `from: bob`: it counts as
+    /// a word to look for, which few people mean. Nil where there is none.
     public static func filterWithoutValue(in text: String) -> String? {
         var reader = QueryReader(text.prefix(4_096))
         while let part = reader.next() {

@@ -1,8 +1,8 @@
 /// Text as the search's words have it.
 ///
-/// SQLite splits text at what is neither a letter nor a digit. Chinese, Japanese and Korean are written without blanks, or
-/// with few, so that a whole sentence would be one word, which only its beginning finds. Here each of their characters
-/// becomes a word of its own, and what is looked for a phrase of such words: any part of a text is found.
+/// SQLite splits text at what is neither a letter nor a digit. Chinese, Japanese and Korean are written without blanks,
+/// or with few, so that a whole sentence would be one word, which only its beginning finds. Here each of their
+/// characters becomes a word of its own, and what is looked for a phrase of such words: any part of a text is found.
 package enum SearchText {
     /// The text with blanks around each character of a script that is written without them.
     static func split(_ text: String) -> String {

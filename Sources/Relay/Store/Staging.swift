@@ -66,8 +66,8 @@ struct Staging {
         }
     }
 
-    /// What a row names is lost: nobody knows any more what is whole, no subscription goes on behind it, and the network is
-    /// asked again.
+    /// What a row names is lost: nobody knows any more what is whole, no subscription goes on behind it, and the
+    /// network is asked again.
     private func giveUp(_ number: Int64) throws {
         try database.execute(sql: "DELETE FROM spans")
         let sql = "SELECT name, stream, incarnation, sequence FROM staged_cursors WHERE number = ?"
@@ -188,15 +188,15 @@ struct Staging {
         return value.map { [ByteBuffer(bytes: $0)] }
     }
 
-    /// Gives up what the file has lost, before anybody counts on it: without power it may not have what the database tells
-    /// of.
+    /// Gives up what the file has lost, before anybody counts on it: without power it may not have what the database
+    /// tells of.
     func giveUpLost() throws {
         let file = BurstFile(of: database)
         if try fileParts().contains(where: { try file?.read($0) == nil }) { try unpackAll() }
     }
 
-    /// Gives back what the file beside the database has, where all messages are rows. To be done in a transaction of its own:
-    /// only rows that are committed take the place of what the file has.
+    /// Gives back what the file beside the database has, where all messages are rows. To be done in a transaction of
+    /// its own: only rows that are committed take the place of what the file has.
     func emptyFile() throws { if try isEmpty() { BurstFile(of: database)?.empty() } }
 
     /// Makes rows of all.

@@ -180,8 +180,8 @@ extension StoreChange {
             arguments: [StoreBounds.drafts])
     }
 
-    /// Puts a part among the others, as one with those that it meets. This comes with every batch of a subscription, where
-    /// it most often makes the newest part longer.
+    /// Puts a part among the others, as one with those that it meets. This comes with every batch of a subscription,
+    /// where it most often makes the newest part longer.
     private static func keep(
         _ span: ClosedRange<UInt64>, of name: String, in stream: StreamIdentity, _ database: Database
     ) throws {
@@ -215,7 +215,8 @@ extension StoreChange {
                 """, arguments: key + key + [StoreBounds.spans])
     }
 
-    /// Lengthens the span that another one begins in or right behind: what a subscription receives is one span that grows.
+    /// Lengthens the span that another one begins in or right behind: what a subscription receives is one span that
+    /// grows.
     ///
     /// - Returns: false where there is none, or where it would meet the next one.
     private static func lengthen(

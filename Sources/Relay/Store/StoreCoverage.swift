@@ -44,7 +44,8 @@ struct StoreCoverage: Sendable {
     }
 
     /// Turns cursors back to what is there, and shortens what counts as whole to what is, within a transaction of the
-    /// caller's: no subscription goes on behind a message that is lost. What the stream still has of the rest comes again.
+    /// caller's: no subscription goes on behind a message that is lost. What the stream still has of the rest comes
+    /// again.
     func turnBack(_ database: Database) throws {
         // From before what is whole was noted.
         try database.execute(sql: "DELETE FROM gaps WHERE lost = 0")
@@ -101,8 +102,8 @@ struct StoreCoverage: Sendable {
         }
     }
 
-    /// How far a subscription counts as having received, and between which sequences nothing is missing then; nil where that
-    /// is not known.
+    /// How far a subscription counts as having received, and between which sequences nothing is missing then; nil where
+    /// that is not known.
     ///
     /// - Parameters:
     ///   - part: what came back of its stream; nil for nothing.

@@ -2,8 +2,8 @@ import GRDB
 import GRDBSQLite
 import NIOConcurrencyHelpers
 
-// A damaged file has values, orders and numbers that no version writes. Nothing that reads it may end the process, or go
-// round for ever.
+// A damaged file has values, orders and numbers that no version writes. Nothing that reads it may end the process, or
+// go round for ever.
 
 extension Row {
     /// A column's value. GRDB's own subscript ends the process where a damaged row has another kind of value there.
@@ -53,7 +53,8 @@ extension StoreSchema {
 
 /// Ends the statements of a database that take too long.
 final class StoreTimeLimit: Sendable {
-    /// How long a store may take to be opened, and a damaged one to be read. The time of a sleeping machine does not count.
+    /// How long a store may take to be opened, and a damaged one to be read. The time of a sleeping machine does not
+    /// count.
     static let usual = Duration.seconds(20)
 
     /// Nil once there is no limit any more.

@@ -8,7 +8,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// A process's hold on a store that it uses, which ends when it is told to, with the last reference and with the process.
+/// A process's hold on a store that it uses, which ends when it is told to, with the last reference and with the
+/// process.
 final class StoreUse: Sendable {
     /// −1 once it has ended.
     private let descriptor: Atomic<Int32>
@@ -75,9 +76,9 @@ enum StoreFiles {
         try prepareFile(path)
     }
 
-    /// Makes the empty file where there is none, and looks at one that is there without opening it: with any descriptor of
-    /// a file that a process closes, it lets go of all its locks on it, those of SQLite too. Another process would take
-    /// the store for one that nobody uses then, and remove its log.
+    /// Makes the empty file where there is none, and looks at one that is there without opening it: with any descriptor
+    /// of a file that a process closes, it lets go of all its locks on it, those of SQLite too. Another process would
+    /// take the store for one that nobody uses then, and remove its log.
     private static func prepareFile(_ path: String) throws(RelayError) {
         var status = stat()
         if stat(path, &status) == 0 {

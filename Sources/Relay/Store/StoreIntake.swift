@@ -16,8 +16,8 @@ package struct StoreBatching: Hashable, Sendable {
     package var longestPause: Duration
     /// How long what is left for later waits behind a batch of many messages, as more of them are likely to follow.
     package var laterDelay: Duration
-    /// How many bytes of a burst's messages may be kept that are no rows yet. To make rows of all of them, which the next
-    /// reader may have to wait for, takes some 10 ms for each MiB.
+    /// How many bytes of a burst's messages may be kept that are no rows yet. To make rows of all of them, which the
+    /// next reader may have to wait for, takes some 10 ms for each MiB.
     package var maximumStagedBytes: Int
     /// What a person has read or typed is written at once, with all that came before it, but not sooner than this after
     /// the batch before: where much comes, a batch holds many messages.
@@ -49,8 +49,8 @@ package struct StoreBatching: Hashable, Sendable {
 /// While the disk takes what comes, whoever adds something waits for room, so that nothing is lost: what is not added
 /// stays on the server. While it does not, nobody waits; what exceeds the bound is given up and counted.
 ///
-/// What a person has read or typed does not wait for others: a mark is committed with the messages before it, which it is
-/// never ahead of.
+/// What a person has read or typed does not wait for others: a mark is committed with the messages before it, which it
+/// is never ahead of.
 ///
 /// The messages of a burst are kept at once, many in one value. Once it is over, rows are made of them, and then the
 /// search's words of the rows. Where too much has come together, rows are made of some of it between two batches.
@@ -97,8 +97,8 @@ package struct StoreIntake: Sendable {
         /// So far back a change looks for one that it takes the place of: as many subscriptions may write by turns.
         private static let reach = 64
 
-        /// Adds a change, or has it take the place of one that says no more beside it: a subscription whose messages come in
-        /// many parts has one cursor, and one span that grows, and a conversation one draft and one mark.
+        /// Adds a change, or has it take the place of one that says no more beside it: a subscription whose messages
+        /// come in many parts has one cursor, and one span that grows, and a conversation one draft and one mark.
         fileprivate mutating func add(_ change: StoreChange) {
             if change.isPersonal { isPersonal = true }
             for index in changes.indices.suffix(Self.reach).reversed() {
@@ -306,8 +306,8 @@ package struct StoreIntake: Sendable {
 
     /// Rows were made of some messages.
     ///
-    /// - Parameter stagedBytes: how many bytes of messages are no rows yet; nil where it did not go well. The next batch
-    ///   brings it back then.
+    /// - Parameter stagedBytes: how many bytes of messages are no rows yet; nil where it did not go well. The next
+    ///   batch brings it back then.
     package mutating func unpacked(stagedBytes: Int?, at now: ContinuousClock.Instant) -> Step {
         isBusy = false
         self.stagedBytes = stagedBytes ?? 0

@@ -1,8 +1,8 @@
 import GRDB
 import NIOConcurrencyHelpers
 
-/// Who reads a store: those that do are waited for before it is closed, and those that come later are turned away, since a
-/// pool of connections must not be closed while somebody asks it for one.
+/// Who reads a store: those that do are waited for before it is closed, and those that come later are turned away,
+/// since a pool of connections must not be closed while somebody asks it for one.
 final class StoreReaders: Sendable {
     private struct State {
         var count = 0

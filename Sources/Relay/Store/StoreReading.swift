@@ -151,7 +151,8 @@ struct StoreReading {
             from: sender, time: Timestamp(milliseconds: time), payload: Array(payload), isOwn: own == 1)
     }
 
-    /// The rows of a part of a stream; nil where the stream is not known here, or the part is beyond what a store keeps.
+    /// The rows of a part of a stream; nil where the stream is not known here, or the part is beyond what a store
+    /// keeps.
     func rows(_ part: ClosedRange<UInt64>, of stream: StreamIdentity) -> ClosedRange<Int64>? {
         let last = min(part.upperBound, RowNumber.sequences - 1)
         guard part.lowerBound <= last, let low = row(of: KeptPlace(stream: stream, sequence: part.lowerBound)),

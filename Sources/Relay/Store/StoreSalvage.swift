@@ -2,10 +2,10 @@ import GRDB
 
 /// Reads what can be read of a damaged store into a new one.
 ///
-/// Rows are read in small parts from the table's end, and from its beginning where that was not all. Where a part cannot
-/// be read, a smaller one is tried, and then reading goes on further ahead, in steps that are small at first and double
-/// later until something is found: of a file that lost its last third two thirds of the messages come back, and of one
-/// with a hole all around it. What a person typed comes first. The damaged file itself is not changed.
+/// Rows are read in small parts from the table's end, and from its beginning where that was not all. Where a part
+/// cannot be read, a smaller one is tried, and then reading goes on further ahead, in steps that are small at first and
+/// double later until something is found: of a file that lost its last third two thirds of the messages come back, and
+/// of one with a hole all around it. What a person typed comes first. The damaged file itself is not changed.
 enum StoreSalvage {
     /// So many messages are carried over at most, the newest where those can be read.
     static let maximumMessages = 200_000
@@ -151,7 +151,8 @@ enum StoreSalvage {
 private struct TableReader {
     /// The name under which each row has its key.
     static let keyName = "rescued_key"
-    /// So many steps ahead are of one row each: damaged pages seldom have more, and what follows them is not leapt over.
+    /// So many steps ahead are of one row each: damaged pages seldom have more, and what follows them is not leapt
+    /// over.
     private static let smallSteps = 256
     /// Steps ahead without finding anything before one gives up; the last is as long as a table can be.
     private static let maximumSteps = smallSteps + 49

@@ -45,8 +45,8 @@ enum StoreSchema {
         return migrator
     }
 
-    /// The names of the tables whose rows are read one by one from a damaged store, the dearest first. What `spans` says is
-    /// shortened to what could be read.
+    /// The names of the tables whose rows are read one by one from a damaged store, the dearest first. What `spans`
+    /// says is shortened to what could be read.
     static let rescued = [
         "outbox", "drafts", "joined", "cursors", "gaps", "spans", "read_marks", "lines", "letters", "read_letters",
         "ignored", "muted", "choices", "facts",
@@ -56,8 +56,8 @@ enum StoreSchema {
     ///
     /// They are split as Unicode 6.1 has it and without their marks. Trigrams take 2.4 times the room (279 MB for a
     /// million lines of 65 bytes, against 116) and three times the time (53,000 rows a second, against 158,000), and do
-    /// not find words of two ideographs, the most frequent ones. `SearchText` has what is written without blanks split at
-    /// each character instead.
+    /// not find words of two ideographs, the most frequent ones. `SearchText` has what is written without blanks split
+    /// at each character instead.
     ///
     /// `columnsize=0`, as what is found is ordered by its age and not by a rank.
     static let words = """
@@ -71,8 +71,8 @@ enum StoreSchema {
         "ALTER TABLE outbox ADD COLUMN run TEXT",
     ]
 
-    /// Where a letter stands in the postbox's stream, so that lists go on over its places without a connection too, and the
-    /// identity that it was sent to.
+    /// Where a letter stands in the postbox's stream, so that lists go on over its places without a connection too, and
+    /// the identity that it was sent to.
     private static let letters = [
         "ALTER TABLE letters ADD COLUMN sudo TEXT",
         "ALTER TABLE letters ADD COLUMN incarnation INTEGER NOT NULL DEFAULT 0",
@@ -101,8 +101,8 @@ enum StoreSchema {
     /// Numbers that name something in other tables are given once (AUTOINCREMENT): another process may still hold one
     /// whose row is gone.
     ///
-    /// Of the indices that `messages` could have there is one. A second one for each topic's times would take a third of
-    /// the rate, and a time is found by halving as well, since a server stores in the order of its clock.
+    /// Of the indices that `messages` could have there is one. A second one for each topic's times would take a third
+    /// of the rate, and a time is found by halving as well, since a server stores in the order of its clock.
     private static let history = [
         """
         CREATE TABLE streams (

@@ -13,8 +13,8 @@ struct StreamKeeping<Event: Sendable>: Sendable {
     let name: String
     /// The store, once it is open; nil where it cannot be opened.
     let opening: Task<LocalStore?, Never>
-    /// Writes the message that an event is about, as the server sent it and with what was read of it; false for one that is
-    /// not kept. What was read is written where it is found, since to hand it on costs as much as to write it.
+    /// Writes the message that an event is about, as the server sent it and with what was read of it; false for one
+    /// that is not kept. What was read is written where it is found, since to hand it on costs as much as to write it.
     let write: Write
 
     /// Notes where a subscription to what is new begins, unless it is known how far an earlier one came: what is stored
@@ -38,8 +38,8 @@ struct StreamKeeping<Event: Sendable>: Sendable {
         }
     }
 
-    /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up. What it has no
-    /// room for is missing from what it says to be whole.
+    /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up. What it has
+    /// no room for is missing from what it says to be whole.
     ///
     /// - Parameters:
     ///   - messages: what has come of a stream.

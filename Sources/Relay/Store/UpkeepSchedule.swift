@@ -1,5 +1,5 @@
-/// When an open store is looked after, as a pure value: what its retention policy does not keep is deleted in small steps,
-/// with pauses between them in which everybody else has the writer.
+/// When an open store is looked after, as a pure value: what its retention policy does not keep is deleted in small
+/// steps, with pauses between them in which everybody else has the writer.
 package struct UpkeepSchedule: Hashable, Sendable {
     /// How a step went.
     package enum Outcome: Hashable, Sendable {
@@ -11,7 +11,8 @@ package struct UpkeepSchedule: Hashable, Sendable {
         case failed
     }
 
-    /// The time from the opening to the first step: whoever has just started the program is shown what they wait for first.
+    /// The time from the opening to the first step: whoever has just started the program is shown what they wait for
+    /// first.
     package var beginning: Duration
     /// The time between two looks at a store that is in order.
     package var interval: Duration

@@ -3,10 +3,10 @@ import GRDB
 /// Looks for beginnings of words that many messages have, from the newest message on.
 ///
 /// SQLite tells the messages that have a whole word one by one, from either end. Those that have any word which begins
-/// with some letters it brings together first, all of them: among a million messages of which every second one has such a
-/// word that takes 40 to 130 ms, and it is done for each such term, whatever else rules messages out. A term as frequent as
-/// that is left out of the question, and put to what the others find, in memory: a hundred hits are among the newest few
-/// hundred messages.
+/// with some letters it brings together first, all of them: among a million messages of which every second one has such
+/// a word that takes 40 to 130 ms, and it is done for each such term, whatever else rules messages out. A term as
+/// frequent as that is left out of the question, and put to what the others find, in memory: a hundred hits are among
+/// the newest few hundred messages.
 struct WordsWalk {
     /// So many of the newest messages tell how frequent a term is.
     static let sample = 256

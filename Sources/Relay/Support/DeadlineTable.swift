@@ -1,8 +1,8 @@
 /// Who waits until when, as a pure value: one alarm for all of them.
 ///
-/// A caller that sends many messages waits thousands of times a second, each time with a deadline seconds away that hardly
-/// ever comes. So an alarm that is set stays set whatever becomes of the wait that it was set for, and looks when it rings
-/// who still waits.
+/// A caller that sends many messages waits thousands of times a second, each time with a deadline seconds away that
+/// hardly ever comes. So an alarm that is set stays set whatever becomes of the wait that it was set for, and looks
+/// when it rings who still waits.
 struct DeadlineTable<Waiter: Sendable>: Sendable {
     private struct Wait: Sendable {
         let waiter: Waiter
@@ -16,8 +16,8 @@ struct DeadlineTable<Waiter: Sendable>: Sendable {
 
     /// Adds somebody who waits.
     ///
-    /// - Returns: what names the wait, and when the caller is to have the alarm ring, in place of one that was set before;
-    ///   nil where it rings by then anyway.
+    /// - Returns: what names the wait, and when the caller is to have the alarm ring, in place of one that was set
+    ///   before; nil where it rings by then anyway.
     mutating func add(
         _ waiter: Waiter, until deadline: ContinuousClock.Instant
     ) -> (key: UInt64, alarm: ContinuousClock.Instant?) {

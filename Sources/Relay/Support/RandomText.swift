@@ -7,10 +7,11 @@ enum RandomText {
     private static let digits: StaticString = "0123456789abcdef"
     private static let letters: StaticString = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-    /// Fifteen letters and digits, of 89 random bits: among 10^10 of them there are two alike once in ten million times.
+    /// Fifteen letters and digits, of 89 random bits: among 10^10 of them there are two alike once in ten million
+    /// times.
     ///
-    /// A Swift string of so many bytes needs no memory of its own. A message's identifier is copied, compared and hashed at
-    /// every step of its way, and a hundred thousand a second pass there.
+    /// A Swift string of so many bytes needs no memory of its own. A message's identifier is copied, compared and
+    /// hashed at every step of its way, and a hundred thousand a second pass there.
     static func identifier() -> String {
         let (high, low) = words.withLockedValue { ($0.next(), $0.next()) }
         return String(unsafeUninitializedCapacity: 15) { text in

@@ -1,8 +1,8 @@
-/// The newest of many values: at least so many of them, and fewer than twice as many. The oldest are forgotten together,
-/// which costs nothing for each.
+/// The newest of many values: at least so many of them, and fewer than twice as many. The oldest are forgotten
+/// together, which costs nothing for each.
 ///
-/// Hundreds of thousands of messages a second are looked up here by their identifiers: a value is hashed once, for both of
-/// the parts that remember it, and a part that is forgotten leaves its room to the next one.
+/// Hundreds of thousands of messages a second are looked up here by their identifiers: a value is hashed once, for both
+/// of the parts that remember it, and a part that is forgotten leaves its room to the next one.
 struct RecentSet<Element: Hashable & Sendable>: Sendable {
     private var newer = Part()
     private var older = Part()
@@ -29,8 +29,8 @@ struct RecentSet<Element: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Values in the order in which they came, and a table in which a value stands at the place that its hash names, or at
-    /// the next free one. Half of the table at least is free.
+    /// Values in the order in which they came, and a table in which a value stands at the place that its hash names, or
+    /// at the next free one. Half of the table at least is free.
     private struct Part: Sendable {
         private var values: [Element] = []
         private var hashes: [Int] = []

@@ -113,8 +113,8 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         reader?.fulfil(.ready)
     }
 
-    /// Adds an element without waiting: at once where there is room, and otherwise as soon as the reader has made some, in
-    /// place of one that waits for that. It comes before whatever a writer adds later.
+    /// Adds an element without waiting: at once where there is room, and otherwise as soon as the reader has made some,
+    /// in place of one that waits for that. It comes before whatever a writer adds later.
     func markWithRoom(_ element: Element) {
         let weight = weight(element)
         let reader = state.withLockedValue { state -> Completion<Wakeup>? in

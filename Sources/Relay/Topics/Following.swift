@@ -35,7 +35,8 @@ struct Following: Sendable {
     enum Event: Sendable {
         /// Something is followed from now on.
         case added(any Follower)
-        /// Something is not needed for now, and is followed on no connection until it is. Its place in the stream stays.
+        /// Something is not needed for now, and is followed on no connection until it is. Its place in the stream
+        /// stays.
         case letGo(id: String)
         /// Something that was let go is needed again, behind its place in the stream.
         case takenAgain(id: String)

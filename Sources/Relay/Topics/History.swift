@@ -32,7 +32,8 @@ struct History: Sendable {
 
     /// The first messages of a range, oldest first.
     ///
-    /// - Parameter place: goes on behind this place, where the stream is the one that it names, and begins anew otherwise.
+    /// - Parameter place: goes on behind this place, where the stream is the one that it names, and begins anew
+    ///   otherwise.
     func messages(in range: Range, after place: KeptPlace? = nil) async throws(RelayError) -> TopicHistory {
         let extent = try await extent()
         if let start = range.start { try await check(start, extent) }
@@ -91,8 +92,8 @@ struct History: Sendable {
         return part.history
     }
 
-    /// Refuses what begins in the future by the server's clock, whatever the one of this machine shows. Servers that do not
-    /// say what time it is are asked for it where that matters.
+    /// Refuses what begins in the future by the server's clock, whatever the one of this machine shows. Servers that do
+    /// not say what time it is are asked for it where that matters.
     private func check(_ start: Timestamp, _ extent: StreamExtent) async throws(RelayError) {
         var present = extent.time
         if present == nil, start > .now {

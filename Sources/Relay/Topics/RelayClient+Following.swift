@@ -5,7 +5,8 @@ extension RelayClient {
     /// Follows a stream from now on, on this connection and on those to come.
     ///
     /// - Parameter onScreenOnly: whether it is let go while its view is off the screen.
-    /// - Returns: the reader's end, and a completion that is fulfilled when the server knows of it; nil while not connected.
+    /// - Returns: the reader's end, and a completion that is fulfilled when the server knows of it; nil while not
+    ///   connected.
     func follow<Event: Sendable>(
         _ stream: StreamSubscription<Event>, as name: String, onScreenOnly: Bool = false,
         _ source: @escaping @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource

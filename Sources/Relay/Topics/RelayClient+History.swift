@@ -9,13 +9,13 @@ extension RelayClient {
     /// Messages of a topic within a time range, oldest first, in parts. While not connected it is what
     /// the local store has, and nothing where the store is no file, as RelayX's call has it.
     ///
-    /// What the local store has without a hole comes from it, and the rest from the network, which is asked for no more and
-    /// waited for no longer. What that brings is kept.
+    /// What the local store has without a hole comes from it, and the rest from the network, which is asked for no more
+    /// and waited for no longer. What that brings is kept.
     ///
     /// - Parameters:
     ///   - topic: a topic or pattern.
-    ///   - start: the earliest time, by the server's clock; not in its future, not after `end`. While not connected this
-    ///     machine's clock and the newest stored message say what the future is.
+    ///   - start: the earliest time, by the server's clock; not in its future, not after `end`. While not connected
+    ///     this machine's clock and the newest stored message say what the future is.
     ///   - end: the latest time, by the server's clock; nil for now.
     ///   - limit: most messages, 1 to 10,000.
     ///   - sequence: what an earlier part said; nil for the first part.
@@ -23,8 +23,8 @@ extension RelayClient {
     ///   - bytes: most bytes of memory that a part's messages may take.
     /// - Returns: the messages, of those that take more than `bytes` together only the first, and one in any case;
     ///   ``TopicHistory/next`` is what to ask for the others with.
-    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what
-    ///   the network refuses.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and
+    ///   what the network refuses.
     public func history(
         topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64? = nil,
         withPayload: Bool = false, bytes: Int = 64 << 20
@@ -44,7 +44,8 @@ extension RelayClient {
         return kept
     }
 
-    /// Messages of a topic within a range of the stream's sequences, oldest first, as ``history(topic:start:end:limit:after:withPayload:)``.
+    /// Messages of a topic within a range of the stream's sequences, oldest first, as
+    /// ``history(topic:start:end:limit:after:withPayload:)``.
     ///
     /// - Parameters:
     ///   - topic: a topic or pattern.
@@ -52,8 +53,8 @@ extension RelayClient {
     ///   - last: the last sequence; nil for the newest.
     ///   - limit: most messages, 1 to 10,000.
     ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
-    /// - Throws: ``RelayError/invalidArgument(_:)``, also for a start behind the stream's next message, while connected;
-    ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, also for a start behind the stream's next message, while
+    ///   connected; ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
     public func history(
         topic: String, from first: UInt64, through last: UInt64? = nil, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
@@ -67,8 +68,8 @@ extension RelayClient {
         return try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
     }
 
-    /// The messages of a topic behind a place, such as ``TopicHistory/place`` of an earlier answer, even of another run of
-    /// the program; oldest first, as ``history(topic:start:end:limit:after:withPayload:)``.
+    /// The messages of a topic behind a place, such as ``TopicHistory/place`` of an earlier answer, even of another run
+    /// of the program; oldest first, as ``history(topic:start:end:limit:after:withPayload:)``.
     ///
     /// - Parameters:
     ///   - topic: a topic or pattern.
@@ -77,8 +78,8 @@ extension RelayClient {
     ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
     /// - Returns: the messages. Where the stream was made anew since then, they are its first ones, and
     ///   ``TopicHistory/isRestarted`` says so.
-    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what
-    ///   the network refuses.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and
+    ///   what the network refuses.
     public func history(
         topic: String, behind place: KeptPlace, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
@@ -99,9 +100,9 @@ extension RelayClient {
     ///   - sequence: the place; nil for the stream's end.
     ///   - limit: most messages, 1 to 10,000.
     ///   - bytes: most bytes of all of them together.
-    /// - Returns: the messages, the holes between them, and whether nothing is before them. Fewer than `limit` come, the
-    ///   newest ones, where all have more than `bytes`, and one in any case. While not connected it is what the local store
-    ///   has, with a hole of 0 messages where the network may have more.
+    /// - Returns: the messages, the holes between them, and whether nothing is before them. Fewer than `limit` come,
+    ///   the newest ones, where all have more than `bytes`, and one in any case. While not connected it is what the
+    ///   local store has, with a hole of 0 messages where the network may have more.
     /// - Throws: ``RelayError/notConnected`` where nothing is kept on this machine; ``RelayError/invalidArgument(_:)``,
     ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
     public func history(

@@ -11,11 +11,11 @@ public protocol MessageListener: AnyObject {
 }
 
 extension RelayClient {
-    /// Has a listener called for a topic, a pattern, or a system event's name. Works before `connect`. While connected it
-    /// returns when the server knows of the subscription, so that what is published afterwards is heard.
+    /// Has a listener called for a topic, a pattern, or a system event's name. Works before `connect`. While connected
+    /// it returns when the server knows of the subscription, so that what is published afterwards is heard.
     ///
-    /// - Returns: false when the topic has a listener by this call already; it stays. ``listen(to:listener:)`` takes any
-    ///   number.
+    /// - Returns: false when the topic has a listener by this call already; it stays. ``listen(to:listener:)`` takes
+    ///   any number.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     @discardableResult
     public func on(topic: String, listener: sending any MessageListener) async throws(RelayError) -> Bool {

@@ -13,8 +13,8 @@ public enum TopicEvent: Hashable, Sendable {
     /// Everything stored so far has been delivered; what follows is new. Comes once on every connection, and again when
     /// the subscription was interrupted.
     case live
-    /// The stream was deleted and made again, and what follows is from its beginning; or it lost its newest messages, and
-    /// what follows has their sequences. What was received of it before is over.
+    /// The stream was deleted and made again, and what follows is from its beginning; or it lost its newest messages,
+    /// and what follows has their sequences. What was received of it before is over.
     case restarted
     /// Nothing is followed for now, and it is tried again until it is; `passes` says that this is expected to pass by
     /// itself; otherwise a person has to change something, for example grant a permission.
@@ -36,9 +36,9 @@ extension RelayClient {
     /// - Parameters:
     ///   - topic: a topic; `*` matches one token, `>` at the end one or more.
     ///   - start: where to begin.
-    ///   - withPayload: whether each message has all that was stored in ``TopicMessage/payload``. A MessagePack map or a
-    ///     JSON object that is no message of this network's then comes as one, instead of as unreadable: the map itself is
-    ///     its ``TopicMessage/message``.
+    ///   - withPayload: whether each message has all that was stored in ``TopicMessage/payload``. A MessagePack map or
+    ///     a JSON object that is no message of this network's then comes as one, instead of as unreadable: the map
+    ///     itself is its ``TopicMessage/message``.
     ///   - onScreenOnly: whether the subscription is for a view, and is let go while that is off the screen:
     ///     ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
     /// - Throws: ``RelayError/invalidTopic(_:)``.

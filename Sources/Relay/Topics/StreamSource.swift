@@ -19,8 +19,8 @@ struct StreamSource: Sendable {
     /// Only messages of this subject, wildcards allowed.
     let filter: String?
     let jetStream: JetStream
-    /// When the stream was made, for a user who may not ask: the server's answer to that question could name all subjects
-    /// of the stream.
+    /// When the stream was made, for a user who may not ask: the server's answer to that question could name all
+    /// subjects of the stream.
     var madeAt: UInt64?
     /// Whether the user may ask the server about the whole stream.
     var mayAsk = true
@@ -150,8 +150,8 @@ struct StreamSource: Sendable {
         return sizes
     }
 
-    /// How many of the newest messages may be read together: at most `count` that have no more than so many bytes, and one
-    /// in any case.
+    /// How many of the newest messages may be read together: at most `count` that have no more than so many bytes, and
+    /// one in any case.
     static func fitting(_ sizes: [StoredSize], count: Int, bytes: Int) -> Int {
         var fitting = 0
         var total = 0

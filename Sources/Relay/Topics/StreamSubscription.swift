@@ -11,8 +11,8 @@ public enum SubscriptionStart: Hashable, Sendable {
     case time(Timestamp)
     /// With this sequence.
     case sequence(UInt64)
-    /// Behind a place up to which everything was received before, by another run of the program perhaps. What the stream
-    /// no longer holds of what follows is reported as a gap, and that the stream was made anew as that.
+    /// Behind a place up to which everything was received before, by another run of the program perhaps. What the
+    /// stream no longer holds of what follows is reported as a gap, and that the stream was made anew as that.
     case after(KeptPlace)
     /// With this many of the newest messages.
     case recent(Int)
@@ -22,8 +22,8 @@ public enum SubscriptionStart: Hashable, Sendable {
 
 /// A part of a stream followed through any number of connections: each message once, in order.
 ///
-/// The cursor outlives connections. While one is open, a task reads an ordered consumer and waits for the reader's room,
-/// so that a slow reader loses nothing: what it has not taken stays on the server.
+/// The cursor outlives connections. While one is open, a task reads an ordered consumer and waits for the reader's
+/// room, so that a slow reader loses nothing: what it has not taken stays on the server.
 final class StreamSubscription<Event: Sendable>: Sendable {
     private enum Held {
         case news(SubscriptionNews<Event>)
@@ -43,8 +43,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var task: Task<Void, Never>?
         /// What the cursor has passed and the channel had no room for when the connection was lost.
         var held: [Held] = []
-        /// Whether the reader has been sent the news that what comes next was stored before: a reader that never reads gets it
-        /// once, however often the connection is lost.
+        /// Whether the reader has been sent the news that what comes next was stored before: a reader that never reads
+        /// gets it once, however often the connection is lost.
         var isCatchingUp = false
         /// Whether an interruption is among what is held.
         var isInterruptionHeld = false
@@ -103,8 +103,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// - Parameters:
     ///   - source: where to read; asked again whenever the stream has to be found anew.
     ///   - report: called with each change of the subscription's standing.
-    /// - Returns: fulfilled once the server has the consumer, so that nothing stored later is missed, or when it cannot have
-    ///   it for now.
+    /// - Returns: fulfilled once the server has the consumer, so that nothing stored later is missed, or when it cannot
+    ///   have it for now.
     func follow(
         _ clock: any Timekeeper, report: @escaping @Sendable (FollowerStanding) async -> Void,
         _ source: @escaping @Sendable () async -> StreamSource?
@@ -299,8 +299,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             state.cursor.reach(sequence)
             return state.standing.changes
         }
-        // Reading stops before the status tells of a lost connection: what is said from here on is taken back where that
-        // comes meanwhile.
+        // Reading stops before the status tells of a lost connection: what is said from here on is taken back where
+        // that comes meanwhile.
         guard !Task.isCancelled, await channel.send(.live(through: sequence)) else { return false }
         let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
             state.isCatchingUp = false

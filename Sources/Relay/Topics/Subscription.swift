@@ -13,8 +13,8 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     private let onEnd: @Sendable () -> Void
     /// Hears whether the view is on the screen; nil where that does not matter.
     private let onScreen: (@Sendable (Bool) -> Void)?
-    /// What came together with the event that was read last: whoever reads one by one finds it here, whichever iterator it
-    /// uses.
+    /// What came together with the event that was read last: whoever reads one by one finds it here, whichever iterator
+    /// it uses.
     private let begun = NIOLockedValueBox(BegunBatch())
 
     init(
@@ -40,9 +40,9 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     /// Tells whether the view that this subscription is for is on the screen, where it was made for one.
     ///
     /// While the view is away for longer than ``RelayConfiguration/offScreenGrace``, nothing is followed and the server
-    /// knows of no subscription. When the view is back, what came meanwhile comes first, each message once and with no gap
-    /// but one that the stream itself has, and then the news that the subscription is live. Any thread may call this, as
-    /// often as it likes; the last word counts.
+    /// knows of no subscription. When the view is back, what came meanwhile comes first, each message once and with no
+    /// gap but one that the stream itself has, and then the news that the subscription is live. Any thread may call
+    /// this, as often as it likes; the last word counts.
     public func setOnScreen(_ isOnScreen: Bool) { onScreen?(isOnScreen) }
 
     /// Starts reading.
@@ -92,8 +92,8 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// Events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when the
-        /// task was cancelled.
+        /// Events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when
+        /// the task was cancelled.
         @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
             while true {

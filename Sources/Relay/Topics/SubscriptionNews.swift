@@ -30,12 +30,13 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
 
 /// What a subscription hands to its reader, and what it says of itself.
 package enum SubscriptionNews<Event: Sendable>: Sendable {
-    /// What the reader is to hear, in order, with how much it counts where bytes are limited. Messages that came together
-    /// stay together on their way to the reader, so that none is copied.
+    /// What the reader is to hear, in order, with how much it counts where bytes are limited. Messages that came
+    /// together stay together on their way to the reader, so that none is copied.
     case events([Event], bytes: Int)
     /// What follows was stored before the present connection, until `live`.
     case catchingUp
-    /// Everything up to this sequence has been delivered, whether or not the subscription takes it; what follows is new.
+    /// Everything up to this sequence has been delivered, whether or not the subscription takes it; what follows is
+    /// new.
     case live(through: UInt64)
 
     /// One event.

@@ -6,8 +6,8 @@ public enum SubscriptionPolicy: Sendable, Hashable {
     case seed
 }
 
-/// What a subscription says of itself, as a value: the connection's changes come in, and what the reader has to hear goes
-/// out, each status once.
+/// What a subscription says of itself, as a value: the connection's changes come in, and what the reader has to hear
+/// goes out, each status once.
 struct SubscriptionStanding: Sendable, Hashable {
     /// What follows from a change of the connection.
     enum Step: Sendable, Hashable {

@@ -5,8 +5,8 @@ extension TopicEvent {
     ///
     /// Only a reader who asks for the payload pays for reading it a second time.
     ///
-    /// - Parameter bytes: the message's payload. Many messages share a buffer, and each thread that takes hold of it waits
-    ///   for the others.
+    /// - Parameter bytes: the message's payload. Many messages share a buffer, and each thread that takes hold of it
+    ///   waits for the others.
     static func reading(
         _ message: StoredMessage, _ bytes: UnsafeRawBufferPointer, isRecovered: Bool, withPayload: Bool = false,
         own: OwnMessages?
@@ -57,8 +57,8 @@ struct OwnMessages: Sendable {
 }
 
 extension TopicMessage {
-    /// What a message has in common with its own repetition, which its sender published once more beyond the server's own
-    /// duplicate window, and with no other: anybody can use another's identifier.
+    /// What a message has in common with its own repetition, which its sender published once more beyond the server's
+    /// own duplicate window, and with no other: anybody can use another's identifier.
     var repetition: String {
         var hasher = Hasher()
         hasher.combine(id)

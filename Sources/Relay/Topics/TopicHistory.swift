@@ -10,13 +10,14 @@ public struct TopicHistory: Hashable, Sendable {
     public var unreadable: [KeptMessage] = []
     /// Where messages are missing between those that came.
     public var gaps: [KeptGap] = []
-    /// Of a part that was asked for from its end: whether nothing is before it. While offline, nothing in the local store;
-    /// the network may have more.
+    /// Of a part that was asked for from its end: whether nothing is before it. While offline, nothing in the local
+    /// store; the network may have more.
     public var isComplete = false
-    /// Whether the place that was asked for is in an earlier life of the stream, so that this part begins with the stream.
+    /// Whether the place that was asked for is in an earlier life of the stream, so that this part begins with the
+    /// stream.
     public var isRestarted = false
-    /// Of what is told while offline: up to when all was received that this machine has, by the server's clock. Nil where
-    /// it has nothing.
+    /// Of what is told while offline: up to when all was received that this machine has, by the server's clock. Nil
+    /// where it has nothing.
     public var asOf: Timestamp?
     /// The stream that has the messages; nil where that is not known.
     public var stream: StreamIdentity?

@@ -1,20 +1,21 @@
-/// What several subscriptions to one stream bring, in the stream's order and each message once, as a pure value: news and
-/// the present moment in, events out.
+/// What several subscriptions to one stream bring, in the stream's order and each message once, as a pure value: news
+/// and the present moment in, events out.
 ///
-/// The earliest event at hand goes when nothing earlier can come: each of the other subscriptions has a later one at hand,
-/// has passed that place in the stream, or has ended. A subscription that catches up is waited for, and says up to where it
-/// has delivered everything. So what was stored before a connection is in order, however the subscriptions take turns.
+/// The earliest event at hand goes when nothing earlier can come: each of the other subscriptions has a later one at
+/// hand, has passed that place in the stream, or has ended. A subscription that catches up is waited for, and says up
+/// to where it has delivered everything. So what was stored before a connection is in order, however the subscriptions
+/// take turns.
 ///
-/// What is new comes over each subscription when it comes, and one on which nothing happens says nothing. There, an event
-/// waits for ``Limits/hold`` and no longer; what comes later still goes at once, out of order.
+/// What is new comes over each subscription when it comes, and one on which nothing happens says nothing. There, an
+/// event waits for ``Limits/hold`` and no longer; what comes later still goes at once, out of order.
 package struct TopicMerge: Sendable {
     /// How long events wait, and how many.
     package struct Limits: Hashable, Sendable {
-        /// The longest time for which an event waits for subscriptions that are up to date: longer than messages that were
-        /// stored together lie apart on their way, and too short for a person to notice.
+        /// The longest time for which an event waits for subscriptions that are up to date: longer than messages that
+        /// were stored together lie apart on their way, and too short for a person to notice.
         package var hold: Duration
-        /// How long a subscription that catches up may be silent before nothing waits for it as long as it stays silent.
-        /// The server may have deleted the last message that it still announced.
+        /// How long a subscription that catches up may be silent before nothing waits for it as long as it stays
+        /// silent. The server may have deleted the last message that it still announced.
         package var patience: Duration
         /// With so many events of one subscription waiting, it is not read: the rest stays on the server.
         package var queue: Int
@@ -221,8 +222,8 @@ extension TopicMerge {
         let bytes: Int
     }
 
-    /// Distinguishes a message from all others. A stream that is made anew uses its sequences again, but hardly with the same
-    /// identifiers.
+    /// Distinguishes a message from all others. A stream that is made anew uses its sequences again, but hardly with
+    /// the same identifiers.
     private struct Place: Hashable, Sendable {
         let sequence: UInt64
         let id: String

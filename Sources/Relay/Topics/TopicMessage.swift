@@ -8,8 +8,8 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var sequence: UInt64
     /// The chat line's user name, else the sending client's identifier. Unauthenticated.
     public var from: String?
-    /// What to show: a chat line's text, a bare string, or JSON; nothing for an empty message. Remote text, to be made safe
-    /// before it is shown.
+    /// What to show: a chat line's text, a bare string, or JSON; nothing for an empty message. Remote text, to be made
+    /// safe before it is shown.
     public var text: String
     /// The message as it was sent; null for an empty one.
     public var message: MessageValue
@@ -19,9 +19,9 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var sentAt: Timestamp
     /// Whether it was missed during an outage and recovered afterwards.
     public var isRecovered: Bool
-    /// Whether it is the user's own: it has the user's name, and the user's key or this client has sent a message to its
-    /// topic under its identifier. Who has read that message can send another one under the identifier later: the first one
-    /// in the stream is the own one.
+    /// Whether it is the user's own: it has the user's name, and the user's key or this client has sent a message to
+    /// its topic under its identifier. Who has read that message can send another one under the identifier later: the
+    /// first one in the stream is the own one.
     public var isOwn: Bool
     /// Everything that the payload holds, including keys that this version gives no meaning to; nil unless it was asked
     /// for.

@@ -8,8 +8,8 @@ import RelayNetwork
     import Foundation
 #endif
 
-/// The administrator's acts on a user of a private network: for a network that goes on running for others, whose server and
-/// disk are left alone.
+/// The administrator's acts on a user of a private network: for a network that goes on running for others, whose server
+/// and disk are left alone.
 public struct LabAdministrator: LabServerSide {
     private let administrator: NetworkAdministrator
     private let user: String

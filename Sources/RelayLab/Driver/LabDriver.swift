@@ -6,8 +6,8 @@ public struct LabDriver: Sendable {
     public let scenario: LabScenario
     /// How many times faster than in earnest it runs.
     public let speed: Double
-    /// An expectation in a run that is faster than in earnest waits so long at least, as long as it would in earnest at most:
-    /// the machine is no faster than it is.
+    /// An expectation in a run that is faster than in earnest waits so long at least, as long as it would in earnest at
+    /// most: the machine is no faster than it is.
     public static let leastPatience = Duration.seconds(15)
 
     /// - Parameter speed: how many times faster than in earnest; nil for what the scenario says.

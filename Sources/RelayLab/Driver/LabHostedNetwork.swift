@@ -2,7 +2,8 @@ import Relay
 import RelayNetwork
 
 /// The server's side of a private network whose host is another process, and which other programs use too: the
-/// administrator's acts, its server's death, from which the host brings it back by itself, and a disk that it finds full.
+/// administrator's acts, its server's death, from which the host brings it back by itself, and a disk that it finds
+/// full.
 public actor LabHostedNetwork: LabServerSide {
     private let directory: NetworkDirectory
     private let administrator: LabAdministrator

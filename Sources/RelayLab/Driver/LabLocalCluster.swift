@@ -2,8 +2,9 @@ import Relay
 import RelayNetwork
 
 /// The server's side of a cluster on this machine, which its host looks after and which other programs use too: the
-/// administrator's acts, the death of the server that one is connected to, from which the host brings it back by itself, that of
-/// the server that leads the topics' stream, for as long as is wanted, and a disk that the network finds full.
+/// administrator's acts, the death of the server that one is connected to, from which the host brings it back by
+/// itself, that of the server that leads the topics' stream, for as long as is wanted, and a disk that the network
+/// finds full.
 public actor LabLocalCluster: LabServerSide {
     private let cluster: LocalCluster
     private let administrator: LabAdministrator
@@ -27,7 +28,8 @@ public actor LabLocalCluster: LabServerSide {
 
     /// Does one of the acts that need a network. A leader that is started again is there a moment later.
     ///
-    /// - Throws: `LabActError.needsConnection` where there is no server to kill, `NetworkError` for what hinders the act.
+    /// - Throws: `LabActError.needsConnection` where there is no server to kill, `NetworkError` for what hinders the
+    ///   act.
     public func perform(_ act: LabAct) async throws {
         switch act.name {
         case .killServer:

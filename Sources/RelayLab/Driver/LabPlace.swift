@@ -70,8 +70,8 @@ extension LabPlace {
     }
 }
 
-/// A cluster of three servers for runs, in a folder of its own. Its host works inside this process, and its servers and services
-/// end with this process, however that ends.
+/// A cluster of three servers for runs, in a folder of its own. Its host works inside this process, and its servers and
+/// services end with this process, however that ends.
 public final class LabClusterNetwork: LabPlace {
     private let folder: String
     private let cluster: LocalCluster
@@ -84,8 +84,8 @@ public final class LabClusterNetwork: LabPlace {
     /// Starts a cluster.
     ///
     /// - Parameters:
-    ///   - serveCommand: the path of an executable and its arguments that run `NetworkServing` for the file that `--services`
-    ///     names behind them.
+    ///   - serveCommand: the path of an executable and its arguments that run `NetworkServing` for the file that
+    ///     `--services` names behind them.
     ///   - environment: where `PATH` and `PARLEY_NATS_SERVER` are looked up.
     /// - Throws: `NetworkError` when it does not start.
     public static func start(

@@ -1,7 +1,7 @@
 import Relay
 
-/// A client under test, its link and its server's side, with the run that they make: for a scenario, or for somebody who does
-/// one thing after the other by hand.
+/// A client under test, its link and its server's side, with the run that they make: for a scenario, or for somebody
+/// who does one thing after the other by hand.
 public actor LabSession {
     /// What a session is made of.
     public struct Parts: Sendable {
@@ -119,8 +119,8 @@ public actor LabSession {
     ///
     /// - Parameters:
     ///   - patience: how long it waits for messages.
-    ///   - waits: whether what is being sent is sent to its end, and what ends by itself does so, before anything is taken
-    ///     away. By hand, who ends the session means now.
+    ///   - waits: whether what is being sent is sent to its end, and what ends by itself does so, before anything is
+    ///     taken away. By hand, who ends the session means now.
     ///   - settle: called after every fault has ended, to wait for messages of others.
     /// - Returns: the whole run.
     public func end(
@@ -233,8 +233,8 @@ public actor LabSession {
         }
     }
 
-    /// Looks how many messages wait or are under way. What happens does that by itself; what somebody else hands over is known
-    /// to the client a moment after it is counted.
+    /// Looks how many messages wait or are under way. What happens does that by itself; what somebody else hands over
+    /// is known to the client a moment after it is counted.
     public func countQueued() {
         let count = parts.subject.queuedCount
         guard count != queued else { return }

@@ -28,8 +28,8 @@ public struct LabFigures: Hashable, Sendable {
     public var strange = 0
     /// The longest time from a fault to the moment in which the client noticed it; nil where it noticed none.
     public var notice: LabTime?
-    /// The longest time until the client was connected again, from when nothing was in the way any more; nil where it never
-    /// was.
+    /// The longest time until the client was connected again, from when nothing was in the way any more; nil where it
+    /// never was.
     public var recovery: LabTime?
 
     /// Nothing yet.

@@ -25,8 +25,8 @@ public struct LabNumber: Hashable, Comparable, Sendable {
         self.init(writer: String(words[1]), value: value)
     }
 
-    /// The number that a message carries: as text, bare or in a chat line, or as a map with `lab`, the writer's name, and
-    /// `n`, the place. Any program can write one of these. Nil for other messages.
+    /// The number that a message carries: as text, bare or in a chat line, or as a map with `lab`, the writer's name,
+    /// and `n`, the place. Any program can write one of these. Nil for other messages.
     public init?(message: MessageValue) {
         if case .map(let map) = message, let writer = map["lab"]?.stringValue {
             guard let value = map["n"]?.intValue.flatMap({ Int(exactly: $0) }) else { return nil }

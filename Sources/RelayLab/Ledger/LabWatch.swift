@@ -1,5 +1,5 @@
-/// The ledger of a topic on which another program writes: nobody tells what was sent, so it is concluded from the numbers.
-/// A writer has sent everything from the first message that is delivered on to the last one.
+/// The ledger of a topic on which another program writes: nobody tells what was sent, so it is concluded from the
+/// numbers. A writer has sent everything from the first message that is delivered on to the last one.
 public struct LabWatch: Hashable, Sendable {
     /// The run as far as it has come.
     public private(set) var run = LabRun()

@@ -1,5 +1,5 @@
-/// A run as far as it has come: its log, and what the log comes to. The one value that a screen, a page and a verdict are
-/// made of.
+/// A run as far as it has come: its log, and what the log comes to. The one value that a screen, a page and a verdict
+/// are made of.
 public struct LabRun: Hashable, Sendable {
     /// All events.
     public private(set) var log = LabLog()

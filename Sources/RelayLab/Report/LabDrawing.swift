@@ -1,5 +1,5 @@
-/// A timeline as SVG: a lane below the other, with the time from left to right. Whatever is told by a colour is told by a
-/// form or a word too, so that it can be read in print.
+/// A timeline as SVG: a lane below the other, with the time from left to right. Whatever is told by a colour is told by
+/// a form or a word too, so that it can be read in print.
 struct LabDrawing {
     private static let width = 960
     private static let left = 110.0

@@ -1,5 +1,5 @@
-/// A run as far as it has come, for a screen that looks at it again and again: of a bounded size, and without the log, which
-/// may be long.
+/// A run as far as it has come, for a screen that looks at it again and again: of a bounded size, and without the log,
+/// which may be long.
 public struct LabGlance: Hashable, Sendable {
     /// A fault that lasts.
     public struct Lasting: Hashable, Sendable {

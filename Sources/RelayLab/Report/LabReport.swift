@@ -1,5 +1,5 @@
-/// A run's report: one page of HTML, text for a terminal, or an entry of a JUnit file. All are made of the same run, so that
-/// they say the same.
+/// A run's report: one page of HTML, text for a terminal, or an entry of a JUnit file. All are made of the same run, so
+/// that they say the same.
 public struct LabReport: Hashable, Sendable {
     /// The run.
     public let run: LabRun

@@ -1,7 +1,8 @@
 import JSON5
 import Relay
 
-/// How the client under test is, as far as a scenario says it. Times are as in earnest; a run divides them by its speed.
+/// How the client under test is, as far as a scenario says it. Times are as in earnest; a run divides them by its
+/// speed.
 public struct LabClientSettings: Hashable, Sendable {
     /// The name of the policy by which it tries again, as ``Relay/ReconnectPolicy/named(_:)`` has it.
     public var reconnect = "parley"

@@ -1,8 +1,8 @@
 import JSON5
 import Relay
 
-/// What a scenario expects to come. All that is said has to hold at the same time, but for the status and its reason, which
-/// have to have been there since the last act, or to be there now.
+/// What a scenario expects to come. All that is said has to hold at the same time, but for the status and its reason,
+/// which have to have been there since the last act, or to be there now.
 public struct LabExpectation: Hashable, Sendable {
     /// The state.
     public var status: ConnectionStatus.State?

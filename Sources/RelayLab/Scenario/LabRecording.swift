@@ -44,8 +44,8 @@ public struct LabRecording: Hashable, Sendable {
         entries.append((now, entry))
     }
 
-    /// The scenario: the acts at their times, what was heard behind each as what is expected, with some patience, and at the
-    /// end that nothing was lost, doubled or out of order.
+    /// The scenario: the acts at their times, what was heard behind each as what is expected, with some patience, and
+    /// at the end that nothing was lost, doubled or out of order.
     public func scenario(
         title: String, seed: UInt64? = nil, topic: String = "lab", client: LabClientSettings = LabClientSettings()
     ) -> LabScenario {

@@ -1,4 +1,5 @@
-/// Points of a curve over a run's time. Where there are too many, every second one goes, so that any length of a run fits.
+/// Points of a curve over a run's time. Where there are too many, every second one goes, so that any length of a run
+/// fits.
 public struct LabSeries<Value: Hashable & Sendable>: Hashable, Sendable {
     /// A value at a moment.
     public struct Point: Hashable, Sendable {

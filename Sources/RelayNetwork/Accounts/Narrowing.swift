@@ -1,8 +1,8 @@
 import NATS
 import Relay
 
-/// A grant that was narrowed, and whose readers may still be there: a consumer goes on delivering whatever its user may do
-/// by now.
+/// A grant that was narrowed, and whose readers may still be there: a consumer goes on delivering whatever its user may
+/// do by now.
 struct Narrowing: Codable, Hashable, Sendable {
     /// The topics that the user has lost.
     var lost: [String]

@@ -16,9 +16,9 @@ enum NetworkAccount {
 
     /// What the account exports.
     ///
-    /// An answer to a single-answer service ends the server's memory of the request; a pull and a batch of stored messages
-    /// have many answers and are remembered until their reader stops listening. A subject's newest message is one answer,
-    /// so reading keys leaves nothing behind.
+    /// An answer to a single-answer service ends the server's memory of the request; a pull and a batch of stored
+    /// messages have many answers and are remembered until their reader stops listening. A subject's newest message is
+    /// one answer, so reading keys leaves nothing behind.
     static func exports(hash: String) -> [AccountExport] {
         let calls = [
             "INFO", "STREAM.INFO.*", "STREAM.MSG.GET.*", "STREAM.MSG.DELETE.*", "DIRECT.GET.*.>", "CONSUMER.CREATE.>",
@@ -36,7 +36,8 @@ enum NetworkAccount {
         ]
     }
 
-    /// The bytes that an account may store which stores nothing more: any limit that is passed already keeps the server from it.
+    /// The bytes that an account may store which stores nothing more: any limit that is passed already keeps the server
+    /// from it.
     static let closedStorage: Int64 = 1
 
     /// Whether a token has its account store nothing more, as while the disk is full.

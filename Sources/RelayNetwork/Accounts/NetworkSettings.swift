@@ -18,8 +18,8 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         public var maximumAge: Int64
         /// Most bytes of one message.
         public var maximumMessageBytes: Int32
-        /// Most readers at once, of all users together: the server cannot count them for each user. Set when the stream is
-        /// made.
+        /// Most readers at once, of all users together: the server cannot count them for each user. Set when the stream
+        /// is made.
         public var maximumConsumers: Int
 
         init(bytes: Int64, age: Int64 = 0, messageBytes: Int32 = 1 << 20, consumers: Int) {
@@ -74,8 +74,8 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     public var bucket = StreamBounds(bytes: 64 << 20, consumers: 20_000)
     /// Each user's account.
     public var users = UserLimits()
-    /// How often the server forces what it has stored onto the disk, in seconds: what a power cut may cost. Servers before
-    /// 2.10 do so every 2 minutes, whatever is set.
+    /// How often the server forces what it has stored onto the disk, in seconds: what a power cut may cost. Servers
+    /// before 2.10 do so every 2 minutes, whatever is set.
     public var syncInterval: Int64 = 5
     /// How many bytes stay free on the disk: below, nothing more is stored until there is room again.
     public var reservedDiskBytes: Int64 = 512 << 20

@@ -22,11 +22,12 @@ public struct UserPermissions: Hashable, Sendable {
     /// The first token of every topic's subject.
     public let hash: String
 
-    /// What the subjects of JetStream's calls begin with in a user's account. There, `$JS.API` itself is answered by the
-    /// server, which says that the account has no JetStream.
+    /// What the subjects of JetStream's calls begin with in a user's account. There, `$JS.API` itself is answered by
+    /// the server, which says that the account has no JetStream.
     public static let apiPrefix = "net.API"
 
-    /// Counted up when users get other imports than before, so that a network's accounts are signed anew at its next start.
+    /// Counted up when users get other imports than before, so that a network's accounts are signed anew at its next
+    /// start.
     static let importsVersion = 4
 
     /// Grants topics to a user.
@@ -179,9 +180,9 @@ public struct UserPermissions: Hashable, Sendable {
         case tokens
     }
 
-    /// What the grants need of the stream that all share; with the grant `>`, the unfiltered calls too. Consumers are made
-    /// with their filter in the subject, which the server compares with the request, so that no consumer reads what is
-    /// not granted. STREAM.INFO could list the names of all topics, so only those who may read all have it.
+    /// What the grants need of the stream that all share; with the grant `>`, the unfiltered calls too. Consumers are
+    /// made with their filter in the subject, which the server compares with the request, so that no consumer reads
+    /// what is not granted. STREAM.INFO could list the names of all topics, so only those who may read all have it.
     private var topicCalls: [String] {
         let stream = NetworkNames.topicStream(of: namespace)
         guard !grantsEverything else { return wholeStream(stream) }

@@ -1,8 +1,8 @@
 import NATS
 
 extension NATSConnection {
-    /// A connection for an act of the administrator's, within ten seconds. A server that is changing an account may leave a
-    /// login into it unanswered, so one that takes unusually long is tried once more.
+    /// A connection for an act of the administrator's, within ten seconds. A server that is changing an account may
+    /// leave a login into it unanswered, so one that takes unusually long is tried once more.
     static func administrator(
         at address: ServerAddress, as credentials: Credentials
     ) async throws(NetworkError) -> NATSConnection {

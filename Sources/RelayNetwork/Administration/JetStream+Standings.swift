@@ -2,8 +2,8 @@ import NATS
 import Relay
 
 extension JetStream {
-    /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each stream's
-    /// leader and wait some seconds for those who do not answer.
+    /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each
+    /// stream's leader and wait some seconds for those who do not answer.
     /// - Parameter end: when no further page is asked for.
     func standings(until end: ContinuousClock.Instant) async throws(NATSError) -> StreamStandings {
         var found = StreamStandings()

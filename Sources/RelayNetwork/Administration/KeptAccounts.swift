@@ -29,7 +29,8 @@ struct KeptAccounts: Hashable, Sendable {
     /// Whether all have.
     var isComplete: Bool { answers >= servers }
 
-    /// What is known of an account without its token; nil for one that a server has, which is to be asked for the token.
+    /// What is known of an account without its token; nil for one that a server has, which is to be asked for the
+    /// token.
     func standing(of account: String) -> StoredToken? {
         if accounts.contains(account) { return nil }
         return isComplete ? StoredToken.none : .unknown

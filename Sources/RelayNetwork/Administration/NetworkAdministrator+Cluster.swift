@@ -2,7 +2,8 @@ import NATS
 
 extension NetworkAdministrator {
     /// Tells the services of a network on a cluster what was decided about its users since they were told last.
-    /// - Parameter overdue: those of them about whom an earlier act has decided, of which the servers may not have heard.
+    /// - Parameter overdue: those of them about whom an earlier act has decided, of which the servers may not have
+    ///   heard.
     func publishUsers(_ identity: NetworkIdentity, overdue: [UserName]) async throws(NetworkError) {
         if !overdue.isEmpty {
             try await onServer(identity) { system, _ throws(NetworkError) in
@@ -24,8 +25,8 @@ extension NetworkAdministrator {
         try await enact(identity) { system, _ throws(NetworkError) in try await install([user], identity, system) }
     }
 
-    /// Runs the body with the users as the services of a network on a cluster know them; again where nobody answered, so
-    /// that what it does has to be such as can be done twice.
+    /// Runs the body with the users as the services of a network on a cluster know them; again where nobody answered,
+    /// so that what it does has to be such as can be done twice.
     func withUserRegister<R>(
         _ identity: NetworkIdentity, _ body: (BucketUserRegister) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R {

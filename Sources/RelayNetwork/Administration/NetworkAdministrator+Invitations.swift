@@ -14,8 +14,8 @@ extension NetworkAdministrator {
     /// How long an invitation can be used unless said otherwise, in seconds.
     public static let invitationLifetime: Int64 = 7 * 86_400
 
-    /// Invites somebody: makes the user where there is none, and credentials that can be exchanged once for the person's
-    /// own. An invitation from before for the same user is void.
+    /// Invites somebody: makes the user where there is none, and credentials that can be exchanged once for the
+    /// person's own. An invitation from before for the same user is void.
     /// - Parameters:
     ///   - rights: what the user may do; a known user keeps what is not named, and a new user gets all of it.
     ///   - servers: where the person connects; none to take what the network listens at.

@@ -94,8 +94,8 @@ extension NetworkAdministrator {
     /// Lets a user's account end at a time, or never. An end that has passed ends the connections at once.
     /// - Parameters:
     ///   - end: seconds since 1970; nil means without end.
-    ///   - reason: told at once to whoever is connected, with the end where that is still to come. The server that ends the
-    ///     connections by itself then has no words for it.
+    ///   - reason: told at once to whoever is connected, with the end where that is still to come. The server that ends
+    ///     the connections by itself then has no words for it.
     /// - Throws: as ``kick(user:reason:)``.
     public func expire(user: String, at end: Int64?, reason: String? = nil) async throws(NetworkError) {
         let user = try UserName(user)
@@ -168,9 +168,9 @@ extension NetworkAdministrator {
         if isRunning != nil { directory.forgetNarrowings() }
     }
 
-    /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering even if its user may no
-    /// longer read. The server does not know which user made which consumer; the readers of other users notice and make
-    /// theirs anew.
+    /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering even if its user may
+    /// no longer read. The server does not know which user made which consumer; the readers of other users notice and
+    /// make theirs anew.
     private func endReaders(
         of lost: [String], besides kept: [String], _ address: ServerAddress, _ identity: NetworkIdentity
     ) async throws(NetworkError) {

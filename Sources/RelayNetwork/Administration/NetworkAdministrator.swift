@@ -49,8 +49,9 @@ public struct NetworkAdministrator: Sendable {
                 guard !connections.isEmpty else { return 0 }
                 try await tell([user.text], .kicked, reason, address, identity)
                 for connection in connections where try await !system.disconnect(connection) {
-                    // Before 2.10 the server closes none by its number, but all that are more than their account may have.
-                    // To void their logins would do it too, and would be a ban to a client that has not heard its word.
+                    // Before 2.10 the server closes none by its number, but all that are more than their account may
+                    // have. To void their logins would do it too, and would be a ban to a client that has not heard its
+                    // word.
                     try await install([user], connections: 0, identity, system)
                     try await install([user], identity, system)
                     break
@@ -216,8 +217,8 @@ public struct NetworkAdministrator: Sendable {
                 defer { system.close() }
                 return try await body(system, address)
             } catch {
-                // A server that is starting, or starts again, may let go of a connection. Every act says how things are to
-                // be, so that it can be done twice.
+                // A server that is starting, or starts again, may let go of a connection. Every act says how things are
+                // to be, so that it can be done twice.
                 let hasOthers = turn + 1 < places.count && error.isUnreachableServer
                 guard hasOthers || error.isLostConnection && ContinuousClock.now < deadline else { throw error }
             }

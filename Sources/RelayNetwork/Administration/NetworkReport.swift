@@ -145,7 +145,8 @@ public struct NetworkReport: Hashable, Sendable {
         var known: [String: Server] = [:]
         var lost: [Server] = []
         for server in told ?? [] { known[server.name] = server }
-        // Those that others tell of and nobody has reached, as one that has just begun: they have no place to know them by.
+        // Those that others tell of and nobody has reached, as one that has just begun: they have no place to know them
+        // by.
         var unplaced = Set(known.keys)
         for (place, answer) in reached {
             switch answer {

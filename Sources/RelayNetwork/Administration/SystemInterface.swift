@@ -215,8 +215,8 @@ struct SystemInterface: Sendable {
         var statsz: Statistics?
     }
 
-    /// Asks all servers of which accounts they keep tokens. Asked for one account's token, servers before 2.10 say nothing
-    /// when they have none, and so cannot be told from those that do not answer; this question each answers.
+    /// Asks all servers of which accounts they keep tokens. Asked for one account's token, servers before 2.10 say
+    /// nothing when they have none, and so cannot be told from those that do not answer; this question each answers.
     /// - Parameters:
     ///   - servers: those that answer; others are not waited for.
     ///   - count: how many there are.

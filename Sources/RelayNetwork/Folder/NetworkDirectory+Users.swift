@@ -234,7 +234,8 @@ extension NetworkDirectory {
             let key = record.keys.first { $0.publicKey == own.keyPair.publicKey.text }
             guard key?.revoked == nil else { throw .keyRevoked(name.text) }
             if isNew { try keep(record, of: name) }
-            // Credentials of a user whose record was lost are for another account; an earlier version's have no message key.
+            // Credentials of a user whose record was lost are for another account; an earlier version's have no message
+            // key.
             let claims = try? own.claims()
             let isPresent =
                 claims?.grant.issuerAccount == (key?.account ?? record.account) && claims?.messageKey != nil

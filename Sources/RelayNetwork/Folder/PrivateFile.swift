@@ -82,7 +82,8 @@ enum PrivateFile {
     }
 
     /// The content of a file with a secret; nil when there is none.
-    /// - Throws: `NetworkError.credentials` for one that others than its owner may read, besides what ``read(_:)`` throws.
+    /// - Throws: `NetworkError.credentials` for one that others than its owner may read, besides what ``read(_:)``
+    ///   throws.
     static func readSecret(_ path: String) throws(NetworkError) -> [UInt8]? {
         var status = stat()
         guard stat(path, &status) == 0 else {

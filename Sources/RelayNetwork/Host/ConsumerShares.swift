@@ -2,8 +2,8 @@ import Relay
 
 /// Who has made which consumers since the host began to watch, and which are beyond a user's share: a pure value.
 ///
-/// A server bounds the consumers of a stream, not those of one user; what it reports of each call names the account that
-/// called.
+/// A server bounds the consumers of a stream, not those of one user; what it reports of each call names the account
+/// that called.
 struct ConsumerShares: Sendable {
     /// A consumer.
     struct Place: Hashable, Sendable {

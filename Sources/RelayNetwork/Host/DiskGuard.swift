@@ -13,8 +13,8 @@ struct DiskGuard: Hashable, Sendable {
     /// What the server was told; nil where that is not known, so that the next look tells it.
     private var accepts: Bool?
 
-    /// - Parameter isFresh: whether the server has just started, and so stores messages. One that has run for a while may
-    ///   have been told either.
+    /// - Parameter isFresh: whether the server has just started, and so stores messages. One that has run for a while
+    ///   may have been told either.
     init(reserved: Int64, isFresh: Bool) {
         self.reserved = reserved
         accepts = isFresh ? true : nil

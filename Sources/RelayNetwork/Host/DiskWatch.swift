@@ -1,7 +1,7 @@
 import NATS
 
-/// Keeps servers from filling the disk: a server that cannot write ends JetStream altogether, and then users could not even
-/// read.
+/// Keeps servers from filling the disk: a server that cannot write ends JetStream altogether, and then users could not
+/// even read.
 struct DiskWatch: Sendable {
     let directory: NetworkDirectory
     let identity: NetworkIdentity

@@ -10,10 +10,10 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// TERM, INT and HUP, so that a process can leave the network in good order before it ends, and where it asks for that TSTP,
-/// so that it can do so before it stops. A second one finds the standard action again, but for HUP, since a closed terminal
-/// sends several, and for TSTP, of which those are dropped that come while one is being carried out. One at a time in a
-/// process.
+/// TERM, INT and HUP, so that a process can leave the network in good order before it ends, and where it asks for that
+/// TSTP, so that it can do so before it stops. A second one finds the standard action again, but for HUP, since a
+/// closed terminal sends several, and for TSTP, of which those are dropped that come while one is being carried out.
+/// One at a time in a process.
 package struct EndingSignals {
     /// Each signal that came.
     package let numbers: AsyncStream<Int32>
@@ -48,14 +48,15 @@ package struct EndingSignals {
         Self.hungUp.withLockedValue { $0.watcher = continuation }
     }
 
-    /// Stops the process, as the signal that asked for it does where nobody watches, and returns when it runs again. The next
-    /// such signal is heard of. Where this comes so late that another signal has stopped the process already, once is enough.
+    /// Stops the process, as the signal that asked for it does where nobody watches, and returns when it runs again.
+    /// The next such signal is heard of. Where this comes so late that another signal has stopped the process already,
+    /// once is enough.
     package func stop() { cprocess_stop() }
 
     /// Stops watching: the signals have their standard action again.
     ///
-    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is closed
-    ///   meanwhile does not end it before.
+    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is
+    ///   closed meanwhile does not end it before.
     package func cancel(endsProcess: Bool = false) {
         source?.cancel()
         Self.hungUp.withLockedValue { $0.watcher = nil }
@@ -73,13 +74,13 @@ package struct EndingSignals {
         case ignored
     }
 
-    /// Takes a terminal that is gone for the signal that comes with it, which may have been heard before or come later: it
-    /// counts once.
+    /// Takes a terminal that is gone for the signal that comes with it, which may have been heard before or come later:
+    /// it counts once.
     package static func hangUp() -> HangUp {
         let before = signal(SIGHUP, SIG_IGN)
         return hungUp.withLockedValue { state in
-            // It is ignored since the last call, or was from the start, as nohup wants it. Swift compares no functions of C but
-            // by where they are.
+            // It is ignored since the last call, or was from the start, as nohup wants it. Swift compares no functions
+            // of C but by where they are.
             if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self), !state.isTaken {
                 return .ignored
             }

@@ -122,8 +122,8 @@ struct HostSession: Sendable {
         }
     }
 
-    /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed now.
-    /// Acts wait meanwhile: otherwise an older token could replace a newer one.
+    /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed
+    /// now. Acts wait meanwhile: otherwise an older token could replace a newer one.
     private func installNewerTokens(_ connection: NATSConnection) async throws(NATSError) {
         let directory = supervisor.directory
         do throws(NetworkError) {

@@ -15,8 +15,8 @@ import Relay
 /// such deliveries to literal subscriptions only, and the network has none; this is a second safeguard. Letters are for
 /// their owner alone, and what is pushed to an inbox reaches everybody who listens to all inboxes.
 ///
-/// Beyond that it keeps each user to the own share of what all share, for which a server has no bound: consumers, and entries
-/// of who is here. Who is banned or deactivated loses the own of both.
+/// Beyond that it keeps each user to the own share of what all share, for which a server has no bound: consumers, and
+/// entries of who is here. Who is banned or deactivated loses the own of both.
 struct PushConsumerGuard: Sendable {
     /// Where the server reports each call that changes something.
     static let subject = "$JS.EVENT.ADVISORY.API"
@@ -94,8 +94,8 @@ struct PushConsumerGuard: Sendable {
         _ = await (earlier, departed, shut, present)
     }
 
-    /// Forgets consumers whose end was not reported. A list is read in parts, and what is made and deleted meanwhile can be
-    /// missing in it, so it is asked for only where fewer are there than are known.
+    /// Forgets consumers whose end was not reported. A list is read in parts, and what is made and deleted meanwhile
+    /// can be missing in it, so it is asked for only where fewer are there than are known.
     /// - Returns: false where the server does not say.
     private func forgetMissing(in stream: String) async -> Bool {
         guard let there = try? await jetStream.streamInfo(stream).state.consumers else { return false }

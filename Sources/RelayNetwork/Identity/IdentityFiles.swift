@@ -48,8 +48,8 @@ struct IdentityFiles {
         return root
     }
 
-    /// Makes the identity of a network on servers of another operator: its account and the key that signs for it. Should
-    /// this be interrupted, the next attempt begins anew.
+    /// Makes the identity of a network on servers of another operator: its account and the key that signs for it.
+    /// Should this be interrupted, the next attempt begins anew.
     /// - Parameter root: the operator's key, or a signing key of the operator's.
     func make(_ newNames: NetworkIdentity.Names, signedBy root: NKeyPair) throws(NetworkError) -> NetworkIdentity {
         let account = NKeyPair.generate(.account)

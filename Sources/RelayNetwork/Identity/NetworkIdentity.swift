@@ -21,8 +21,8 @@ struct NetworkIdentity: Sendable {
     /// Issues the users of the network's account and of every user's account.
     let signingKey: NKeyPair
     let accountToken: String
-    /// The user of the system account, which asks the servers about themselves; nil where somebody else administers them and
-    /// has given none.
+    /// The user of the system account, which asks the servers about themselves; nil where somebody else administers
+    /// them and has given none.
     var administrator: Credentials?
 
     /// The system account, as far as it is known.

@@ -1,7 +1,7 @@
 import Relay
 
-/// The name of a user of the private network: 1 to 64 of the characters `A-Z a-z 0-9 + = _ -` (RongCloud's user ids), the
-/// first of them a letter, a digit or `_`, so that no command takes a name for a flag or a setting.
+/// The name of a user of the private network: 1 to 64 of the characters `A-Z a-z 0-9 + = _ -` (RongCloud's user ids),
+/// the first of them a letter, a digit or `_`, so that no command takes a name for a flag or a setting.
 ///
 /// Such a name is one subject token, one file name and one part of a stream's name.
 public struct UserName: Hashable, Sendable, CustomStringConvertible {

@@ -7,8 +7,8 @@ import Relay
     import Foundation
 #endif
 
-/// What somebody needs to join a network: its servers, whom to trust for them, and credentials that can do one thing once,
-/// which is to ask for the person's own. Its text is a secret until it was used.
+/// What somebody needs to join a network: its servers, whom to trust for them, and credentials that can do one thing
+/// once, which is to ask for the person's own. Its text is a secret until it was used.
 public struct Invitation: Hashable, Sendable {
     /// The user's name.
     public let user: String

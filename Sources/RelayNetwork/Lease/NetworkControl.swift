@@ -96,8 +96,8 @@ public enum NetworkControl {
     ) async throws(NetworkError) -> StopOutcome {
         try forget(directory)
         guard try directory.isHosted() else { return .notRunning }
-        // Held until the end of the network, so that no client comes in between. The host has it for a moment now and then,
-        // as it looks for clients, which on a busy machine is longer.
+        // Held until the end of the network, so that no client comes in between. The host has it for a moment now and
+        // then, as it looks for clients, which on a busy machine is longer.
         let clients = try await FileLock.wait(directory.clientsLock, .exclusive, for: .seconds(1))
         guard clients != nil || evenIfUsed else { return .inUse }
         defer { withExtendedLifetime(clients) {} }
@@ -115,7 +115,8 @@ public enum NetworkControl {
             guard ContinuousClock.now < deadline else { throw .timedOut("Ending the private network") }
             try await Pause.sleep(.milliseconds(20))
         }
-        // The host gives its lock back before its process is gone, and whoever stops a network expects to find nothing of it.
+        // The host gives its lock back before its process is gone, and whoever stops a network expects to find nothing
+        // of it.
         while let asked, asked != getpid(), RunningProcess.exists(asked), ContinuousClock.now < deadline {
             try await Pause.sleep(.milliseconds(5))
         }

@@ -6,7 +6,8 @@ public struct NetworkStatus: Codable, Hashable, Sendable {
     public var running: Bool
     /// Where its server listens; nil when it does not run.
     public var server: String?
-    /// Where it was asked to listen, such as `tls://0.0.0.0:4222`; nil for this machine alone, and when it does not run.
+    /// Where it was asked to listen, such as `tls://0.0.0.0:4222`; nil for this machine alone, and when it does not
+    /// run.
     public var listens: String?
     /// The server's version; nil when it does not run.
     public var version: String?

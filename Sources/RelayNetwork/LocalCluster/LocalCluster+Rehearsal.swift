@@ -9,7 +9,8 @@ import Relay
     import Darwin
 #endif
 
-/// A server of a cluster that its host does not start again, until this is let go or its process ends, however that ends.
+/// A server of a cluster that its host does not start again, until this is let go or its process ends, however that
+/// ends.
 package final class RehearsedOutage: Sendable {
     private let lock: FileLock
 
@@ -32,8 +33,8 @@ extension LocalCluster {
     /// How long the servers may take to agree on a leader, and one to be back; somebody waits for it.
     private static let patience = Duration.seconds(30)
 
-    /// Where the servers listen, if those that are named are some of them and somebody looks after them now: whoever listens at
-    /// such a port of this machine is the cluster's.
+    /// Where the servers listen, if those that are named are some of them and somebody looks after them now: whoever
+    /// listens at such a port of this machine is the cluster's.
     package func places(ifAmong named: [ServerAddress]) -> [ServerAddress]? {
         let known = (try? announced())??.servers.compactMap { try? ServerAddress(parsing: $0) } ?? []
         return Self.places(known, ifAmong: named)
@@ -46,8 +47,8 @@ extension LocalCluster {
     }
 
     /// The name of the server that leads the stream of all topics.
-    /// - Throws: `NetworkError.timedOut` while the servers agree on none, `.connection` where none can be asked, `.file`,
-    ///   `.damaged`, `.credentials` or `.cancelled`.
+    /// - Throws: `NetworkError.timedOut` while the servers agree on none, `.connection` where none can be asked,
+    ///   `.file`, `.damaged`, `.credentials` or `.cancelled`.
     package func leader() async throws(NetworkError) -> String {
         let identity = try NetworkIdentity.open(in: directory)
         let stream = NetworkNames.topicStream(of: identity.names.namespace)
@@ -76,8 +77,8 @@ extension LocalCluster {
 
     /// Kills a server, which the host then does not start again.
     /// - Returns: what to keep for as long as that is to last.
-    /// - Throws: `NetworkError.file` where another program rehearses the same, `.timedOut` where it does not end, `.notRunning`
-    ///   where no server has that name, `.cancelled`.
+    /// - Throws: `NetworkError.file` where another program rehearses the same, `.timedOut` where it does not end,
+    ///   `.notRunning` where no server has that name, `.cancelled`.
     package func stopServer(named name: String) async throws(NetworkError) -> RehearsedOutage {
         let index = try index(ofServer: name)
         let path = server(index).outageLock

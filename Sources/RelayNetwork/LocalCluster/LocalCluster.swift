@@ -6,8 +6,8 @@ import NATS
     import Foundation
 #endif
 
-/// A cluster on this machine alone: three servers, a network on them with a copy of everything on each, and two processes of
-/// its services. It is a network on a cluster like any other, only that its servers are in its folder too.
+/// A cluster on this machine alone: three servers, a network on them with a copy of everything on each, and two
+/// processes of its services. It is a network on a cluster like any other, only that its servers are in its folder too.
 public struct LocalCluster: Hashable, Sendable {
     /// What the network is called, and the profile of whoever starts it.
     public static let name = "cluster"

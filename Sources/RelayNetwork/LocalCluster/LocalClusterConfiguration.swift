@@ -1,7 +1,7 @@
 import NATS
 
-/// The configuration of one server of a cluster on this machine, as 2.9.10 and all later versions read it: one listener for
-/// clients and one for the other servers, both on 127.0.0.1, accounts by token, JetStream on. A pure value.
+/// The configuration of one server of a cluster on this machine, as 2.9.10 and all later versions read it: one listener
+/// for clients and one for the other servers, both on 127.0.0.1, accounts by token, JetStream on. A pure value.
 struct LocalClusterConfiguration: Hashable, Sendable {
     var server: LocalClusterServer
     var port: Int

@@ -15,12 +15,13 @@
 extension LocalCluster {
     /// Starts the cluster and keeps it running until ``stop(timeout:)``. What was stored before is there again.
     /// - Parameters:
-    ///   - hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for this folder.
+    ///   - hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for this
+    ///     folder.
     ///   - environment: the environment of the host, in which it also looks for the server.
     ///   - timeout: how long all of it may take.
     /// - Returns: the running cluster, and whether it ran before.
-    /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed` with
-    ///   the host's own reason, `.hostNotStarted`, `.timedOut`, `.file`, `.damaged` or `.cancelled`.
+    /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed`
+    ///   with the host's own reason, `.hostNotStarted`, `.timedOut`, `.file`, `.damaged` or `.cancelled`.
     public func start(
         hostCommand: [String], environment: [String: String] = ProcessInfo.processInfo.environment,
         timeout: Duration = .seconds(180)
@@ -77,7 +78,8 @@ extension LocalCluster {
         guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: .seconds(1)) else { return ran }
         defer { withExtendedLifetime(lock) {} }
         try await endProcesses(besides: getpid(), log: nil)
-        // A host gives the lock back before its process is gone, and whoever stops a cluster expects to find nothing of it.
+        // A host gives the lock back before its process is gone, and whoever stops a cluster expects to find nothing of
+        // it.
         if let host = processes()?.host, host.pid != getpid() {
             while host.isRunning {
                 if ContinuousClock.now >= deadline { kill(host.pid, SIGKILL) }

@@ -14,8 +14,8 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// The process behind a cluster on this machine: it keeps the servers and the services running, and puts the network onto
-/// the servers. One runs for each folder, until it is asked to end; what it started ends with it, however it ends.
+/// The process behind a cluster on this machine: it keeps the servers and the services running, and puts the network
+/// onto the servers. One runs for each folder, until it is asked to end; what it started ends with it, however it ends.
 public struct LocalClusterHost: Sendable {
     /// How a host behaves.
     public struct Options: Sendable {
@@ -25,8 +25,8 @@ public struct LocalClusterHost: Sendable {
         public var handlesSignals = true
         /// Where `PATH` and `PARLEY_NATS_SERVER` are looked up; the servers inherit it.
         public var environment: [String: String]
-        /// The path of an executable and its arguments that run ``NetworkServing``, with `--services` and the path of the
-        /// file behind them.
+        /// The path of an executable and its arguments that run ``NetworkServing``, with `--services` and the path of
+        /// the file behind them.
         public var serveCommand: [String]
         /// How many bytes the disk of a folder has left; nil where that is not known.
         package var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
@@ -52,8 +52,8 @@ public struct LocalClusterHost: Sendable {
     /// So often other ports are tried where somebody else was quicker.
     private static let tries = 4
 
-    /// Runs the cluster until a signal comes, the task is cancelled, or it cannot go on. All processes have ended when this
-    /// returns.
+    /// Runs the cluster until a signal comes, the task is cancelled, or it cannot go on. All processes have ended when
+    /// this returns.
     public func run() async -> NetworkHost.Outcome {
         do throws(NetworkError) {
             try directory.prepare()
@@ -301,9 +301,9 @@ struct LocalClusterRun: Sendable {
         }
     }
 
-    /// Tells others of the network as soon as one of the services answers, and watches its disk from then on. What fails
-    /// meanwhile, such as a connection to a server that is just being restarted, is tried again for as long as the host runs:
-    /// a cluster that nobody is told of cannot be used, and one whose disk nobody watches fills it.
+    /// Tells others of the network as soon as one of the services answers, and watches its disk from then on. What
+    /// fails meanwhile, such as a connection to a server that is just being restarted, is tried again for as long as
+    /// the host runs: a cluster that nobody is told of cannot be used, and one whose disk nobody watches fills it.
     private func answerForNetwork() async {
         var told: NetworkError?
         while !Task.isCancelled {

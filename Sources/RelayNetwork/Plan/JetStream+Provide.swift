@@ -4,8 +4,8 @@ import Relay
 
 extension JetStream {
     /// Makes a network's streams and buckets, and gives those that exist what the plan has for them.
-    /// - Parameter areBoundsSet: whether the plan's bounds are the administrator's own. Messages that were stored before
-    ///   there were bounds are removed only then.
+    /// - Parameter areBoundsSet: whether the plan's bounds are the administrator's own. Messages that were stored
+    ///   before there were bounds are removed only then.
     /// - Returns: what was done, in words.
     func provide(_ plan: NetworkPlan, areBoundsSet: Bool) async throws(NATSError) -> [String] {
         var done = try await provide(plan.topics, losing: areBoundsSet ? [.messages] : [])

@@ -2,7 +2,8 @@ import NATS
 
 /// On which servers of a cluster a network's streams live, and on how many: a pure value.
 public struct NetworkPlacement: Codable, Hashable, Sendable {
-    /// How many servers hold a copy of each stream, 1 to 5; an even number survives no more failures than the odd one before.
+    /// How many servers hold a copy of each stream, 1 to 5; an even number survives no more failures than the odd one
+    /// before.
     public var replicas: Int
     /// The words (`server_tags`) that each of the servers has to have; none for any server.
     public var tags: [String]

@@ -1,14 +1,14 @@
 import NATS
 import Relay
 
-/// The bucket of who is here: an entry for each user, device and topic, gone 90 s after its owner last wrote it. It is in
-/// memory, for it is worth nothing after a restart.
+/// The bucket of who is here: an entry for each user, device and topic, gone 90 s after its owner last wrote it. It is
+/// in memory, for it is worth nothing after a restart.
 ///
 /// An entry's key is `<user>.<device>.<topic>`, since subjects are all that an import can tell apart: a user's account
 /// writes below the own name alone, and reads of the others what ends in a topic that it was granted. One key for each
-/// user, with a list of topics as its value, would tell those who may read it of every topic in the list. So that a user of
-/// thousands of topics does not write thousands of entries each half minute, clients enter a bounded number of topics,
-/// the latest that their person looked at.
+/// user, with a list of topics as its value, would tell those who may read it of every topic in the list. So that a
+/// user of thousands of topics does not write thousands of entries each half minute, clients enter a bounded number of
+/// topics, the latest that their person looked at.
 enum PresenceBucket {
     /// The bucket's name.
     static let name = NetworkNames.presence

@@ -3,8 +3,8 @@ import Relay
 
 /// What a stream on a server lacks of what the network planned for it: a pure value.
 ///
-/// The network decides about a stream's subjects, bounds, rollups, copies and their place. All else stays as it is, also what this
-/// program does not know.
+/// The network decides about a stream's subjects, bounds, rollups, copies and their place. All else stays as it is,
+/// also what this program does not know.
 struct StreamDifference: Hashable, Sendable {
     /// What is lost with a change.
     enum Loss: Hashable, Sendable {
@@ -77,7 +77,8 @@ struct StreamDifference: Hashable, Sendable {
         plans("max_msg_size", plan.maximumMessageSize.map { .int(Int64($0)) })
         let (age, presentAge) = (plan.maximumAge ?? 0, present["max_age"]?.intValue ?? 0)
         let isShorter = age > 0 && (presentAge == 0 || age < presentAge)
-        // Nothing says how old the oldest message is by the server's clock, so a shorter life counts wherever there is one.
+        // Nothing says how old the oldest message is by the server's clock, so a shorter life counts wherever there is
+        // one.
         let endsSome = isShorter && state["messages"]?.intValue ?? 0 > 0
         plans("max_age", plan.maximumAge.map(MessageValue.int), if: endsSome)
         // The window for repetitions cannot be longer than a message lives (ADR-8).

@@ -12,8 +12,8 @@ import Subprocess
 /// One run of a ``ShellCommand``.
 ///
 /// swift-subprocess starts the shell in a session of its own, closes what is not for it, reads its pipes and reaps it.
-/// Done here is what it has no way to do: to bound the time, to keep of the complaints their end alone, and to kill what
-/// the shell leaves in its process group, also when this process ends first.
+/// Done here is what it has no way to do: to bound the time, to keep of the complaints their end alone, and to kill
+/// what the shell leaves in its process group, also when this process ends first.
 final class CommandRun: Sendable {
     private struct State {
         /// The shell, which leads the group, from its start to its end.
@@ -30,9 +30,9 @@ final class CommandRun: Sendable {
         var isComplete: Bool
     }
 
-    /// Runs the line, which is `$1`, in a shell without input. What would be its input is a pipe to which nobody writes,
-    /// and whose one writing end is held here: it closes when this process ends, and whoever waits for that, of the same
-    /// group and no child of the shell, kills the group.
+    /// Runs the line, which is `$1`, in a shell without input. What would be its input is a pipe to which nobody
+    /// writes, and whose one writing end is held here: it closes when this process ends, and whoever waits for that, of
+    /// the same group and no child of the shell, kills the group.
     private static let script = """
         exec 3<&0 </dev/null
         ( { read -r _ <&3; kill -s KILL 0; } >/dev/null 2>&1 & )

@@ -1,7 +1,7 @@
 /// A command line that `/bin/sh` runs for its output, such as a token.
 ///
-/// It has no terminal and no input, and no other descriptor of this process. Everything that it starts, and leaves in its
-/// process group, is killed when it ends or has to end, and when this process ends first, however that happens.
+/// It has no terminal and no input, and no other descriptor of this process. Everything that it starts, and leaves in
+/// its process group, is killed when it ends or has to end, and when this process ends first, however that happens.
 public struct ShellCommand: Sendable {
     /// What the shell is given.
     public var line: String

@@ -112,7 +112,8 @@ extension NetworkDirectory {
         return try OperatorKey.read(file: cluster.operatorKeyFile)
     }
 
-    /// The file with the newest token of a user's account, where nobody but the servers' administrators hands it to them.
+    /// The file with the newest token of a user's account, where nobody but the servers' administrators hands it to
+    /// them.
     /// - Throws: as ``cluster()``.
     public func tokensToHandOver(of user: String) throws(NetworkError) -> [String] {
         guard try cluster() != nil, try IdentityFiles(folder: keys).read().administrator == nil,

@@ -25,10 +25,11 @@ public struct NetworkProvision: Sendable {
         public var tags: [String]?
         /// The cluster's name, in a super cluster; nil for what was said before.
         public var cluster: String?
-        /// The 0600 file of the operator's key, or of a signing key of it; nil for the one named before, or the environment.
+        /// The 0600 file of the operator's key, or of a signing key of it; nil for the one named before, or the
+        /// environment.
         public var operatorKeyFile: String?
-        /// The 0600 credentials file of a user of the system account; nil for those given before. Without any, the accounts'
-        /// tokens are written and not handed to the servers.
+        /// The 0600 credentials file of a user of the system account; nil for those given before. Without any, the
+        /// accounts' tokens are written and not handed to the servers.
         public var systemCredentialsFile: String?
         /// Whether what is otherwise on the servers is changed.
         public var applies = false
@@ -63,8 +64,8 @@ public struct NetworkProvision: Sendable {
     }
 
     /// Looks, and makes and mends what it may.
-    /// - Throws: `NetworkError.invalidProvision`, `.credentials`, `.connection`, `.refused`, `.file` or `.cancelled`. What
-    ///   was made by then stays, and the next run goes on from there.
+    /// - Throws: `NetworkError.invalidProvision`, `.credentials`, `.connection`, `.refused`, `.file` or `.cancelled`.
+    ///   What was made by then stays, and the next run goes on from there.
     public func run() async throws(NetworkError) -> ProvisionReport {
         var cluster = try wanted()
         let addresses = try cluster.addresses()

@@ -6,8 +6,8 @@ import NATS
     import Foundation
 #endif
 
-/// The key of the operator of somebody's servers, or a signing key of it. It is read when an account is signed, and kept
-/// nowhere.
+/// The key of the operator of somebody's servers, or a signing key of it. It is read when an account is signed, and
+/// kept nowhere.
 enum OperatorKey {
     /// The variable that holds the seed where no file is named.
     static let variable = "PARLEY_OPERATOR_KEY"

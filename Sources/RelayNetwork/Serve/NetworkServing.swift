@@ -7,8 +7,8 @@ import NIOConcurrencyHelpers
     import Foundation
 #endif
 
-/// The services of a network on a cluster, in this process. As many processes as one likes share the requests; none keeps
-/// anything, so that each can end at any time.
+/// The services of a network on a cluster, in this process. As many processes as one likes share the requests; none
+/// keeps anything, so that each can end at any time.
 public struct NetworkServing: Sendable {
     /// How a process behaves.
     public struct Options: Sendable {
@@ -52,7 +52,8 @@ public struct NetworkServing: Sendable {
     }
 
     /// Answers requests until a signal comes or the task is cancelled. A server that is gone is replaced by another.
-    /// - Throws: `NetworkError.invalidListener`, `.file`, or `.invalidProvision` for an access that the servers do not take.
+    /// - Throws: `NetworkError.invalidListener`, `.file`, or `.invalidProvision` for an access that the servers do not
+    ///   take.
     public func run() async throws(NetworkError) {
         let folder = try access.authority.map { text throws(NetworkError) in
             let folder = try TemporaryFolder.make("serve")
@@ -106,8 +107,8 @@ public struct NetworkServing: Sendable {
         }
     }
 
-    /// Leaves the requests that come to other processes, and answers those that came before. It connects to no server any
-    /// more: ``run()`` goes on until it is cancelled or the connection ends.
+    /// Leaves the requests that come to other processes, and answers those that came before. It connects to no server
+    /// any more: ``run()`` goes on until it is cancelled or the connection ends.
     package func drain() async {
         let session = life.withLockedValue { life in
             life.isEnding = true

@@ -6,8 +6,8 @@ import NATS
     import Foundation
 #endif
 
-/// What the services of a network on a cluster need: one file, which whoever has it can issue users' tokens by. It holds no
-/// key that signs accounts, and none of the system account.
+/// What the services of a network on a cluster need: one file, which whoever has it can issue users' tokens by. It
+/// holds no key that signs accounts, and none of the system account.
 public struct ServiceAccess: Sendable {
     /// Where the servers are.
     public let servers: [String]

@@ -16,8 +16,8 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         public var certificateFile: String
         /// Its private key.
         public var keyFile: String
-        /// The authorities that clients are to trust; nil where the certificate vouches for itself, or the authorities of
-        /// every system vouch for it.
+        /// The authorities that clients are to trust; nil where the certificate vouches for itself, or the authorities
+        /// of every system vouch for it.
         public var authorityFile: String?
 
         /// Names the files.

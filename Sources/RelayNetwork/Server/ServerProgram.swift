@@ -38,8 +38,8 @@ package struct ServerProgram: Hashable, Sendable {
             try await answer(of: path, within: .seconds(10))
         }
     ) async -> ServerProgram {
-        // A program cannot be run for as long as anybody has it open to write it: while it is being replaced, say, or while
-        // a child process that is just being started still has what its parent had open.
+        // A program cannot be run for as long as anybody has it open to write it: while it is being replaced, say, or
+        // while a child process that is just being started still has what its parent had open.
         for attempt in 0..<tries {
             do throws(ShellCommandError) {
                 return ServerProgram(path: path, version: try await version(path))

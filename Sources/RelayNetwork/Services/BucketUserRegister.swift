@@ -184,8 +184,8 @@ struct BucketUserRegister: UserRegister {
 }
 
 extension KeyValueBucket {
-    /// The value of a key as the stream's leader has it; nil when it has none. A copy may be behind, and whoever changes
-    /// what it read there has to begin again.
+    /// The value of a key as the stream's leader has it; nil when it has none. A copy may be behind, and whoever
+    /// changes what it read there has to begin again.
     func current(_ key: String) async throws(NATSError) -> KeyValueEntry? {
         do throws(NATSError) {
             let entry = KeyValueEntry(

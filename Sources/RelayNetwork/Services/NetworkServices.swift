@@ -99,8 +99,8 @@ struct NetworkServices: Sendable {
         if let failure { throw failure }
     }
 
-    /// Takes no more requests, and returns when those that came before are answered or the time is up. Another process gets
-    /// what comes from here on.
+    /// Takes no more requests, and returns when those that came before are answered or the time is up. Another process
+    /// gets what comes from here on.
     func drain(within limit: Duration) async {
         desk.beginDraining()
         let deadline = ContinuousClock.now + limit

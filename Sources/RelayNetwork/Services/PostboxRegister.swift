@@ -71,9 +71,9 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         }
     }
 
-    /// The subjects of the user's stream: one for each enabled postbox and all its senders, or, since a stream has at least
-    /// one, a subject that no user may send to. Each has a wildcard: JetStream hands a consumer's deliveries to literal
-    /// subjects, wherever they are.
+    /// The subjects of the user's stream: one for each enabled postbox and all its senders, or, since a stream has at
+    /// least one, a subject that no user may send to. Each has a wildcard: JetStream hands a consumer's deliveries to
+    /// literal subjects, wherever they are.
     func subjects(of user: UserName) -> [String] {
         let enabled = postboxes.filter(\.isEnabled).map { Self.subject($0.id, of: user) }
         return enabled.isEmpty ? ["postbox-none.\(user).*"] : enabled

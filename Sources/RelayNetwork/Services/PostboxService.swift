@@ -103,8 +103,8 @@ struct PostboxService: Sendable {
         // The stream first: a register without its stream would never be mended.
         try await alignStream(of: user, with: new)
         try await welcome(user)
-        // Where two services make it at once, one is seldom refused this way. Before 2.10 a server of a cluster that is killed
-        // runs newer changes once more, as many as were refused.
+        // Where two services make it at once, one is seldom refused this way. Before 2.10 a server of a cluster that is
+        // killed runs newer changes once more, as many as were refused.
         if let known = try await stored(user) { return try await settled(user, known) }
         do throws(NATSError) {
             let revision = try await bucket.create(ByteBuffer(bytes: Wire.json(new)), for: user.key)
@@ -200,8 +200,8 @@ extension StreamInfo {
     /// The bytes of a letter that says hardly anything.
     private static let smallestLetter: UInt64 = 64
 
-    /// Whether the stream takes no letter: it holds as many as it may, or so many bytes that none fits any more. Where it
-    /// takes small ones, it says itself that a large one does not fit.
+    /// Whether the stream takes no letter: it holds as many as it may, or so many bytes that none fits any more. Where
+    /// it takes small ones, it says itself that a large one does not fit.
     var isFull: Bool {
         func isReached(_ bound: Int64?, by held: UInt64) -> Bool { bound.map { $0 > 0 && held >= UInt64($0) } ?? false }
         return isReached(configuration.maximumMessages, by: state.messages)

@@ -1,4 +1,5 @@
-/// Which request is worked on next: a pure value. A user with many requests waits for its own and does not delay others.
+/// Which request is worked on next: a pure value. A user with many requests waits for its own and does not delay
+/// others.
 struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
     /// What becomes of a request that has come.
     enum Verdict: Sendable {

@@ -8,8 +8,8 @@ import Relay
     import Foundation
 #endif
 
-/// Tells tools such as `nats micro` which services run, by NATS' services protocol (ADR-32): `$SRV.PING`, `$SRV.INFO` and
-/// `$SRV.STATS`, each for all services, for those of a name, and for one.
+/// Tells tools such as `nats micro` which services run, by NATS' services protocol (ADR-32): `$SRV.PING`, `$SRV.INFO`
+/// and `$SRV.STATS`, each for all services, for those of a name, and for one.
 struct ServiceDiscovery: Sendable {
     /// What the services are called.
     static let name = "parley"

@@ -13,8 +13,8 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
     /// Credentials for an invitation.
     case enrolment
 
-    /// Where it is asked. Each but the one that RelayX named has a wildcard: JetStream hands what a push consumer delivers to
-    /// literal subjects.
+    /// Where it is asked. Each but the one that RelayX named has a wildcard: JetStream hands what a push consumer
+    /// delivers to literal subjects.
     var subject: String {
         switch self {
         case .namespace: NamespaceService.subject

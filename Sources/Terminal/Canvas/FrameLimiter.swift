@@ -19,8 +19,8 @@ public struct FrameLimiter: Sendable {
     private var isDirty = false
     private var isUrgent = false
 
-    /// Of the time, at most this part goes into frames of news: one that took long, as it does where the terminal is behind
-    /// a slow line, is followed by a longer pause, in which keys are shown.
+    /// Of the time, at most this part goes into frames of news: one that took long, as it does where the terminal is
+    /// behind a slow line, is followed by a longer pause, in which keys are shown.
     private static let share = 4
     private static let longestPause = Duration.seconds(1)
 
@@ -49,8 +49,8 @@ public struct FrameLimiter: Sendable {
         if cause == .person { isUrgent = true }
     }
 
-    /// When the next frame is due: nil when nothing changed, or when the terminal cannot take it; else an instant that may
-    /// have passed already.
+    /// When the next frame is due: nil when nothing changed, or when the terminal cannot take it; else an instant that
+    /// may have passed already.
     public func deadline(now: ContinuousClock.Instant, canShow: Bool = true) -> ContinuousClock.Instant? {
         if isUrgent { return now }
         guard isDirty, canShow else { return nil }
@@ -59,8 +59,8 @@ public struct FrameLimiter: Sendable {
 
     /// True, once for each change, when a frame has to be drawn now; the caller then draws it.
     ///
-    /// - Parameter canShow: whether the terminal takes output. News wait until it does; what the person does is drawn, so
-    ///   that it is what the terminal shows next.
+    /// - Parameter canShow: whether the terminal takes output. News wait until it does; what the person does is drawn,
+    ///   so that it is what the terminal shows next.
     public mutating func takeFrame(now: ContinuousClock.Instant, canShow: Bool = true) -> Bool {
         guard let deadline = deadline(now: now, canShow: canShow), deadline <= now else { return false }
         // A key puts off no news, as somebody who types would otherwise see none.

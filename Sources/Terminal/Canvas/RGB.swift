@@ -58,8 +58,8 @@ public struct RGB: Hashable, Sendable {
 
     // MARK: Likeness
 
-    /// How unlike two colours look, by their places in OKLab: 0 for the same, about 0.02 for a difference that can just be
-    /// seen side by side, 1 between black and white.
+    /// How unlike two colours look, by their places in OKLab: 0 for the same, about 0.02 for a difference that can just
+    /// be seen side by side, 1 between black and white.
     public func distance(to other: RGB) -> Double { perceived.distance(to: other.perceived) }
 
     /// The colour's place in OKLab: lightness, green to red, blue to yellow.

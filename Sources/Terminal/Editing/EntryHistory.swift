@@ -1,5 +1,5 @@
-/// Earlier texts and the place in them while the person looks through. Whatever they make of one meanwhile is there when
-/// they come back to it, until a text is taken.
+/// Earlier texts and the place in them while the person looks through. Whatever they make of one meanwhile is there
+/// when they come back to it, until a text is taken.
 struct EntryHistory: Sendable {
     /// A place in the history, valid as long as the person looks through it.
     struct Step: Hashable, Sendable {
@@ -66,7 +66,8 @@ struct EntryHistory: Sendable {
         }
     }
 
-    /// Whether two texts have the same bytes. To compare their characters takes the square of the number of marks on one.
+    /// Whether two texts have the same bytes. To compare their characters takes the square of the number of marks on
+    /// one.
     private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     // MARK: Looking through

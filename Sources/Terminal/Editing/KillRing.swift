@@ -1,5 +1,5 @@
-/// What was removed from a text and can be inserted again: the newest first, then what was removed before it, around the
-/// end. Bounded in number and in characters.
+/// What was removed from a text and can be inserted again: the newest first, then what was removed before it, around
+/// the end. Bounded in number and in characters.
 struct KillRing: Sendable {
     private static let countLimit = 32
 

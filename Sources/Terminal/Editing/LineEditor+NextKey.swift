@@ -35,7 +35,8 @@ extension LineEditor {
         }
     }
 
-    /// The place of a character, so many times ahead of the cursor, or before it when negative; nil where there are fewer.
+    /// The place of a character, so many times ahead of the cursor, or before it when negative; nil where there are
+    /// fewer.
     private func place(of wanted: Character, _ count: Int) -> Int? {
         let step = count < 0 ? -1 : 1
         var place = cursor

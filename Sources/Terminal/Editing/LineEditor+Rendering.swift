@@ -27,8 +27,8 @@ extension LineEditor {
         return (visible, before - passed)
     }
 
-    /// The text broken into rows of `width` columns: at its line breaks, and where a row is full between words, or within a
-    /// word that no row can hold. The blank at a break ends its row.
+    /// The text broken into rows of `width` columns: at its line breaks, and where a row is full between words, or
+    /// within a word that no row can hold. The blank at a break ends its row.
     ///
     /// - Parameters:
     ///   - width: the columns of a row, at least 2.

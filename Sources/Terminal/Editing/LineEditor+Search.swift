@@ -16,8 +16,8 @@ struct HistorySearch: Sendable {
 }
 
 extension LineEditor {
-    /// The characters that are looked for at most. Nobody types more; a paste in a terminal that does not tell one from typing
-    /// has more.
+    /// The characters that are looked for at most. Nobody types more; a paste in a terminal that does not tell one from
+    /// typing has more.
     static let queryLimit = 256
 
     /// What a search looks for at the moment.
@@ -153,8 +153,8 @@ extension LineEditor {
 }
 
 extension [Character] {
-    /// Where others stand in a row here first; nil where they do not. It takes a time that grows with the lengths alone, however
-    /// much of both is the same (Knuth, Morris and Pratt).
+    /// Where others stand in a row here first; nil where they do not. It takes a time that grows with the lengths
+    /// alone, however much of both is the same (Knuth, Morris and Pratt).
     fileprivate func offset(of sought: [Character]) -> Int? {
         guard !sought.isEmpty, sought.count <= count else { return sought.isEmpty ? 0 : nil }
         // How many characters at the end of each beginning are its own beginning, too.
@@ -179,7 +179,7 @@ extension [Character] {
 }
 
 extension Character {
-    /// Whether it is short enough to be compared: a letter with thousands of marks, as binary text has them, takes the square
-    /// of their number. Nobody looks for one.
+    /// Whether it is short enough to be compared: a letter with thousands of marks, as binary text has them, takes the
+    /// square of their number. Nobody looks for one.
     fileprivate var isComparable: Bool { utf8.count <= 128 }
 }

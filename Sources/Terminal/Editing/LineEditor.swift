@@ -10,8 +10,8 @@ public struct LineEditor: Sendable {
     /// The bytes of the text in UTF-8.
     public private(set) var utf8Count = 0
     private(set) var characters: [Character] = []
-    /// How each character is drawn. Rows are counted from it, so that the longest text costs a key no more than a pass over
-    /// bytes.
+    /// How each character is drawn. Rows are counted from it, so that the longest text costs a key no more than a pass
+    /// over bytes.
     private(set) var cells: [DrawnCharacter] = []
     var edits = EditHistory()
     var killRing: KillRing
@@ -25,8 +25,8 @@ public struct LineEditor: Sendable {
     /// Makes an empty editor.
     ///
     /// - Parameters:
-    ///   - limit: the most characters of the text; by default twice as many as a message's 128 KiB can hold, so that what is
-    ///     too long can be shortened here.
+    ///   - limit: the most characters of the text; by default twice as many as a message's 128 KiB can hold, so that
+    ///     what is too long can be shortened here.
     ///   - historyLimit: the most earlier texts that are kept for `up` and `down`.
     public init(limit: Int = 262_144, historyLimit: Int = 500) {
         self.limit = max(0, limit)
@@ -134,8 +134,8 @@ public struct LineEditor: Sendable {
         entries.add(text)
     }
 
-    /// Empties the editor, which can be undone. A text that was being written before the person turned to the history is
-    /// kept there.
+    /// Empties the editor, which can be undone. A text that was being written before the person turned to the history
+    /// is kept there.
     public mutating func discard() {
         beginAnew()
         entries.leaveKeepingDraft()

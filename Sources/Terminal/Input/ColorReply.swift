@@ -1,8 +1,8 @@
 /// The terminal's word on the colour behind its text (OSC 11): `11;rgb:RRRR/GGGG/BBBB`, each part of one to four
 /// hexadecimal digits; some terminals say `rgba` and add a fourth.
 ///
-/// On a slow line it can come in pieces, long after the question. None of them may look typed, so what can be a piece of
-/// one is known here.
+/// On a slow line it can come in pieces, long after the question. None of them may look typed, so what can be a piece
+/// of one is known here.
 enum ColorReply {
     private static let openings = [Array("11;rgb:".utf8), Array("11;rgba:".utf8)]
 

@@ -1,8 +1,8 @@
 /// Whether the person is in front of the terminal, as far as the terminal can tell.
 ///
-/// A pure value that fails open: what is not known counts as foreground, so that a terminal that never reports focus, or
-/// reports it once by mistake, cannot silence the program. A focus-out counts only after the terminal has shown that it
-/// reports focus; any key or paste means foreground.
+/// A pure value that fails open: what is not known counts as foreground, so that a terminal that never reports focus,
+/// or reports it once by mistake, cannot silence the program. A focus-out counts only after the terminal has shown that
+/// it reports focus; any key or paste means foreground.
 public struct FocusTracker: Hashable, Sendable {
     /// What the tracker takes in.
     public enum Event: Hashable, Sendable {

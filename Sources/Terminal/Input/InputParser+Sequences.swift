@@ -1,5 +1,6 @@
 extension InputParser {
-    /// rxvt ends a key pressed with shift by `$`, which is no final byte; no other sequence has `$` behind these numbers.
+    /// rxvt ends a key pressed with shift by `$`, which is no final byte; no other sequence has `$` behind these
+    /// numbers.
     static func isRxvtShift(_ sequence: [UInt8]) -> Bool {
         guard (1...2).contains(sequence.count), sequence.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return false
@@ -208,7 +209,8 @@ private struct ControlSequence {
         isEmpty || (self[0] ?? 1) == 1 && count == 2 && (2...8).contains(self[1] ?? 0)
     }
 
-    /// The modifiers at a place; nil when the event is a key's release, or holds a modifier that no binding of ours has.
+    /// The modifiers at a place; nil when the event is a key's release, or holds a modifier that no binding of ours
+    /// has.
     func modifiers(at place: Int) -> Key.Modifiers? {
         if part(1, of: place) == 3 { return nil }
         guard let value = self[place], value > 0 else { return [] }

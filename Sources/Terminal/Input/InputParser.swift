@@ -1,10 +1,11 @@
 /// Turns what a terminal sends into events, however the bytes are split.
 ///
-/// A pure value. It knows the keys of xterm, rxvt, the Linux console, `CSI u` (kitty) and modifyOtherKeys, SGR, urxvt and
-/// X10 mouse reports, bracketed paste and focus reports. A sequence that it does not know is dropped; no part of one
-/// comes out as text. What it keeps is bounded, whatever is sent.
+/// A pure value. It knows the keys of xterm, rxvt, the Linux console, `CSI u` (kitty) and modifyOtherKeys, SGR, urxvt
+/// and X10 mouse reports, bracketed paste and focus reports. A sequence that it does not know is dropped; no part of
+/// one comes out as text. What it keeps is bounded, whatever is sent.
 public struct InputParser: Sendable {
-    /// The most bytes of one paste that are kept; what follows is dropped up to the paste's end, and `pasteCut` says so.
+    /// The most bytes of one paste that are kept; what follows is dropped up to the paste's end, and `pasteCut` says
+    /// so.
     public static let pasteLimit = 1 << 20
 
     enum State: Equatable {
@@ -87,8 +88,8 @@ public struct InputParser: Sendable {
         }
     }
 
-    /// Decides what is held, as if nothing more of it came: a lone escape is the key, an unfinished sequence is dropped,
-    /// an unfinished paste is given out as far as it came.
+    /// Decides what is held, as if nothing more of it came: a lone escape is the key, an unfinished sequence is
+    /// dropped, an unfinished paste is given out as far as it came.
     public mutating func flush() -> [InputEvent] {
         events.removeAll(keepingCapacity: true)
         let held = state
@@ -297,7 +298,8 @@ public struct InputParser: Sendable {
         emit(.alt(character))
     }
 
-    /// True for a chunk that is, from its first byte to its last, the rest of a sequence: no person types that in one go.
+    /// True for a chunk that is, from its first byte to its last, the rest of a sequence: no person types that in one
+    /// go.
     private static func isTornSequence(_ bytes: [UInt8]) -> Bool {
         guard bytes.count >= 2, bytes[0] == 0x5B || bytes[0] == 0x4F, let last = bytes.last else { return false }
         let middle = bytes[1..<(bytes.count - 1)]

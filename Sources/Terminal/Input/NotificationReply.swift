@@ -1,4 +1,5 @@
-/// The terminal's word that it takes notifications by OSC 99: `99;i=parley:p=?;…`, with what else it can do behind that.
+/// The terminal's word that it takes notifications by OSC 99: `99;i=parley:p=?;…`, with what else it can do behind
+/// that.
 ///
 /// As with ``ColorReply``, what can be a piece of one is known here, so that none of them looks typed.
 enum NotificationReply {

@@ -1,9 +1,9 @@
 /// Tells a paste from typing where the terminal does not: by how fast its keys come.
 ///
-/// A pure value; the caller has the clock. What comes faster than anybody types and has at least five lines is handed on as
-/// a paste, so that its line breaks send nothing, and so is what a link that stood still brings of it soon after. Keys that
-/// come one by one are handed on at once; only a break in a run of quick ones waits until it is known whether more follows,
-/// for `pause` at most. What is held is bounded.
+/// A pure value; the caller has the clock. What comes faster than anybody types and has at least five lines is handed
+/// on as a paste, so that its line breaks send nothing, and so is what a link that stood still brings of it soon after.
+/// Keys that come one by one are handed on at once; only a break in a run of quick ones waits until it is known whether
+/// more follows, for `pause` at most. What is held is bounded.
 public struct PasteWatch: Sendable {
     /// Keys that are no further apart belong to a run: nobody types as fast, and no keyboard repeats as fast.
     public static let gap = Duration.milliseconds(10)
@@ -13,8 +13,8 @@ public struct PasteWatch: Sendable {
     public static let reach = Duration.milliseconds(500)
     /// The keys of a run from which on a break is held, and those behind one in the same read.
     static let leastKeys = 5
-    /// The breaks that something has to follow until it is a paste. Of fewer lines a slow link may hand over what was typed
-    /// while it stood still.
+    /// The breaks that something has to follow until it is a paste. Of fewer lines a slow link may hand over what was
+    /// typed while it stood still.
     static let leastBreaks = 4
     /// The characters that are held at most; a longer paste is handed on in parts.
     static let limit = 1 << 16
@@ -87,7 +87,8 @@ public struct PasteWatch: Sendable {
         return isPaste ? [.paste(String(held.compactMap(Self.character(of:))))] : held.map { .key($0) }
     }
 
-    /// Whether events are the rest of the paste before them. A single key is somebody's, who sends the paste for instance.
+    /// Whether events are the rest of the paste before them. A single key is somebody's, who sends the paste for
+    /// instance.
     private func continuesPaste(_ events: [InputEvent], at now: ContinuousClock.Instant) -> Bool {
         guard let pasteEnd, pasteEnd.duration(to: now) <= Self.reach else { return false }
         let keys = events.filter { if case .key(let key) = $0 { Self.character(of: key) != nil } else { false } }

@@ -1,5 +1,5 @@
-/// A character that stands for itself wherever it is typed: of ASCII, or a Latin, Greek or Cyrillic letter of two bytes. It takes
-/// one column, joins nothing and is drawn as it is.
+/// A character that stands for itself wherever it is typed: of ASCII, or a Latin, Greek or Cyrillic letter of two
+/// bytes. It takes one column, joins nothing and is drawn as it is.
 struct PlainLetter: Equatable {
     let scalar: UInt32
 

@@ -30,9 +30,9 @@ enum Multiplexer {
 
 /// Whether anybody is attached to a multiplexer, as its socket tells: a pure value.
 ///
-/// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached, for those who
-/// list sessions. What is not known counts as attached: where that right is missing from the start, whoever is there may
-/// have a way of their own. A socket that is made anew lacks the right at first, be anybody attached or not.
+/// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached, for those
+/// who list sessions. What is not known counts as attached: where that right is missing from the start, whoever is
+/// there may have a way of their own. A socket that is made anew lacks the right at first, be anybody attached or not.
 struct AttachmentGauge: Hashable, Sendable {
     private var isAttached: Bool?
     /// Which socket was looked at last, and whether it has had the right.

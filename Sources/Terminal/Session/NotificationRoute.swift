@@ -8,8 +8,8 @@ public enum NotificationUse: Hashable, Sendable {
     case never
 }
 
-/// What is known of the terminal that says which notifications it takes: a pure value of its type, the environment and its
-/// answer.
+/// What is known of the terminal that says which notifications it takes: a pure value of its type, the environment and
+/// its answer.
 struct NotificationRoute: Hashable, Sendable {
     /// Whether tmux is between this program and the terminal.
     let isInTmux: Bool

@@ -147,10 +147,10 @@ struct Painter {
         idcok(cterminal_standard_window(), shifts)
     }
 
-    /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a terminal may be
-    /// given a scroll region for a size that it no longer has. Some keep that region, so that what is drawn below it would push
-    /// up what is above. Where the shell's screen is still shown, ncurses says it itself once its own is; there it would move
-    /// the shell's cursor.
+    /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a
+    /// terminal may be given a scroll region for a size that it no longer has. Some keep that region, so that what is
+    /// drawn below it would push up what is above. Where the shell's screen is still shown, ncurses says it itself once
+    /// its own is; there it would move the shell's cursor.
     mutating func takeResetBytes() -> [UInt8] {
         defer { startsOver = false }
         guard startsOver, !isendwin() else { return [] }

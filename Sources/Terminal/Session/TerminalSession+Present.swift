@@ -84,8 +84,8 @@ extension TerminalSession {
         return methods
     }
 
-    /// Gives a text to the terminal's clipboard (OSC 52), where it has one and lets programs write to it; no terminal says
-    /// whether it did.
+    /// Gives a text to the terminal's clipboard (OSC 52), where it has one and lets programs write to it; no terminal
+    /// says whether it did.
     public func copy(_ text: String) {
         guard Modes.canBeAsked(type: type), isWritable else { return }
         send(ClipboardSequence.bytes(text))

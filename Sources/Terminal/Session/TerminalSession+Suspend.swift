@@ -9,8 +9,8 @@ import CTerminal
 #endif
 
 extension TerminalSession {
-    /// Gives the terminal back, stops the program as control-z would, and takes the terminal again when it is continued:
-    /// modes, size and the whole screen. `wait` then says `.resumed`, and `.resized` if it was.
+    /// Gives the terminal back, stops the program as control-z would, and takes the terminal again when it is
+    /// continued: modes, size and the whole screen. `wait` then says `.resumed`, and `.resized` if it was.
     ///
     /// - Returns: false, without having done anything, when no job-control shell could continue the program.
     @discardableResult
@@ -43,8 +43,8 @@ extension TerminalSession {
     ///
     /// - Parameters:
     ///   - discardsInput: whether nobody is to have what is still to be read.
-    ///   - keepsTyped: whether what is typed before the terminal has answered is for this program. What is typed for a shell is
-    ///     not: it could be sent as a text.
+    ///   - keepsTyped: whether what is typed before the terminal has answered is for this program. What is typed for a
+    ///     shell is not: it could be sent as a text.
     func leaveScreen(discardsInput: Bool, keepsTyped: Bool = false) {
         cterminal_stop_taking_keys()
         send(leaveSequence)

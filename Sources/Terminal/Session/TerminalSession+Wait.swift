@@ -17,8 +17,8 @@ extension TerminalSession {
     /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
     /// least one event. A frame that waits for the terminal is shown meanwhile.
     ///
-    /// - Parameter echoes: whether a letter that is typed alone next will stand at the cursor in the frame that follows. It
-    ///   is shown at once then, before anything else is done with it, where it is one of ``PlainLetter``.
+    /// - Parameter echoes: whether a letter that is typed alone next will stand at the cursor in the frame that
+    ///   follows. It is shown at once then, before anything else is done with it, where it is one of ``PlainLetter``.
     public func wait(until deadline: ContinuousClock.Instant?, echoes: Bool = false) -> [Wake] {
         var echoes = echoes
         while true {
@@ -35,8 +35,8 @@ extension TerminalSession {
         return queue
     }
 
-    /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output shares
-    /// that mode with it: it is read once for each time that `poll` found something.
+    /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output
+    /// shares that mode with it: it is read once for each time that `poll` found something.
     private func poll(until deadline: ContinuousClock.Instant?, echoes: Bool) {
         showWaiting()
         let due = [deadline, parserDeadline].compactMap(\.self).min()
@@ -124,7 +124,8 @@ extension TerminalSession {
         if events & CTERMINAL_EVENT_RESIZED.rawValue != 0 {
             let before = size
             applySize(isForced: true)
-            // Small for a moment and as before: the terminal has lost what lay outside meanwhile, and nobody draws anew.
+            // Small for a moment and as before: the terminal has lost what lay outside meanwhile, and nobody draws
+            // anew.
             if size == before { redrawLatest() }
         }
         if events & CTERMINAL_EVENT_CONTINUED.rawValue != 0, !isHungUp {

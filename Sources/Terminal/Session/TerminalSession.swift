@@ -141,8 +141,9 @@ public final class TerminalSession {
 
     /// Leaves the terminal as it was found. Further calls do nothing.
     ///
-    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is closed
-    ///   meanwhile does not end it before; where a signal has asked for the end, it has the grace period from now on.
+    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is
+    ///   closed meanwhile does not end it before; where a signal has asked for the end, it has the grace period from
+    ///   now on.
     public func close(endsProcess: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
@@ -158,8 +159,8 @@ public final class TerminalSession {
         SessionClaim.giveBack()
     }
 
-    /// The signal that has asked for the end, also where `wait` has not told of it or the session is closed; nil where none
-    /// has.
+    /// The signal that has asked for the end, also where `wait` has not told of it or the session is closed; nil where
+    /// none has.
     public var pendingSignal: Int32? {
         let signal = cterminal_pending_death()
         return signal == 0 ? nil : signal

@@ -1,9 +1,10 @@
 extension SafeText {
     /// A name that its bearer chose, so that it cannot be taken for another one.
     ///
-    /// What would not be seen stands as its code point, such as `<200B>`: what is invisible, a blank at either end, beside
-    /// another one or of another width. So does a letter that looks like one of the ASCII letters and is none, where the name
-    /// has Latin letters too; of a name that has such letters alone, the first one. A name in another script stays as it is.
+    /// What would not be seen stands as its code point, such as `<200B>`: what is invisible, a blank at either end,
+    /// beside another one or of another width. So does a letter that looks like one of the ASCII letters and is none,
+    /// where the name has Latin letters too; of a name that has such letters alone, the first one. A name in another
+    /// script stays as it is.
     ///
     /// - Parameter limit: characters of the name that are looked at.
     public init(name: String, limit: Int = 64) {
@@ -47,7 +48,8 @@ extension Unicode.Scalar {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator,
             .spaceSeparator:
             true
-        // Letters and marks without a shape: Hangul's fillers, Braille's blank, fillers of Khmer, selectors of Mongolian.
+        // Letters and marks without a shape: Hangul's fillers, Braille's blank, fillers of Khmer, selectors of
+        // Mongolian.
         default:
             [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0]
                 .contains(value) || (0xE0100...0xE01EF).contains(value)
@@ -72,8 +74,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Forms of Latin letters that are letters of their own to a computer: phonetic, mathematical, of full width, and the
-    /// few beside these that look like another letter.
+    /// Forms of Latin letters that are letters of their own to a computer: phonetic, mathematical, of full width, and
+    /// the few beside these that look like another letter.
     fileprivate var isVariantLetter: Bool {
         switch value {
         case 0x131, 0x17F, 0x1C0...0x1C3, 0x237, 0x250...0x2AF, 0x1D00...0x1DBF, 0x2070...0x209C, 0x2100...0x214F,

@@ -14,8 +14,8 @@ struct HostilePeerTests {
     private static let flood = 64 << 20
     /// What all tests of this process together may take on meanwhile.
     private static let room = 768 << 20
-    /// A flood fills its loop for a second at a time in a build for debugging; the deadlines of other tests' connections
-    /// count on theirs.
+    /// A flood fills its loop for a second at a time in a build for debugging; the deadlines of other tests'
+    /// connections count on theirs.
     private static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
     /// A peer that logs a client in and then sends `block` over and over without reading; how many bytes it got rid of.

@@ -4,8 +4,8 @@ import NIOPosix
 import TestSupport
 import Testing
 
-/// Runs one plain server of each kind for all suites that ask for it, whose tests keep apart by their subjects and stream
-/// names.
+/// Runs one plain server of each kind for all suites that ask for it, whose tests keep apart by their subjects and
+/// stream names.
 struct SharedServers: SuiteTrait, TestScoping {
     @TaskLocal private static var running: [NATSServerBinary: NATSServerProcess] = [:]
 

@@ -47,8 +47,8 @@ final class ClusterFixture: Machines {
             try BuiltProduct.url("parley").path, arguments + more, environment: machine("admin"))
     }
 
-    /// Starts the network's services on another machine, which has one file of the administrator's, and waits until they
-    /// answer.
+    /// Starts the network's services on another machine, which has one file of the administrator's, and waits until
+    /// they answer.
     func serve(_ name: String) async throws -> (process: ChildProcess, port: Int) {
         let file = folder.path("admin/data/parley/networks/team/services.json")
         let process = try start(name, "network", "serve", "--services", file, "--http", "127.0.0.1:0")

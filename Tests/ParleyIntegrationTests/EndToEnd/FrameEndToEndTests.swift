@@ -58,7 +58,8 @@ extension EndToEndTests {
             return (render(model, size: size, now: now.instant), model.layout(on: size).main)
         }
 
-        /// Where the terminal shows something else than the canvas, in words. A blank that was never written is a blank.
+        /// Where the terminal shows something else than the canvas, in words. A blank that was never written is a
+        /// blank.
         private static func differences(_ terminal: PseudoTerminal, _ canvas: Canvas, _ area: Rect) -> [String] {
             var found: [String] = []
             for row in area.row..<area.row + area.rows {

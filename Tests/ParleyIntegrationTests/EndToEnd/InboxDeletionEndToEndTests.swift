@@ -35,8 +35,8 @@ extension EndToEndTests {
         func outage(_ binary: NATSServerBinary) async throws {
             try await Scene.run(binary, letters: Self.count) { scene in
                 try await scene.beginToDeleteAll()
-                // No answer passes from now on, and nobody connects: of what the server has deleted meanwhile nothing is
-                // known here.
+                // No answer passes from now on, and nobody connects: of what the server has deleted meanwhile nothing
+                // is known here.
                 try await scene.proxy.set(.refuse, .throttle(bytesPerSecond: 0, .fromServer))
                 let end = try await Self.breakOff(scene)
                 let left = try await scene.network.letters(of: "bob").count
@@ -188,7 +188,8 @@ private struct Scene {
         return end
     }
 
-    /// Returns when the first page has the newest letters that the server has, and the last page the oldest, and no others.
+    /// Returns when the first page has the newest letters that the server has, and the last page the oldest, and no
+    /// others.
     func listAgrees() async throws {
         for isFirst in [true, false] {
             try bob.press(.alt(isFirst ? "<" : ">"))

@@ -126,8 +126,9 @@ extension EndToEndTests {
             try await settled(alice)
         }
 
-        /// Returns when the chat has taken in all that the terminal has sent: a word on its background comes behind that,
-        /// which nobody types and everybody sees. It is for once, since the next word would have to be another one.
+        /// Returns when the chat has taken in all that the terminal has sent: a word on its background comes behind
+        /// that, which nobody types and everybody sees. It is for once, since the next word would have to be another
+        /// one.
         private static func settled(_ alice: PseudoTerminal) async throws {
             try await alice.waitFor("the question for the background", deadline: .seconds(60)) { _ in
                 alice.commands.contains("11;?")
@@ -219,8 +220,8 @@ extension EndToEndTests {
                 try await alice.waitFor("the second call", deadline: .seconds(60)) {
                     $0.modes.bells > 1 && alice.notifications.count > 1
                 }
-                // However slow the machine is, it makes this longer and not shorter; what is missing of the ten seconds is
-                // for the program's clock, which it reads before it looks for what there is.
+                // However slow the machine is, it makes this longer and not shorter; what is missing of the ten seconds
+                // is for the program's clock, which it reads before it looks for what there is.
                 #expect(begin.duration(to: .now) > .seconds(9))
                 #expect(alice.modes.bells == 2)
                 #expect(alice.notifications.dropFirst() == ["777;notify;bob in chat.lobby;alice: the second"])

@@ -50,7 +50,8 @@ struct PlainNetwork {
         await connection.close()
     }
 
-    /// Makes a user's postbox, where it is not there yet, and stores letters of bob's in it: there is no host that would.
+    /// Makes a user's postbox, where it is not there yet, and stores letters of bob's in it: there is no host that
+    /// would.
     func storeLetters(_ texts: [String], to user: String) async throws {
         let connection = try await connected()
         let jetStream = JetStream(connection, timeout: .seconds(60))

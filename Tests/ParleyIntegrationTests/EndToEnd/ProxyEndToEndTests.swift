@@ -6,7 +6,8 @@ import Testing
 extension EndToEndTests {
     @Suite("Through a proxy")
     struct Proxies {
-        /// A network with a user's credentials file, as far away as the proxy makes it: this machine knows no such host.
+        /// A network with a user's credentials file, as far away as the proxy makes it: this machine knows no such
+        /// host.
         private func network(_ body: (PrivateNetworkFixture, TestProxy, String, String) async throws -> Void)
             async throws
         {

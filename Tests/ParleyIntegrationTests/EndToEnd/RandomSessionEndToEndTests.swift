@@ -23,8 +23,8 @@ private struct RandomHands: RandomNumberGenerator {
         return value ^ value >> 31
     }
 
-    // Without what ends the program as it should: ^Q, a second ^C, the palette of commands and a slash; of commands those
-    // alone that are whole, below.
+    // Without what ends the program as it should: ^Q, a second ^C, the palette of commands and a slash; of commands
+    // those alone that are whole, below.
     private static let letters = Array("abcdefghijklmnopqrstuvwxyzABCYNR  .,:@`>-+*0123456789äß日本👍")
     private static let controls = Array("abdefghjlnoprstuvwy_")
     private static let alternates = Array("abcdefghjklnoprtuvwy123456789.<>\\_")
@@ -32,8 +32,8 @@ private struct RandomHands: RandomNumberGenerator {
         .enter, .tab, .backTab, .backspace, .delete, .insert, .up, .down, .left, .right, .home, .end, .pageUp,
         .pageDown,
     ]
-    /// Without those that end the program, give up the connection, lead away from the topic that has the draft, or begin
-    /// the editor.
+    /// Without those that end the program, give up the connection, lead away from the topic that has the draft, or
+    /// begin the editor.
     private static let commands = [
         "/topics", "/next", "/history", "/unsent", "/resend", "/discard", "/links", "/link 1", "/who", "/away lunch",
         "/back", "/inbox", "/log", "/errors", "/help keys", "/find o", "/find", "/search plain", "/open 1", "/more",
@@ -160,12 +160,13 @@ extension EndToEndTests {
             }
         }
 
-        /// Whether the program takes a text in time, whatever is open: ^C closes a list or a question, or clears the text,
-        /// and a paste goes to the text.
+        /// Whether the program takes a text in time, whatever is open: ^C closes a list or a question, or clears the
+        /// text, and a paste goes to the text.
         private static func answers(_ terminal: PseudoTerminal, _ mark: String) async throws {
             try terminal.resize(rows: 24, columns: 80)
             try terminal.press(.left, .ctrl("c"))
-            // While an editor has the terminal, nothing would tell a paste from keys, which mean something else in other panes.
+            // While an editor has the terminal, nothing would tell a paste from keys, which mean something else in
+            // other panes.
             try await terminal.waitFor("the end of the editor") { _ in terminal.modes.bracketsPaste }
             try terminal.paste("\n\(mark)")
             try await terminal.waitFor("an answer to a key", deadline: .seconds(60)) { screen in

@@ -151,8 +151,8 @@ extension EndToEndTests {
             }
         }
 
-        /// Tells a chat its end again where that is asked for, and lets go of its store a moment later: by the clock, since
-        /// the chat waits for its store for some seconds, in which a busy machine may give this task no turn.
+        /// Tells a chat its end again where that is asked for, and lets go of its store a moment later: by the clock,
+        /// since the chat waits for its store for some seconds, in which a busy machine may give this task no turn.
         ///
         /// - Returns: whether the chat still ran then.
         private static func unlock(

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Parley
 
-/// A terminal, a network and a clock in one: what is to happen has its time, and time goes on with every look at the clock
-/// and with every sleep.
+/// A terminal, a network and a clock in one: what is to happen has its time, and time goes on with every look at the
+/// clock and with every sleep.
 private final class RehearsedScreen: ChatScreen {
     let queue: EventQueue
     private let flag: WakeFlag
@@ -570,7 +570,8 @@ struct ChatLoopTests {
             })
         loop.begin([], keeps: false)
         loop.run()
-        // Of the frames the first is that of the beginning, the second that of the keys; the third is not drawn any more.
+        // Of the frames the first is that of the beginning, the second that of the keys; the third is not drawn any
+        // more.
         #expect(published == [2, 2])
     }
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Parley
 
-/// A screen in one theme, as a file has it: each row's text, then for each row its runs of cells of one look, then what the
-/// looks are. The letters are given in the order in which the looks come.
+/// A screen in one theme, as a file has it: each row's text, then for each row its runs of cells of one look, then what
+/// the looks are. The letters are given in the order in which the looks come.
 private struct GoldenFile {
     let rows: [String]
     /// The look of each cell, in words.
@@ -112,8 +112,8 @@ private struct GoldenFile {
     }
 }
 
-/// A screen with all kinds of writing, and a conversation with all that there is in one and around it, at each size and in each
-/// theme, cell by cell. With `PARLEY_WRITE_GOLDENS` set the
+/// A screen with all kinds of writing, and a conversation with all that there is in one and around it, at each size and
+/// in each theme, cell by cell. With `PARLEY_WRITE_GOLDENS` set the
 /// files are written anew, and read by whoever commits them.
 @Suite("Goldens in every theme")
 struct GoldenFileTests {

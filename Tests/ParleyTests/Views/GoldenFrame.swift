@@ -5,8 +5,8 @@ import Testing
 
 /// A frame as a golden has it: the text of each row, and the role of each cell that has a style, in short.
 ///
-/// A line of styles names a row, or several that are alike, and its runs of cells from the left: a letter for the role and
-/// how many cells it has. A capital is the role in bold, `*` is bold text without a role, `=` a selected cell, `_`
+/// A line of styles names a row, or several that are alike, and its runs of cells from the left: a letter for the role
+/// and how many cells it has. A capital is the role in bold, `*` is bold text without a role, `=` a selected cell, `_`
 /// underlined (found) and `.` plain; plain cells at the end of a row, and rows of them, are left out.
 ///
 ///     0: t21 r18 .1 c18 t22
@@ -179,8 +179,8 @@ enum GoldenFrame {
     }
 }
 
-/// Expects a screen to look like a golden: each row's text, and where `styles` are given each cell's role. A failure names
-/// the cells, and shows the whole frame as a golden would have it.
+/// Expects a screen to look like a golden: each row's text, and where `styles` are given each cell's role. A failure
+/// names the cells, and shows the whole frame as a golden would have it.
 func expectScreen(
     _ desk: Desk, _ text: String, styles: String? = nil, theme: Theme = GoldenFrame.theme,
     sourceLocation: SourceLocation = #_sourceLocation

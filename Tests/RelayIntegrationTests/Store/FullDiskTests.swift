@@ -6,9 +6,9 @@
     import TestSupport
     import Testing
 
-    /// A disk that is really full. What makes it so holds for a process as a whole, so each runs the test in a process of
-    /// its own: a file system of four megabytes, where making one is permitted, and a bound on the length of files, which
-    /// is permitted everywhere.
+    /// A disk that is really full. What makes it so holds for a process as a whole, so each runs the test in a process
+    /// of its own: a file system of four megabytes, where making one is permitted, and a bound on the length of files,
+    /// which is permitted everywhere.
     @Suite("Local store: a full disk", .realProcesses)
     struct FullDiskTests {
         private static let folder = "PARLEY_TEST_FULL_DISK"

@@ -4,8 +4,8 @@
     import TestSupport
     import Testing
 
-    /// A folder that really takes nothing, from nobody: it is mounted read-only, in a process of its own, since permissions
-    /// do not bind root.
+    /// A folder that really takes nothing, from nobody: it is mounted read-only, in a process of its own, since
+    /// permissions do not bind root.
     @Suite("Local store: a read-only folder", .realProcesses)
     struct ReadOnlyFolderTests {
         private static let folder = "PARLEY_TEST_READ_ONLY"

@@ -20,8 +20,8 @@ struct Possessions: Equatable {
 /// Alice, granted chat.> or what a test says, and bob, granted all, with a letter, a session, a secret topic and an ear
 /// for his control messages.
 struct IsolationScene: Sendable {
-    /// What alice is granted where that makes a difference: a part of the topics, or all of them, with which deliveries of
-    /// consumers that push are imported too.
+    /// What alice is granted where that makes a difference: a part of the topics, or all of them, with which deliveries
+    /// of consumers that push are imported too.
     static let grants = ["chat.>", ">"]
 
     let network: TestNetwork

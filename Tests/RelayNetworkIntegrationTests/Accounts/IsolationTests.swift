@@ -27,8 +27,8 @@ struct IsolationTests {
             try await own.createConsumer(ConsumerConfiguration(name: "pull", isDurable: true), in: "PB_alice")
             try await own.createConsumer(
                 ConsumerConfiguration(name: "chat", filter: "\(hash).chat.>", isDurable: true), in: "local_stream")
-            // Whatever answers: direct gets, the leader's get, a stream's acknowledgement, infos, both services, pulls, and
-            // a letter. Under both prefixes.
+            // Whatever answers: direct gets, the leader's get, a stream's acknowledgement, infos, both services, pulls,
+            // and a letter. Under both prefixes.
             var deleted = first
             func asked() -> [(subject: String, body: String)] {
                 var asked: [(subject: String, body: String)] = []

@@ -49,7 +49,8 @@ struct OneAccountTests {
     }
 
     /// Something that answers wherever it is asked to, and which servers' answers write and purge there: a newer server
-    /// purges only where the request is empty or a request's JSON, and 2.9 sends a pull's status only where it is heard.
+    /// purges only where the request is empty or a request's JSON, and 2.9 sends a pull's status only where it is
+    /// heard.
     private struct Answerer {
         var name: String
         var subject: String
@@ -138,8 +139,8 @@ struct OneAccountTests {
             let first = try #require(try await network.page(of: "PB_alice", from: .all, limit: 1).messages.first)
             let heard = TestSupport.Collected()
             let listening = Task { for try await message in controls { heard.add(message.text) } }
-            // A server makes some such consumers as bound and drops them after five seconds without a message, about one in a
-            // hundred on a busy machine, so an attacker tries again.
+            // A server makes some such consumers as bound and drops them after five seconds without a message, about
+            // one in a hundred on a busy machine, so an attacker tries again.
             for attempt in 1...10 where heard.all.isEmpty {
                 let made = try await alice.request(
                     ByteBuffer(

@@ -109,7 +109,8 @@ struct AdministratorReasonTests {
         try await TestNetwork.run(server: server) { network in
             let client = try network.client()
             try await client.connect()
-            // The service may publish anywhere, as JetStream does for any user who asks it; only the account's key is missing.
+            // The service may publish anywhere, as JetStream does for any user who asks it; only the account's key is
+            // missing.
             let identity = try NetworkIdentity.open(in: network.directory)
             let service = try await network.connectAsNetwork()
             let now = Int64(1_700_000_000)

@@ -12,8 +12,8 @@ import Testing
     import Foundation
 #endif
 
-/// A network in memory, and a local store in a file. Time stands still unless a test moves it, so that nothing is written
-/// but what a client writes at once.
+/// A network in memory, and a local store in a file. Time stands still unless a test moves it, so that nothing is
+/// written but what a client writes at once.
 private struct KeptOutbox {
     let network: MemoryNetwork
     let folder: TemporaryDirectory

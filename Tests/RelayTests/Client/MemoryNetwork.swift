@@ -6,8 +6,8 @@ import TestSupport
 
 /// A network in the test's own memory, with one namespace, one postbox stream, and a clock that the test moves.
 ///
-/// What a client does about time, it does by this clock. What the wire itself does about time, a request's limit say, is
-/// the real one.
+/// What a client does about time, it does by this clock. What the wire itself does about time, a request's limit say,
+/// is the real one.
 struct MemoryNetwork: Sendable {
     static let namespace = RelayConfiguration.Namespace(name: "test", hash: "h4sh")
     static let user = "alice"

@@ -345,7 +345,8 @@ struct PostboxClientTests {
         try await eventually("both letters") { heard.all.suffix(2) == ["one for alice-1", "two for seller"] }
         #expect(questions.all.count == 1)
 
-        // Another device makes a postbox, whose first letter has the network asked again; one that is gone is the owner's.
+        // Another device makes a postbox, whose first letter has the network asked again; one that is gone is the
+        // owner's.
         entries.withLockedValue { $0.append(Self.entry("club", of: "player")) }
         try network.postLetter("three", postbox: "club")
         try network.postLetter("four", postbox: "gone")
@@ -403,8 +404,8 @@ struct PostboxClientTests {
             let error = await posting.value
             failure.withLockedValue { $0 = error }
         }
-        // It is tried again for a while: nobody says whether the postbox is only without a leader. No more time passes than
-        // from one attempt to the next, or an answer that is on its way would come too late.
+        // It is tried again for a while: nobody says whether the postbox is only without a leader. No more time passes
+        // than from one attempt to the next, or an answer that is on its way would come too late.
         let passed = NIOLockedValueBox((attempts: 0, time: Duration.zero))
         try await eventually("the refusal") {
             let attempts = network.server.received.count { $0.contains("postbox.alice.closed") }

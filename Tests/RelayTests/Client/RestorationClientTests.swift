@@ -119,8 +119,8 @@ struct RestorationClientTests {
         await client.close()
     }
 
-    /// A user that was not granted all topics must not ask the server about their stream: the answer could name them. The
-    /// network tells when the stream was made.
+    /// A user that was not granted all topics must not ask the server about their stream: the answer could name them.
+    /// The network tells when the stream was made.
     @Test(
         "B38 a user who may not ask about the stream hears from the network that it was made anew, and goes on with it")
     func streamMadeAnewUnasked() async throws {

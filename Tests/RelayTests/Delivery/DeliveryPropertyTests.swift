@@ -159,7 +159,8 @@ import Testing
             case 16: if !questions.isEmpty { answerQuestion() } else if !isConnected { connect() }
             case 17: if number(12) == 0 { loseConnection() }
             case 18:
-                // The server goes or comes when nothing is on its way, as it takes longer than anything on its way does.
+                // The server goes or comes when nothing is on its way, as it takes longer than anything on its way
+                // does.
                 guard number(10) == 0, wire.isEmpty, answers.isEmpty else { return }
                 server.isAway.toggle()
             // Nothing is on its way for so long that the server forgets meanwhile.
@@ -182,8 +183,9 @@ import Testing
             }
         }
 
-        /// Server and connection are there, everything is answered, and each alarm rings that was asked for. A connection
-        /// that stands stays, as a new one would set a lane going that had stopped. Ends when nothing happens any more.
+        /// Server and connection are there, everything is answered, and each alarm rings that was asked for. A
+        /// connection that stands stays, as a new one would set a lane going that had stopped. Ends when nothing
+        /// happens any more.
         mutating func settle() {
             if !isConnected { connect() }
             // Far more rounds than messages can wait: who goes round in circles is caught as well.

@@ -33,8 +33,8 @@ import Testing
         return outbox
     }
 
-    /// An outbox with 1, 2 and 3 under way when their server's leader is lost, and 4 behind them. Four seconds later the new
-    /// leader has answered 1, which it has from the one before it; the others may be gone.
+    /// An outbox with 1, 2 and 3 under way when their server's leader is lost, and 4 behind them. Four seconds later
+    /// the new leader has answered 1, which it has from the one before it; the others may be gone.
     private func takenOver() -> Outbox {
         var outbox = trusting(["1", "2", "3"])
         #expect(send(&outbox) == ["1", "2", "3"])

@@ -109,7 +109,8 @@ struct StoreWritingTests {
         try await store.close()
     }
 
-    /// What a copy of the files has, as after `kill -9`: the newest message, how far was read, and what was being typed.
+    /// What a copy of the files has, as after `kill -9`: the newest message, how far was read, and what was being
+    /// typed.
     private struct Copied: Equatable {
         let newest: UInt64
         let read: UInt64

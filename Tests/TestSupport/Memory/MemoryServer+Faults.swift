@@ -129,8 +129,8 @@ extension MemoryServer {
     /// Has what clients publish fail.
     ///
     /// - Parameters:
-    ///   - prefix: the beginning of the subjects that are meant, such as `$JS.API.CONSUMER.CREATE.`; of several that fit
-    ///     the longest counts.
+    ///   - prefix: the beginning of the subjects that are meant, such as `$JS.API.CONSUMER.CREATE.`; of several that
+    ///     fit the longest counts.
     ///   - suffix: the end of the subjects that are meant.
     ///   - failure: what becomes of it; nil ends the fault.
     public func fail(subjectPrefix prefix: String, suffix: String = "", with failure: Failure?) {
@@ -156,8 +156,8 @@ extension MemoryServer {
 
     // MARK: What the server says of itself
 
-    /// Has every consumer of the moment say that there is nothing, whatever is stored, as where its server's copy of the
-    /// stream has stopped catching up with the others. Consumers that are made later are on a whole copy.
+    /// Has every consumer of the moment say that there is nothing, whatever is stored, as where its server's copy of
+    /// the stream has stopped catching up with the others. Consumers that are made later are on a whole copy.
     public func stallConsumers() { perform { $0.stallConsumers() } }
 
     /// Sends a sign of life to every request for messages that waits and wants them, before it is due.

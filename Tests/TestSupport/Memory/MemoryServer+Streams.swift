@@ -127,8 +127,8 @@ extension MemoryServer {
         perform { broker in _ = broker.streams[stream]?.remove(sequence) }
     }
 
-    /// Loses a stream's newest messages, as a server does whose power fails before its disk has them: their sequences are
-    /// given out again, and their identifiers are forgotten.
+    /// Loses a stream's newest messages, as a server does whose power fails before its disk has them: their sequences
+    /// are given out again, and their identifiers are forgotten.
     public func dropNewest(_ count: Int, in stream: String) {
         perform { $0.streams[stream]?.loseNewest(count) }
     }

@@ -6,8 +6,9 @@ import NIOPosix
 
 /// A NATS server in the process's own memory, with as much of JetStream as the client core uses, and faults on demand.
 ///
-/// Clients reach it over pairs of connected sockets: no port, no other process, no network. It behaves as the real servers
-/// do wherever the client looks, which `ServerPromise` proves. It goes with its last reference and its last connection.
+/// Clients reach it over pairs of connected sockets: no port, no other process, no network. It behaves as the real
+/// servers do wherever the client looks, which `ServerPromise` proves. It goes with its last reference and its last
+/// connection.
 public final class MemoryServer: Sendable {
     /// Answers a request, or nil to leave it without an answer. It runs on the server's event loop and must not wait.
     public typealias Handler = @Sendable ([UInt8]) -> [UInt8]?
@@ -117,7 +118,8 @@ public final class MemoryServer: Sendable {
 
     /// Writes what is to be sent, has services answer, and sets the alarm. On the event loop.
     private func settle() {
-        // A write may end a connection at once, which comes back here. The call that is at work already does the rest, too.
+        // A write may end a connection at once, which comes back here. The call that is at work already does the rest,
+        // too.
         let isFirst = wiring.withLockedValue { wiring in
             defer { wiring.isSettling = true }
             return !wiring.isSettling

@@ -54,8 +54,8 @@ struct MessageStore: Sendable {
         return message
     }
 
-    /// Takes the newest messages away, as a server does that lost them before they were on disk: their sequences are given
-    /// out again.
+    /// Takes the newest messages away, as a server does that lost them before they were on disk: their sequences are
+    /// given out again.
     mutating func removeNewest(_ count: Int) {
         for message in all.suffix(max(0, count)) {
             remove(message.sequence)

@@ -149,8 +149,8 @@ public final class ChildProcess: Sendable {
         return text
     }
 
-    /// Returns when `condition`, which another thread calls meanwhile, holds for the standard output and the standard error
-    /// so far.
+    /// Returns when `condition`, which another thread calls meanwhile, holds for the standard output and the standard
+    /// error so far.
     ///
     /// - Throws: `TestFailure` at the deadline.
     public func waitFor(

@@ -8,8 +8,8 @@ import Foundation
     import Darwin
 #endif
 
-/// Has a process stand still, and returns when it does. On a busy machine a signal is heard some moments after it was sent,
-/// in which a server may still answer.
+/// Has a process stand still, and returns when it does. On a busy machine a signal is heard some moments after it was
+/// sent, in which a server may still answer.
 ///
 /// - Throws: `TestFailure` at the deadline.
 public func pause(_ process: pid_t) async throws {

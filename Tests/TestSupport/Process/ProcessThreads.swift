@@ -1,8 +1,10 @@
 import Foundation
 
-/// What each thread of a process waits for, as the kernel tells: for the message of a test whose program does not answer.
+/// What each thread of a process waits for, as the kernel tells: for the message of a test whose program does not
+/// answer.
 public enum ProcessThreads {
-    /// A line for each thread with its name, its state and where in the kernel it waits; none where the system does not tell.
+    /// A line for each thread with its name, its state and where in the kernel it waits; none where the system does not
+    /// tell.
     public static func lines(of processID: Int32) -> [String] {
         let folder = "/proc/\(processID)/task"
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -20,7 +20,8 @@ public final class NATSServerProcess: Sendable {
     public let directory: TemporaryDirectory
 
     private let process: NIOLockedValueBox<ChildProcess>
-    /// The ports that it has again when it is restarted. Meanwhile nobody else is to get them, not even for a connection.
+    /// The ports that it has again when it is restarted. Meanwhile nobody else is to get them, not even for a
+    /// connection.
     private let ports: [Int]
     private let held = NIOLockedValueBox<[LoopbackSocket]>([])
 

@@ -12,8 +12,8 @@ public struct StreamStanding: Equatable, Sendable {
     public var ends: [String: Int] = [:]
     /// How many messages each server has, and how many bytes they take.
     public var contents: [String: [Int]] = [:]
-    /// Whether a server may number the messages in its own way. Before 2.10 one that was killed runs the newest changes of a
-    /// bucket once more, as many as were refused since its last snapshot, and is ahead by so many from then on.
+    /// Whether a server may number the messages in its own way. Before 2.10 one that was killed runs the newest changes
+    /// of a bucket once more, as many as were refused since its last snapshot, and is ahead by so many from then on.
     public var mayDiffer = false
 
     /// Whether all copies are current and have the same.
@@ -69,8 +69,8 @@ extension TestOperatorCluster {
         return found
     }
 
-    /// The names of all streams, once all copies are whole. One that is still being fetched does not stand still for ten seconds,
-    /// as those do that only have other numbers.
+    /// The names of all streams, once all copies are whole. One that is still being fetched does not stand still for
+    /// ten seconds, as those do that only have other numbers.
     public func wholeStreams(atLeast count: Int) async throws -> Set<String> {
         var standings: [String: StreamStanding] = [:]
         var lacking: [String: StreamStanding] = [:]

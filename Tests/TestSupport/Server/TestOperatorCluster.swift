@@ -23,8 +23,8 @@ public final class TestOperatorCluster: Sendable {
     /// - Parameters:
     ///   - tags: the tags of each server, as many lists as there are servers; none for no tags.
     ///   - more: further configuration of each, such as a `tls` block.
-    ///   - link: puts something between two servers: given where the second listens for the first, it says where the first
-    ///     is to reach it. Nil to have them reach each other.
+    ///   - link: puts something between two servers: given where the second listens for the first, it says where the
+    ///     first is to reach it. Nil to have them reach each other.
     public static func start(
         _ binaries: [NATSServerBinary], tags: [[String]] = [], more: String = "", link: Link? = nil
     ) async throws -> TestOperatorCluster {

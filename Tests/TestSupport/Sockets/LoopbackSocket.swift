@@ -7,8 +7,8 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// A plain TCP socket of 127.0.0.1 for looking at bytes. What waits is there twice: for a test, whose thread goes on, and
-/// blocking, for a peer that has threads of its own.
+/// A plain TCP socket of 127.0.0.1 for looking at bytes. What waits is there twice: for a test, whose thread goes on,
+/// and blocking, for a peer that has threads of its own.
 ///
 /// It is closed with its last reference at the latest.
 public final class LoopbackSocket: Sendable {

@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A system bus of D-Bus with nobody on it but a logind that knows one session: for programs that ask whether the screen is
-/// locked. It says what the specification has, and writes the other byte order than its clients.
+/// A system bus of D-Bus with nobody on it but a logind that knows one session: for programs that ask whether the
+/// screen is locked. It says what the specification has, and writes the other byte order than its clients.
 ///
 /// It ends with `close()`, or with its last reference.
 public final class RehearsedBus: Sendable {

@@ -32,8 +32,8 @@ public final class TestProxy: Sendable {
         /// - Parameters:
         ///   - names: names that only the proxy can resolve.
         ///   - authorization: the user information that it wants, in base64.
-        ///   - answersWithServer: whether it waits for the server's first bytes and sends them in one piece with its own
-        ///     answer.
+        ///   - answersWithServer: whether it waits for the server's first bytes and sends them in one piece with its
+        ///     own answer.
         ///   - preamble: what goes before the answer to CONNECT.
         public init(
             names: [String: String] = [:], authorization: String? = nil, answersWithServer: Bool = false,

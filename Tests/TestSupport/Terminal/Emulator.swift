@@ -47,8 +47,8 @@ final class Emulator {
         vterm_set_size(terminal, Int32(rows), Self.width(columns))
     }
 
-    /// In a single column the library writes a wide character beyond the screen, which ends the process: it gets a second
-    /// one, which nobody sees.
+    /// In a single column the library writes a wide character beyond the screen, which ends the process: it gets a
+    /// second one, which nobody sees.
     private static func width(_ columns: Int) -> Int32 { Int32(max(2, columns)) }
 
     var size: (rows: Int, columns: Int) {

@@ -1,8 +1,8 @@
 import Foundation
 
 /// A session of GNU screen of a test's own: its socket and its settings are in a temporary folder, and none of the
-/// developer's are read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or with
-/// the test process.
+/// developer's are read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or
+/// with the test process.
 public final class ScreenSession: Sendable {
     /// Whether there is a GNU screen to start.
     public static let isInstalled: Bool = {

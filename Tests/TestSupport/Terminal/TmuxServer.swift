@@ -4,8 +4,9 @@
     import Darwin
 #endif
 
-/// A tmux server of a test's own: its socket and its settings are in a temporary folder, and none of the developer's are
-/// read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or with the test process.
+/// A tmux server of a test's own: its socket and its settings are in a temporary folder, and none of the developer's
+/// are read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or with the
+/// test process.
 public final class TmuxServer: Sendable {
     /// Whether there is a tmux to start: one that stays in the foreground, as those from 3.2 on can.
     public static let isInstalled = installed.map { isNew($0) } ?? false

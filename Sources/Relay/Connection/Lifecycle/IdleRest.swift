@@ -1,5 +1,5 @@
-/// Whether a connection that nobody needs is let go, as a pure value: what is followed and sent comes in, and what to do
-/// goes out.
+/// Whether a connection that nobody needs is let go, as a pure value: what is followed and sent comes in, and what to
+/// do goes out.
 ///
 /// Only the end of the last subscription begins the wait, so that a client that never subscribes is left alone.
 struct IdleRest: Sendable, Hashable {

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 
-/// Takes a person who does nothing for a while for one who is away, and tells the background; the next thing that they do
-/// is the foreground. For a program that learns nothing else about being looked at.
+/// Takes a person who does nothing for a while for one who is away, and tells the background; the next thing that they
+/// do is the foreground. For a program that learns nothing else about being looked at.
 ///
 /// ```swift
 /// let idle = IdleSource(after: .seconds(600))

@@ -10,8 +10,8 @@ struct LifecycleKeeping: Sendable {
     let upkeep = RestGate()
     /// Whether the connection rests, so that nothing of the client runs.
     private(set) var isResting = false
-    /// The last words over a connection that was let go, and its end. The next dial comes behind it: there is one socket
-    /// at a time.
+    /// The last words over a connection that was let go, and its end. The next dial comes behind it: there is one
+    /// socket at a time.
     var farewell: Task<Void, Never>?
     /// The subscriptions that are for a view on the screen.
     var leases = ScreenLeases()

@@ -1,5 +1,5 @@
-/// What happens to the connection while the application is in the background. A process that is about to be stopped keeps
-/// none, whatever the policy.
+/// What happens to the connection while the application is in the background. A process that is about to be stopped
+/// keeps none, whatever the policy.
 public enum LifecyclePolicy: Hashable, Sendable {
     /// The connection is kept.
     case ignore

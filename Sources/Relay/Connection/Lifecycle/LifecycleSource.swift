@@ -6,11 +6,11 @@ public enum LifecycleEvent: Hashable, Sendable {
     case foreground
     /// The application is in the background. What follows is the ``LifecyclePolicy``'s matter.
     case background
-    /// The process is about to be stopped, or the machine to sleep, and can keep no connection, whatever the policy: it is
-    /// closed at once, while that can still be done. The next ``foreground`` brings it back.
+    /// The process is about to be stopped, or the machine to sleep, and can keep no connection, whatever the policy: it
+    /// is closed at once, while that can still be done. The next ``foreground`` brings it back.
     case stopping
-    /// The machine slept for so long, or the process was stopped, and runs again. The connection may be dead without anybody
-    /// having noticed.
+    /// The machine slept for so long, or the process was stopped, and runs again. The connection may be dead without
+    /// anybody having noticed.
     case woke(after: Duration)
     /// Something suggests that the connection is worth a look: one ping, whose answer is due soon.
     case probe
@@ -22,8 +22,8 @@ public enum LifecycleEvent: Hashable, Sendable {
 /// them when it goes. It holds them, and they hold it by nothing but their receiver, which is weak: no source keeps a
 /// client alive.
 public protocol LifecycleSource: AnyObject, Sendable {
-    /// Begins to tell a client. Called once. A source that knows how things stand tells it now; otherwise the client takes
-    /// its application for one in the foreground.
+    /// Begins to tell a client. Called once. A source that knows how things stand tells it now; otherwise the client
+    /// takes its application for one in the foreground.
     func begin(_ receiver: LifecycleReceiver)
 
     /// Looks now for what can only be noticed by looking. Called when the client is awake anyway: with the timers of a

@@ -50,7 +50,8 @@ public final class NotificationSource: LifecycleSource {
 
 /// The signals that the present system gives.
 public enum SystemLifecycle {
-    /// New sources of all of them. Where the system says nothing of applications, as on Linux, that is the machine's sleep.
+    /// New sources of all of them. Where the system says nothing of applications, as on Linux, that is the machine's
+    /// sleep.
     public static func sources() -> [any LifecycleSource] {
         var sources: [any LifecycleSource] = [SleepSource()]
         #if os(iOS) || os(tvOS) || os(visionOS)

@@ -14,8 +14,8 @@ extension RelayClient {
         }
     }
 
-    /// Brings a connection back that rests because nobody needed it, for a question over it. Waits until it stands, or until
-    /// there is something that keeps it from that.
+    /// Brings a connection back that rests because nobody needed it, for a question over it. Waits until it stands, or
+    /// until there is something that keeps it from that.
     func wake() async {
         guard !isInBackground, endRest() else { return }
         for await status in statuses {

@@ -9,8 +9,8 @@ extension RelayClient {
 
     /// Tells what happens to the application, as a source would.
     ///
-    /// Returns once that is done which has to be done now: behind ``LifecycleEvent/stopping`` the connection is closed, or
-    /// somewhat more than a second has passed, so that the process may be stopped.
+    /// Returns once that is done which has to be done now: behind ``LifecycleEvent/stopping`` the connection is closed,
+    /// or somewhat more than a second has passed, so that the process may be stopped.
     public func lifecycleChanged(_ event: LifecycleEvent) async {
         take(event)
         if event == .stopping { await farewell?.value }
@@ -62,8 +62,8 @@ extension RelayClient {
 
     private func look() -> [LifecycleEvent] { lifecycleSources.compactMap { $0.look() } }
 
-    /// Looks again about as often as the connection is pinged. A moment that passed while the machine slept comes at once
-    /// when it is awake.
+    /// Looks again about as often as the connection is pinged. A moment that passed while the machine slept comes at
+    /// once when it is awake.
     func awaitLook() {
         guard !lifecycleSources.isEmpty, configuration.pingInterval > .zero else { return }
         let moment = surroundings.clock.now + configuration.pingInterval
@@ -75,8 +75,8 @@ extension RelayClient {
     func lookAgain() {
         guard hasSession, status.state != .suspended else { return }
         lookForSignals()
-        // Who stood still for longer than the server waits, stopped by SIGSTOP say, has no connection any more. Less is no
-        // reason: a busy machine is late as well.
+        // Who stood still for longer than the server waits, stopped by SIGSTOP say, has no connection any more. Less is
+        // no reason: a busy machine is late as well.
         let late = nextLook.map { $0.duration(to: surroundings.clock.now) } ?? .zero
         if late >= configuration.serverPatience { decide(.woke(after: late)) }
         awaitLook()

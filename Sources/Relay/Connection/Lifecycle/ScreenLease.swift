@@ -1,5 +1,5 @@
-/// Whether a subscription that is for a view on the screen is held, as a pure value: the view leaves and comes back, and
-/// what becomes of the subscription goes out.
+/// Whether a subscription that is for a view on the screen is held, as a pure value: the view leaves and comes back,
+/// and what becomes of the subscription goes out.
 struct ScreenLease: Sendable, Hashable {
     /// Names the timer. One that was cancelled or replaced has another serial.
     struct TimerID: Sendable, Hashable {

@@ -4,8 +4,8 @@ import NIOConcurrencyHelpers
 /// One dial and the connection that it leads to, until their end: the login, the session that is held over it, what is
 /// said on it, and what is brought back over it.
 ///
-/// Once it has ended it reports nothing to its client any more (``inClient(_:)``). It holds only a weak reference to the
-/// client while it waits, so that the client can be deallocated at any time.
+/// Once it has ended it reports nothing to its client any more (``inClient(_:)``). It holds only a weak reference to
+/// the client while it waits, so that the client can be deallocated at any time.
 final class LiveLink: Sendable {
     private struct State {
         var connection: NATSConnection?

@@ -31,10 +31,10 @@ public enum JSONText {
 
     /// The value as JSON text on one line.
     ///
-    /// What JSON lacks is written as the nearest thing that it has: binary as base64 text, a timestamp as ISO 8601 text,
-    /// an extension as `{"type":…,"data":base64}`, a key that is no string as its own JSON text, and a number that is
-    /// not finite as null. Control characters and those that reorder a line are escaped, so that the text is safe on a
-    /// terminal and still the same JSON.
+    /// What JSON lacks is written as the nearest thing that it has: binary as base64 text, a timestamp as ISO 8601
+    /// text, an extension as `{"type":…,"data":base64}`, a key that is no string as its own JSON text, and a number
+    /// that is not finite as null. Control characters and those that reorder a line are escaped, so that the text is
+    /// safe on a terminal and still the same JSON.
     ///
     /// - Parameters:
     ///   - value: what to write.

@@ -91,8 +91,9 @@ struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Whether the next eight bytes are ASCII that stands for itself, found out at once: a byte below a limit borrows from
-    /// its highest bit when the limit is taken from it, and so does one that equals a character after both are joined.
+    /// Whether the next eight bytes are ASCII that stands for itself, found out at once: a byte below a limit borrows
+    /// from its highest bit when the limit is taken from it, and so does one that equals a character after both are
+    /// joined.
     @inline(__always)
     private static func isPlain(_ utf8: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101

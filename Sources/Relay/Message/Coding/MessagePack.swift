@@ -2,8 +2,8 @@
 /// maps, extensions and timestamps.
 ///
 /// Encoding is canonical: integers, lengths and timestamps take their shortest form; floats always take 64 bits, so
-/// that every reader gets the same number. Decoding accepts every form. Claims in the input (lengths, counts, depth) are
-/// checked against the bytes present and the ``Limits`` before anything is allocated.
+/// that every reader gets the same number. Decoding accepts every form. Claims in the input (lengths, counts, depth)
+/// are checked against the bytes present and the ``Limits`` before anything is allocated.
 public enum MessagePack {
     /// What the decoder accepts, so that a small hostile input cannot cost much.
     public struct Limits: Hashable, Sendable {

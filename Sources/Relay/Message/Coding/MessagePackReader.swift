@@ -47,8 +47,8 @@ struct MessagePackReader {
         return try slice(length: Int(type & 0x1F))
     }
 
-    /// The bytes of the ASCII text that starts here, or nil (and nothing is read) when it is anything else or has more than
-    /// 255 bytes: of text that may not be wanted no string is made.
+    /// The bytes of the ASCII text that starts here, or nil (and nothing is read) when it is anything else or has more
+    /// than 255 bytes: of text that may not be wanted no string is made.
     mutating func asciiText() throws(MessagePackError) -> UnsafeRawBufferPointer? {
         let start = offset
         var text = try shortText()

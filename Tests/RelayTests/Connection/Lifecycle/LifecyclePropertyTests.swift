@@ -4,8 +4,8 @@ import Testing
 
 @testable import Relay
 
-/// A client without sockets: its machines, joined as the client joins them, an outbox that empties while connected, and a
-/// clock that the test moves.
+/// A client without sockets: its machines, joined as the client joins them, an outbox that empties while connected, and
+/// a clock that the test moves.
 private struct WholeLife {
     private(set) var lifecycle: LifecycleMachine
     private(set) var connection = MachineDriver(.parley, seed: 7)

@@ -1,8 +1,8 @@
 /// What is said with the system's bus, so that logind tells of a locked screen and of the machine's wake: a pure value.
 /// Bytes that came go in, and what to do goes out.
 ///
-/// Whoever starts a program is there: a screen that is locked from the start is no news. What a signal says is not taken
-/// from the signal, which any program may send, but asked of logind.
+/// Whoever starts a program is there: a screen that is locked from the start is no news. What a signal says is not
+/// taken from the signal, which any program may send, but asked of logind.
 struct LogindConversation: Sendable {
     /// What the driver does, in order.
     enum Action: Sendable, Hashable {

@@ -15,11 +15,11 @@ import NIOPosix
     import Darwin
 #endif
 
-/// Tells that the screen of the person's session was locked, as the background, and unlocked, as the foreground; and that
-/// the machine has woken up, as something that is worth a look at the connection.
+/// Tells that the screen of the person's session was locked, as the background, and unlocked, as the foreground; and
+/// that the machine has woken up, as something that is worth a look at the connection.
 ///
-/// systemd's logind says so over the system's bus of D-Bus. Where there is none, or no session of the person's, it tells
-/// nothing. It runs no timer, and starts no program.
+/// systemd's logind says so over the system's bus of D-Bus. Where there is none, or no session of the person's, it
+/// tells nothing. It runs no timer, and starts no program.
 public final class LogindSource: LifecycleSource {
     private struct State {
         var receiver: LifecycleReceiver?
@@ -29,8 +29,8 @@ public final class LogindSource: LifecycleSource {
     private let socket: String?
     private let state = NIOLockedValueBox(State())
 
-    /// A source that asks the system's bus, of which `DBUS_SYSTEM_BUS_ADDRESS` says where it is; without that it is where
-    /// it is everywhere.
+    /// A source that asks the system's bus, of which `DBUS_SYSTEM_BUS_ADDRESS` says where it is; without that it is
+    /// where it is everywhere.
     public convenience init() {
         self.init(address: ProcessInfo.processInfo.environment["DBUS_SYSTEM_BUS_ADDRESS"])
     }
