@@ -23,6 +23,8 @@ final class ConnectionCore: Sendable {
         var subject: String
         var queue: String?
         var buffer: SubscriptionBuffer
+        /// Whether it goes on when the server refuses it, and is asked for again.
+        var isStanding = false
     }
 
     /// A ping that was sent, and until when its answer may come.
@@ -128,10 +130,11 @@ final class ConnectionCore: Sendable {
     // MARK: Subscriptions
 
     func addSubscription(
-        to subject: String, queue: String?, limits: BufferLimits
+        to subject: String, queue: String?, limits: BufferLimits, isStanding: Bool
     ) throws(NATSError) -> SubscriptionBuffer {
         let buffer = SubscriptionBuffer(sid: newSID(), subject: subject, queueGroup: queue, limits: limits)
-        try list(Subscription(subject: subject, queue: queue, buffer: buffer), as: buffer.sid)
+        try list(
+            Subscription(subject: subject, queue: queue, buffer: buffer, isStanding: isStanding), as: buffer.sid)
         return buffer
     }
 
@@ -161,15 +164,38 @@ final class ConnectionCore: Sendable {
             if let ending = state.ending { throw ending.error ?? .closed }
             state.subscriptions[sid] = subscription
         }
-        do {
-            try send {
-                ProtocolEncoder.writeSubscribe(
-                    subject: subscription.subject, queue: subscription.queue, sid: sid, into: &$0)
-            }
+        do throws(NATSError) {
+            try ask(for: subscription, as: sid)
         } catch {
             _ = state.withLockedValue { $0.subscriptions.removeValue(forKey: sid) }
             throw error
         }
+    }
+
+    private func ask(for subscription: Subscription, as sid: UInt64) throws(NATSError) {
+        try send {
+            ProtocolEncoder.writeSubscribe(
+                subject: subscription.subject, queue: subscription.queue, sid: sid, into: &$0)
+        }
+    }
+
+    /// Has every answer come.
+    func subscribeInbox() throws(NATSError) {
+        try send {
+            ProtocolEncoder.writeSubscribe(
+                subject: self.requests.subscription, queue: nil, sid: Self.inboxSID, into: &$0)
+        }
+    }
+
+    /// Asks the server once more for what it refused; false where nobody needs it any more.
+    func subscribeAgain(_ sid: UInt64) throws(NATSError) -> Bool {
+        if sid == Self.inboxSID {
+            try subscribeInbox()
+            return true
+        }
+        guard let subscription = state.withLockedValue({ $0.subscriptions[sid] }) else { return false }
+        try ask(for: subscription, as: sid)
+        return true
     }
 
     func buffer(of sid: UInt64) -> SubscriptionBuffer? {
@@ -189,15 +215,24 @@ final class ConnectionCore: Sendable {
     }
 
     /// The server refused or took away a subscription; without a number, subject and queue group identify it.
-    func failSubscriptions(to subject: String, queue: String?, sid: UInt64?, with error: NATSError) {
-        let buffers = state.withLockedValue { state -> [SubscriptionBuffer] in
+    ///
+    /// - Returns: the standing ones, which go on and are to be asked for again.
+    func failSubscriptions(to subject: String, queue: String?, sid: UInt64?, with error: NATSError) -> [UInt64] {
+        if subject == requests.subscription || sid == Self.inboxSID {
+            // Without its inbox no request of this connection can be answered.
+            requests.refuse(error)
+            return [Self.inboxSID]
+        }
+        let (standing, buffers) = state.withLockedValue { state -> ([UInt64], [SubscriptionBuffer]) in
             let found = state.subscriptions.filter { number, subscription in
                 sid.map { $0 == number } ?? (subscription.subject == subject && subscription.queue == queue)
             }
-            for number in found.keys { state.subscriptions.removeValue(forKey: number) }
-            return found.values.map(\.buffer)
+            let ended = found.filter { !$0.value.isStanding }
+            for number in ended.keys { state.subscriptions.removeValue(forKey: number) }
+            return (found.filter(\.value.isStanding).map(\.key), ended.values.map(\.buffer))
         }
         for buffer in buffers where buffer.end(.failed(error)) { readingResumed() }
+        return standing
     }
 
     // MARK: Pausing

@@ -64,29 +64,45 @@ extension ConnectionHandler {
         }
     }
 
-    /// The server refused the inbox. It may permit it later on the same connection, so it is asked again after 1, 2, 4
-    /// s, and then every five.
-    func inboxRefused() {
-        inboxPing = nil
-        guard let context, core.isOpen, inboxAlarm == nil else { return }
-        let pause = TimeAmount.seconds(min(5, 1 << min(inboxRefusals, 3)))
-        inboxRefusals += 1
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        inboxAlarm = context.eventLoop.scheduleTask(in: pause) { bound.value.askForInbox() }
+    /// What the server refuses although it is to stand as long as the connection.
+    struct Refusal {
+        var count = 0
+        /// When it is asked for again.
+        var alarm: Scheduled<Void>?
+        /// The ping after the newest attempt: its answer says that the server did not refuse.
+        var ping: Completion<Result<Void, NATSError>>?
     }
 
-    private func askForInbox() {
-        inboxAlarm = nil
-        subscribeInbox()
-        inboxPing = try? core.sendPing()
-        if inboxPing == nil { inboxRefused() }
+    /// The server refused a standing subscription. It may permit it later on the same connection, so it is asked again
+    /// after 1, 2, 4 s and so on, and then every 30; for the inbox, without which nothing can be asked, every five.
+    func askLater(for sid: UInt64) {
+        var refusal = refusals[sid] ?? Refusal()
+        refusal.ping = nil
+        if let context, core.isOpen, refusal.alarm == nil {
+            let pause = min(sid == ConnectionCore.inboxSID ? 5 : 30, 1 << min(refusal.count, 5))
+            refusal.count += 1
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            refusal.alarm = context.eventLoop.scheduleTask(in: .seconds(Int64(pause))) {
+                bound.value.askAgain(for: sid)
+            }
+        }
+        refusals[sid] = refusal
+    }
+
+    private func askAgain(for sid: UInt64) {
+        refusals[sid]?.alarm = nil
+        do throws(NATSError) {
+            guard try core.subscribeAgain(sid) else { return refusals[sid] = nil }
+            refusals[sid]?.ping = try core.sendPing()
+        } catch {
+            askLater(for: sid)
+        }
     }
 
     func answered(_ waiter: Completion<Result<Void, NATSError>>?) {
-        if let inboxPing, inboxPing === waiter {
-            self.inboxPing = nil
-            inboxRefusals = 0
-            core.requests.permit()
+        if let waiter, let sid = refusals.first(where: { $0.value.ping === waiter })?.key {
+            refusals[sid] = nil
+            if sid == ConnectionCore.inboxSID { core.requests.permit() }
         }
         guard let ping, ping.waiter === waiter else { return }
         self.ping = nil

@@ -66,12 +66,7 @@ extension ConnectionHandler: ProtocolSink {
             core.emit(.notice(error))
         case .subscriptionRefused(let subject, let queue, let sid):
             let error = NATSError.subscribeNotPermitted(subject: subject)
-            // Without its inbox no request of this connection can be answered.
-            if subject == core.requests.subscription || sid == ConnectionCore.inboxSID {
-                core.requests.refuse(error)
-                inboxRefused()
-            }
-            core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error)
+            core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error).forEach(askLater)
             core.emit(.notice(error))
         case .notice(let error): core.emit(.notice(error))
         }

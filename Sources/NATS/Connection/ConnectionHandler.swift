@@ -59,11 +59,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     var hasLeftUnread = false
     /// The liveness's own ping under way, and when it was sent.
     var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
-    /// When an inbox that the server refused is asked for again, and how often it was refused.
-    var inboxAlarm: Scheduled<Void>?
-    var inboxRefusals = 0
-    /// The ping after the newest such attempt: its answer says that the server did not refuse.
-    var inboxPing: Completion<Result<Void, NATSError>>?
+    /// The inbox and standing subscriptions that the server refuses, by their numbers.
+    var refusals: [UInt64: Refusal] = [:]
     var silence = SilenceMachine()
     /// Ticks while something waits for an answer.
     var clock: Scheduled<Void>?
@@ -236,16 +233,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func succeed(_ context: ChannelHandlerContext) {
         loginAlarm?.cancel()
         loginAlarm = nil
-        subscribeInbox()
+        try? core.subscribeInbox()
         startPings(context)
         ready.succeed(())
-    }
-
-    func subscribeInbox() {
-        _ = try? core.send {
-            ProtocolEncoder.writeSubscribe(
-                subject: self.core.requests.subscription, queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
-        }
     }
 
     // MARK: Ending
@@ -284,11 +274,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func finish(_ error: NATSError) {
         loginAlarm?.cancel()
         livenessAlarm?.cancel()
-        inboxAlarm?.cancel()
+        for refusal in refusals.values { refusal.alarm?.cancel() }
         clock?.cancel()
         loginAlarm = nil
         livenessAlarm = nil
-        inboxAlarm = nil
+        refusals = [:]
         ping = nil
         clock = nil
         core.end(error)

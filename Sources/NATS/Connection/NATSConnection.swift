@@ -377,15 +377,18 @@ public final class NATSConnection: Sendable {
     ///   - subject: may hold `*` for one token and end in `>` for one or more.
     ///   - queue: members of a queue group share the messages.
     ///   - limits: how much is held for a slow reader.
+    ///   - isStanding: whether it goes on when the server refuses it, or takes it away, and is asked for again after a
+    ///     while. What is published meanwhile is missed.
     /// - Returns: the messages, to be read by one task; the subscription ends with its last reference.
     public func subscribe(
-        to subject: String, queue: String? = nil, limits: BufferLimits = BufferLimits()
+        to subject: String, queue: String? = nil, limits: BufferLimits = BufferLimits(), isStanding: Bool = false
     ) throws(NATSError) -> NATSSubscription {
         guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
         if let queue, !Subject.isQueueName(queue) {
             throw .invalidArgument("A queue group's name has no white space.")
         }
-        return NATSSubscription(core: core, buffer: try core.addSubscription(to: subject, queue: queue, limits: limits))
+        let buffer = try core.addSubscription(to: subject, queue: queue, limits: limits, isStanding: isStanding)
+        return NATSSubscription(core: core, buffer: buffer)
     }
 
     // MARK: Life

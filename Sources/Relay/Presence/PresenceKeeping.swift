@@ -19,16 +19,14 @@ struct PresenceKeeping: Sendable {
     enum Answer: Hashable, Sendable {
         /// It keeps presence.
         case kept
-        /// It has no bucket, at least for now: a server that has just started gets it a moment later.
+        /// It keeps none of this user, at least for now: a server that has just started gets its bucket a moment later,
+        /// and what is not permitted can be permitted later.
         case missing
-        /// It does not let this user, which stays so on this connection.
-        case refused
 
         /// What a failure means; nil where it says nothing of that.
         init?(_ error: NATSError) {
             switch error {
-            case .publishNotPermitted: self = .refused
-            case .noResponders: self = .missing
+            case .noResponders, .publishNotPermitted: self = .missing
             case .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound: self = .missing
             default: return nil
             }
@@ -224,7 +222,6 @@ struct PresenceKeeping: Sendable {
             return output.append(.cancelTimer(.retry))
         }
         stopRenewing()
-        guard answer == .missing else { return }
         hasMissed = true
         let wait = min(around.policy.renewal, .seconds(1 << min(misses, 10)))
         misses += 1

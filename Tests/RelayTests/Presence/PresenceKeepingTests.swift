@@ -90,8 +90,9 @@ struct PresenceKeepingTests {
         #expect(handle(&presence, .answered(.missing), 30) == [])
     }
 
-    @Test("A network without presence is asked again, more and more rarely; one that refuses is not asked again")
+    @Test("A network that keeps no presence, or does not permit it, is asked again, more and more rarely")
     func missing() {
+        #expect(PresenceKeeping.Answer(.publishNotPermitted(subject: "$KV.relay_here.alice.desk.room")) == .missing)
         var presence = PresenceKeeping(device: "desk")
         _ = presence.handle(.appeared(in: ["room"]), around())
         _ = presence.handle(.opened, around())
@@ -102,7 +103,7 @@ struct PresenceKeepingTests {
         // What a reader finds in between says nothing of the entry that was refused.
         #expect(handle(&presence, .answered(.kept), 2) == [])
         #expect(handle(&presence, .timerFired(.retry), 3) == ["renewal at 33", "alice asks room"])
-        #expect(handle(&presence, .answered(.refused), 3) == ["no renewal"])
+        #expect(handle(&presence, .answered(.missing), 3) == ["no renewal", "retry at 7"])
         #expect(handle(&presence, .said(.away("lunch")), 4) == [])
     }
 

@@ -136,11 +136,12 @@ final class LiveLink: Sendable {
         }
     }
 
-    /// Listens to the administrator. Where the server does not permit it, nothing is heard.
+    /// Listens to the administrator. As long as the server does not permit it, nothing is heard.
     func followControl(_ connection: NATSConnection, for user: String) {
         guard
             let subscription = try? connection.subscribe(
-                to: ControlMessage.subject(for: user), limits: BufferLimits(messages: 64, bytes: 1 << 20))
+                to: ControlMessage.subject(for: user), limits: BufferLimits(messages: 64, bytes: 1 << 20),
+                isStanding: true)
         else { return }
         let control = start { link in
             do throws(NATSError) {
@@ -150,7 +151,7 @@ final class LiveLink: Sendable {
                     await link.inClient { $0.heardControl(bytes, for: user) }
                 }
             } catch {
-                // The end of the connection has its own news, and a refused subject has no listener.
+                // The end of the connection has its own news.
             }
         }
         state.withLockedValue { $0.control = control }
