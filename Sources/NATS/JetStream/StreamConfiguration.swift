@@ -64,7 +64,8 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
     public var maximumMessagesPerSubject: Int64?
     /// Largest message in bytes; −1 for the server's limit.
     public var maximumMessageSize: Int32?
-    /// Most consumers at once; −1 for no limit. It cannot be changed later.
+    /// Most consumers at once; it cannot be changed later. Nil and −1 leave it to the server: 2.9.10 has no limit, 2.15
+    /// allows 1,000, or what its `jetstream.limits.default_max_consumers` says (−1 there for no limit).
     public var maximumConsumers: Int?
     /// How long a `Nats-Msg-Id` is remembered, in nanoseconds.
     public var duplicateWindow: Int64?

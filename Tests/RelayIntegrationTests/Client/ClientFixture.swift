@@ -12,10 +12,14 @@ struct ClientFixture: Sendable {
     /// With the sender behind them, as a network's server puts it there, and without.
     static let postboxes = ["personal", "work"].flatMap { ["postbox.alice.\($0)", "postbox.alice.\($0).*"] }
 
-    static func start(_ binary: NATSServerBinary = NATSServerProcess.anyBinary) async throws -> ClientFixture {
+    static func start(
+        _ binary: NATSServerBinary = NATSServerProcess.anyBinary, maximumConsumers: Int? = nil
+    ) async throws -> ClientFixture {
         let fixture = ClientFixture(server: try await NATSServerProcess.start(binary))
         try await fixture.withJetStream { jetStream in
-            try await jetStream.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
+            var topics = StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"])
+            topics.maximumConsumers = maximumConsumers
+            try await jetStream.createStream(topics)
             try await jetStream.createStream(
                 StreamConfiguration(name: "PB_alice", subjects: Self.postboxes))
         }

@@ -1,8 +1,10 @@
 import Foundation
 import NATS
+import NIOCore
 import TestSupport
 import Testing
 
+@testable import NATS
 @testable import Relay
 
 @Suite("Faults of the client that must not come back", .realProcesses)
@@ -104,6 +106,43 @@ struct ClientRegressionTests {
             }
         }
         #expect(client.status.reason == .kicked(by: "root", reason: nil) && client.status.recoveries == 0)
+        await client.close()
+    }
+
+    @Test(
+        "B38 B55 a hundred cuts and a hundred absences of a reader fit into a stream that takes five consumers",
+        arguments: NATSServerProcess.binaries)
+    func fewConsumers(binary: NATSServerBinary) async throws {
+        let fixture = try await ClientFixture.start(binary, maximumConsumers: 5)
+        let client = try await fixture.client(reconnect: ReconnectPolicy(schedule: [.milliseconds(1)]))
+        let received = Collector<TopicEvent>()
+        await received.start(try await client.messages(topic: "chat.room", from: .all))
+        func write(_ number: Int) throws { try client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+        for round in 1...100 {
+            // One message on each connection, one while there is none, one after an absence. A consumer that is left
+            // behind stays for a minute, and the sixth would be refused for as long.
+            try write(3 * round - 2)
+            try await eventually("message \(3 * round - 2)", deadline: .seconds(30)) {
+                await received.texts.count == 3 * round - 2
+            }
+            try await #require(client.link?.connection?.core.channel).close().get()
+            try write(3 * round - 1)
+            try await eventually("message \(3 * round - 1)", deadline: .seconds(30)) {
+                await received.texts.count == 3 * round - 1
+            }
+            await client.lifecycleChanged(.stopping)
+            try write(3 * round)
+            await client.lifecycleChanged(.foreground)
+            try await eventually("message \(3 * round)", deadline: .seconds(30)) {
+                await received.texts.count == 3 * round
+            }
+        }
+        #expect(await received.texts == (1...300).map(String.init))
+        try await fixture.withJetStream { jetStream in
+            try await eventually("no consumer but the reader's") {
+                try await jetStream.streamInfo("test_stream").state.consumers == 1
+            }
+        }
         await client.close()
     }
 
