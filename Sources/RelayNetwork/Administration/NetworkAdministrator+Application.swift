@@ -8,6 +8,7 @@ extension NetworkAdministrator {
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
+            try directory.markUnfinished(directory.userNames())
             try PrivateFile.writeJSON(
                 UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
             try directory.identified { identity throws(NetworkError) in
@@ -29,6 +30,7 @@ extension NetworkAdministrator {
     public func unblockApplication() async throws(NetworkError) {
         try await alone { identity throws(NetworkError) in
             guard directory.isBlocked else { return }
+            try directory.markUnfinished(directory.userNames())
             PrivateFile.remove(directory.blockMarker)
             try directory.identified { identity throws(NetworkError) in
                 try AccountSigner(directory, identity).installAll()

@@ -2,14 +2,7 @@ import NATS
 
 extension NetworkAdministrator {
     /// Tells the services of a network on a cluster what was decided about its users since they were told last.
-    /// - Parameter overdue: those of them about whom an earlier act has decided, of which the servers may not have
-    ///   heard.
-    func publishUsers(_ identity: NetworkIdentity, overdue: [UserName]) async throws(NetworkError) {
-        if !overdue.isEmpty {
-            try await onServer(identity) { system, _ throws(NetworkError) in
-                try await exchange(overdue, identity, system)
-            }
-        }
+    func publishUsers(_ identity: NetworkIdentity) async throws(NetworkError) {
         try await withUserRegister(identity) { register throws(NetworkError) in
             try await register.publish(directory.block())
             for user in directory.unpublishedUsers() {

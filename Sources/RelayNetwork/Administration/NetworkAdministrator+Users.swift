@@ -165,7 +165,9 @@ extension NetworkAdministrator {
             guard !isOver, before.rights != after.rights || newEnd != nil else { return }
             try? await tell([user.text], .permissionsChanged, newEnd ?? reason, address, identity)
         }
-        if isRunning != nil { directory.forgetNarrowings() }
+        guard isRunning != nil else { return }
+        directory.forgetNarrowings()
+        try directory.markFinished([user])
     }
 
     /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering even if its user may

@@ -52,8 +52,8 @@ public struct NetworkAdministrator: Sendable {
                     // Before 2.10 the server closes none by its number, but all that are more than their account may
                     // have. To void their logins would do it too, and would be a ban to a client that has not heard its
                     // word.
-                    try await install([user], connections: 0, identity, system)
-                    try await install([user], identity, system)
+                    try directory.markUnfinished([user])
+                    try await exchange([user], identity, system)
                     break
                 }
                 return connections.count
@@ -161,8 +161,9 @@ public struct NetworkAdministrator: Sendable {
         _ users: [UserName], _ identity: NetworkIdentity, _ system: SystemInterface
     ) async throws(NetworkError) {
         try await install(users, connections: 0, identity, system)
-        if try directory.cluster() != nil { try await publishUsers(identity, overdue: []) }
+        if try directory.cluster() != nil { try await publishUsers(identity) }
         try await install(users, identity, system)
+        try directory.markFinished(users)
     }
 
     /// Hands the servers users' accounts as they are kept.
@@ -235,7 +236,8 @@ public struct NetworkAdministrator: Sendable {
         do throws(NetworkError) { return try await onServer(identity, body) } catch { throw error.ofDecision }
     }
 
-    /// Runs the body while no other administrator acts, so that the files and the server do not come to differ.
+    /// Runs the body while no other administrator acts, so that the files and the server do not come to differ. What
+    /// earlier acts have left unfinished is finished behind it.
     func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
         try directory.prepare()
         guard let lock = try await FileLock.wait(directory.administrationLock, .exclusive, for: .seconds(60)) else {
@@ -243,13 +245,21 @@ public struct NetworkAdministrator: Sendable {
         }
         defer { withExtendedLifetime(lock) {} }
         let identity = try NetworkIdentity.open(in: directory)
-        let overdue = directory.unpublishedUsers()
+        let left = Set(try directory.unfinishedUsers())
+        let overdue = left.union(directory.unpublishedUsers())
         let result = try await body(identity)
-        if try directory.cluster() != nil {
-            do throws(NetworkError) { try await publishUsers(identity, overdue: overdue) } catch {
-                throw error.ofDecision
+        do throws(NetworkError) {
+            if !overdue.isEmpty {
+                try await onServer(identity) { system, _ throws(NetworkError) in
+                    try await exchange(Array(overdue), identity, system)
+                }
             }
+            if try directory.cluster() != nil { try await publishUsers(identity) }
+        } catch {
+            throw error.ofDecision
         }
+        // Where no server runs, the next one reads the files that the act has changed.
+        try directory.markFinished(directory.unfinishedUsers().filter { !left.contains($0) })
         return result
     }
 

@@ -46,6 +46,7 @@ extension NetworkDirectory {
             try record.standing.check(name)
             record.rights = rights
             record.expires = expires
+            try markUnfinished([name])
             try AccountSigner(self, identity).install(&record, of: name)
         }
     }
@@ -95,6 +96,7 @@ extension NetworkDirectory {
             var record = try knownRecord(of: name)
             try adoptOwnKey(&record, of: name)
             let result = try body(&record)
+            try markUnfinished([name])
             try AccountSigner(self, identity).install(&record, of: name)
             return result
         }

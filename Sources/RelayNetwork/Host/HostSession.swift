@@ -101,6 +101,10 @@ struct HostSession: Sendable {
                 ).run(diskGuard)
                 return nil
             }
+            group.addTask {
+                await NetworkAdministrator(directory: supervisor.directory).finishActs(supervisor.log)
+                return nil
+            }
             let first = await group.next() ?? nil
             group.cancelAll()
             await group.waitForAll()

@@ -297,6 +297,7 @@ struct LocalClusterRun: Sendable {
                 group.addTask { try? await keeper(ofService: index).run() }
             }
             group.addTask { await answerForNetwork() }
+            group.addTask { await NetworkAdministrator(directory: directory).finishActs(log) }
             await group.waitForAll()
         }
     }

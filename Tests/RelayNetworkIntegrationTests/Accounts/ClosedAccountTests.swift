@@ -103,6 +103,48 @@ struct ClosedAccountTests {
         }
     }
 
+    @Test(
+        "B60 an act whose process was killed in the middle is finished by the host, while it runs and at its start",
+        arguments: TestServers.all)
+    func unfinished(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let alice = try UserName("alice")
+        // As a process leaves it that is killed between the two tokens that it hands over.
+        @Sendable func beginBan(_ network: TestNetwork, for reason: String) async throws -> FileLock {
+            let directory = network.directory
+            let lock = try #require(
+                await FileLock.wait(directory.administrationLock, .exclusive, for: .seconds(60)))
+            try directory.changeUser(alice) { $0.standing.banned = .init(since: 1, reason: reason) }
+            let identity = try NetworkIdentity.open(in: directory)
+            let system = try await SystemInterface(at: network.description.address(), identity: identity)
+            try await network.administrator.install([alice], connections: 0, identity, system)
+            system.close()
+            return lock
+        }
+        let credentials = try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try network.client()
+            let journal = Journal(client)
+            try await client.connect(timeLimit: 60)
+            let bob = try await network.connect(as: "bob")
+            let lock = try await beginBan(network, for: "spam")
+            try await journal.status("no place") { $0.reason?.words.contains("connections exceeded") == true }
+            withExtendedLifetime(lock) {}
+            #expect(try await journal.end().reason == .banned("spam"))
+            try await bob.flush()
+            await bob.close()
+            try await network.administrator.unban(user: "alice")
+            let credentials = RelayCredentials(try network.directory.credentials(for: "alice"))
+            return (credentials, try await beginBan(network, for: "again"))
+        }.0
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try network.client(credentials: credentials)
+            let journal = Journal(client)
+            await client.beginConnecting()
+            #expect(try await journal.end().reason == .banned("again"))
+            try await eventually("nothing is left") { try network.directory.unfinishedUsers().isEmpty }
+        }
+    }
+
     @Test("B60 nothing but the reason is behind the door", arguments: TestServers.all)
     func walls(server: String) async throws {
         try await IsolationScene.run(server, grant: ">") { scene in

@@ -65,6 +65,34 @@ struct ClosedAccountClientTests {
         await service.close()
     }
 
+    @Test(
+        "B60: so does one whose question nobody answers at login, as soon as somebody does", arguments: [true, false])
+    func refusedWhenServiceReturns(isConfigured: Bool) async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration(credentials: try UserToken.credentials(signedBy: account))
+        configuration.namespace = isConfigured ? MemoryNetwork.namespace : nil
+        configuration.rememberedNamespace = MemoryNetwork.namespace
+        let client = try await network.connected(configuration)
+        for pause in [1, 2, 4, 8] {
+            try await eventually("a pause of \(pause) s") { network.time.waits.contains(.seconds(pause)) }
+            // A word that nobody has signed says no more than silence.
+            if pause == 4 {
+                network.server.service(NetworkNames.namespace) { _ in
+                    Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"banned"}"#.utf8)
+                }
+            }
+            #expect(client.status.state == .connected)
+            if pause < 8 { network.time.advance(by: .seconds(pause)) }
+        }
+        let answer = Array(try refusal(.banned, signedBy: account).utf8)
+        network.server.service(NetworkNames.namespace) { _ in answer }
+        network.time.advance(by: .seconds(8))
+        try await client.state(is: .disconnected)
+        #expect(client.status.reason == .banned("spam") && network.server.dials == 1)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+        try await eventually("nobody asks any more") { network.time.waits.isEmpty }
+    }
+
     @Test("A refusal that the user's own network has not signed ends nothing: the client tries again")
     func unproved() async throws {
         let network = try MemoryNetwork()

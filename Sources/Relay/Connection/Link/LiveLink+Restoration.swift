@@ -39,9 +39,9 @@ extension LiveLink {
     /// The names of the network's topics as they are by now.
     func namespaceNow(instead known: RelayConfiguration.Namespace) async -> RelayConfiguration.Namespace {
         guard known.streamCreated != nil, let connection,
-            let configuration = await inClient({ $0.configuration })
+            let configuration = await inClient({ $0.configuration }), let question = Self.question(configuration)
         else { return known }
-        return ((try? await namespace(configuration, known: known, connection)) ?? nil) ?? known
+        return ((try? await ask(question, connection, timeout: .seconds(2))) ?? nil) ?? known
     }
 
     private struct NamespaceReply: Decodable {
@@ -68,14 +68,9 @@ extension LiveLink {
     private func namespace(
         _ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ connection: NATSConnection
     ) async throws(NATSError) -> RelayConfiguration.Namespace? {
-        let question = configuration.credentials.token.flatMap { try? JSONEncoder().encode(["api_key": $0]) }
+        let question = Self.question(configuration)
         if let namespace = configuration.namespace {
-            // No answer is waited for, but the account may be closed, and only this service says so.
-            if let question {
-                start { link in
-                    _ = try? await link.ask(question, connection, timeout: .seconds(5))
-                }
-            }
+            if let question { keepAsking(question, connection) }
             return namespace
         }
         guard let question else {
@@ -91,12 +86,38 @@ extension LiveLink {
             } catch .timeout(let operation) {
                 // Servers before 2.10 do not say that nobody answers behind an import.
                 guard let known else { throw .timeout(operation) }
+                keepAsking(question, connection, after: .seconds(1))
                 return known
             } catch .noResponders(let subject) {
-                if let known { return known }
+                if let known {
+                    keepAsking(question, connection, after: .seconds(1))
+                    return known
+                }
                 // A network that has just started answers a moment later than its server.
                 guard clock.now < deadline else { throw .noResponders(subject: subject) }
                 do { try await clock.sleep(for: .milliseconds(50)) } catch { throw .cancelled }
+            }
+        }
+    }
+
+    /// What the network's service is asked; nil without a token.
+    private static func question(_ configuration: RelayConfiguration) -> Data? {
+        configuration.credentials.token.flatMap { try? JSONEncoder().encode(["api_key": $0]) }
+    }
+
+    /// Asks the network's service beside everything else, more and more rarely, until it answers: the account may be
+    /// closed, and only this service says so.
+    private func keepAsking(_ question: Data, _ connection: NATSConnection, after pause: Duration = .zero) {
+        start { link in
+            var pause = pause
+            while connection.isOpen {
+                do { try await link.surroundings.clock.sleep(for: pause) } catch { return }
+                do throws(NATSError) {
+                    _ = try await link.ask(question, connection, timeout: .seconds(5))
+                    return
+                } catch {
+                    pause = min(max(.seconds(1), pause * 2), .seconds(300))
+                }
             }
         }
     }

@@ -1,0 +1,50 @@
+import NATS
+
+// Acts whose process was ended before the servers had heard all of them.
+extension NetworkDirectory {
+    private var unfinishedFile: String { path + "/unfinished.json" }
+
+    /// The users about whom something was decided of which the servers may have heard nothing, or half.
+    func unfinishedUsers() throws(NetworkError) -> [UserName] {
+        try (PrivateFile.readJSON([String].self, from: unfinishedFile) ?? []).compactMap { try? UserName($0) }
+    }
+
+    /// Something is decided about users, and servers are to hear of it.
+    func markUnfinished(_ users: [UserName]) throws(NetworkError) {
+        try keepUnfinished(Set(unfinishedUsers()).union(users))
+    }
+
+    /// The servers have heard all about these users.
+    func markFinished(_ users: [UserName]) throws(NetworkError) {
+        let known = Set(try unfinishedUsers())
+        if !known.isEmpty { try keepUnfinished(known.subtracting(users)) }
+    }
+
+    private func keepUnfinished(_ users: Set<UserName>) throws(NetworkError) {
+        guard !users.isEmpty else { return PrivateFile.remove(unfinishedFile) }
+        try PrivateFile.writeJSON(users.map(\.text), to: unfinishedFile)
+    }
+}
+
+extension NetworkAdministrator {
+    /// Finishes acts whose process was ended in the middle, until the task is cancelled. Without this an account could
+    /// stay without room for any connection, and its user without a word of why.
+    func finishActs(_ log: LogFile) async {
+        var told: NetworkError?
+        while !Task.isCancelled {
+            do throws(NetworkError) {
+                if try !directory.unfinishedUsers().isEmpty {
+                    // Only while nobody acts is what is found there unfinished.
+                    let left = try await alone { _ throws(NetworkError) in try directory.unfinishedUsers() }
+                    let finished = Set(left).subtracting(try directory.unfinishedUsers())
+                    if !finished.isEmpty { log.note("finished an act that was interrupted, on \(finished.count) users") }
+                }
+                told = nil
+            } catch {
+                if error != .cancelled, error != told { log.note("an act is not finished yet: \(error)") }
+                told = error
+            }
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
+        }
+    }
+}
