@@ -308,25 +308,32 @@ struct ProvisionedTests {
     }
 
     @Test(
-        "B57 a key that an invitation was exchanged for is revoked on three servers, and stays so when they are provisioned again",
+        "B57 B58 B59 B60 a revoked key, a token, a key's rights and the reason at the door hold on three servers",
         arguments: TestServers.all)
-    func revokedKey(server: String) async throws {
+    func accountsOnThree(server: String) async throws {
         let site = try await Site.onThree(server)
         defer { site.cluster.close() }
-        try await site.serving { _ in
+        // At another server than the one that the administrator uses first, unless a test says.
+        @Sendable func client(
+            _ credentials: RelayCredentials, at index: Int = 2, knowing names: RelayConfiguration.Namespace? = nil
+        ) throws -> RelayClient {
+            var configuration = RelayConfiguration(
+                servers: .fixed([try ServerAddress(parsing: site.cluster.servers[index].url)]),
+                credentials: credentials)
+            configuration.dialTimeout = .seconds(60)
+            configuration.rememberedNamespace = names
+            return RelayClient(configuration: configuration)
+        }
+        var carol = RelayCredentials.none
+        try await site.serving { serving in
             let administrator = NetworkAdministrator(directory: site.directory)
             let invitation = try await administrator.invite(
                 user: "carol", expires: NetworkAdministrator.now + 3_600)
             let joined = try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
             let file = try await administrator.makeKey(of: "carol").credentials
-            // At another server than the one that the administrator uses first.
-            var configuration = RelayConfiguration(
-                servers: .fixed([try ServerAddress(parsing: site.cluster.servers[2].url)]),
-                credentials: RelayCredentials(joined))
-            configuration.dialTimeout = .seconds(60)
-            let client = RelayClient(configuration: configuration)
-            let journal = Journal(client)
-            try await client.connect(timeLimit: 60)
+            let invited = try client(RelayCredentials(joined))
+            let journal = Journal(invited)
+            try await invited.connect(timeLimit: 60)
             let other = try await site.connection(file)
             let keys = try await administrator.keys(of: "carol")
             #expect(Set(keys.map(\.key.publicKey)) == Set([joined, file].map(\.keyPair.publicKey.text)))
@@ -346,6 +353,45 @@ struct ProvisionedTests {
             await #expect(throws: NetworkError.invitation(.usedUp)) {
                 try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
             }
+
+            // A token that may read topics alone.
+            var rights = RightsChange()
+            (rights.subscribe, rights.keyValue, rights.letters) = (["chat.>"], AccessRights.KeyValueAccess.none, false)
+            let token = try await administrator.makeToken(
+                of: "carol", rights: rights, expires: NetworkAdministrator.now + 3_600)
+            var journals: [Journal] = []
+            for index in 0..<3 {
+                let reader = try client(.accessToken(token.token), at: index)
+                journals.append(Journal(reader))
+                try await reader.connect(timeLimit: 60)
+                #expect(await reader.accessRights?.subscribe == ["chat.>"])
+                await #expect(throws: RelayError.notAuthorized("publishing to chat.room")) {
+                    try await reader.send(topic: "chat.room", message: "no", timeout: .seconds(60))
+                }
+            }
+            _ = try await administrator.revokeToken(token.key.id)
+            for journal in journals { #expect(try await journal.end().reason == .credentialsRevoked(nil)) }
+
+            carol = RelayCredentials(file)
+            try await administrator.ban(user: "carol", reason: "spam")
+            for index in 0..<3 {
+                let refused = try client(carol, at: index)
+                await #expect(throws: RelayError.connection(.banned("spam"))) {
+                    try await refused.connect(timeLimit: 60)
+                }
+            }
+            serving.running.cancel()
+            try await serving.running.value
+        }
+        // Whoever knows the names and comes while nobody answers is told when somebody does.
+        let names = try NetworkIdentity.open(in: site.directory).names
+        let early = try client(
+            carol, knowing: .init(name: names.namespace, hash: names.hash, apiPrefix: UserPermissions.apiPrefix))
+        let journal = Journal(early)
+        try await early.connect(timeLimit: 60)
+        try await site.serving { _ in
+            let end = try await journal.end()
+            #expect(end.reason == .banned("spam"))
         }
     }
 

@@ -37,7 +37,7 @@ extension NetworkAdministrator {
                     // Only while nobody acts is what is found there unfinished.
                     let left = try await alone { _ throws(NetworkError) in try directory.unfinishedUsers() }
                     let finished = Set(left).subtracting(try directory.unfinishedUsers())
-                    if !finished.isEmpty { log.note("finished an act that was interrupted, on \(finished.count) users") }
+                    if !finished.isEmpty { log.note("finished an interrupted act on \(finished.count) users") }
                 }
                 told = nil
             } catch {
