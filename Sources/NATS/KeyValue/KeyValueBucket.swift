@@ -109,36 +109,30 @@ public struct KeyValueBucket: Sendable {
     /// The keys that have a value, in the order of their last change.
     ///
     /// - Parameter pattern: only keys that match; `*` matches one token, `>` the rest.
-    /// - Throws: `timeout` when the server lets `jetStream.timeout` pass without the next key.
+    /// - Throws: as ``forEachEntry(matching:_:)``.
     public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
-        try await stored(pattern) { $0.key }
+        var found: [String] = []
+        try await forEachEntry(matching: pattern) { found.append($0.key) }
+        return found
     }
 
-    /// The keys that have a value, each with it, in the order of their last change.
+    /// Reads the keys that have a value, each with it, in the order of their last change. Of what was read, only the
+    /// names are held. A key that changes meanwhile is told of once.
     ///
-    /// - Parameter pattern: only keys that match; `*` matches one token, `>` the rest.
+    /// - Parameters:
+    ///   - pattern: only keys that match; `*` matches one token, `>` the rest.
+    ///   - body: is given each entry before the next one is read.
     /// - Throws: `timeout` when the server lets `jetStream.timeout` pass without the next entry.
-    public func entries(matching pattern: String = ">") async throws(NATSError) -> [KeyValueEntry] {
-        try await stored(pattern) { $0 }
-    }
-
-    /// A part of each entry that is a value now.
-    private func stored<Part: Sendable>(
-        _ pattern: String, _ part: @Sendable (KeyValueEntry) -> Part
-    ) async throws(NATSError) -> [Part] {
-        var found: [Part?] = []
-        var places: [String: Int] = [:]
+    public func forEachEntry(
+        matching pattern: String = ">", _ body: (KeyValueEntry) -> Void
+    ) async throws(NATSError) {
+        var told: Set<String> = []
         var iterator = try watch(pattern).makeAsyncIterator()
         while true {
             switch try await iterator.nextStored(isolation: nil) {
             case .entry(let entry):
-                // A key that changes while the keys are listed comes again.
-                if let earlier = places.removeValue(forKey: entry.key) { found[earlier] = nil }
-                if entry.operation == .put {
-                    places[entry.key] = found.count
-                    found.append(part(entry))
-                }
-            case .none: return found.compactMap { $0 }
+                if entry.operation == .put, told.insert(entry.key).inserted { body(entry) }
+            case .none: return
             case .ended: throw Task.isCancelled ? .cancelled : .closed
             }
         }

@@ -184,10 +184,8 @@ struct KeyValueKeysCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { client in
-            if options.json {
-                for stored in try await client.values(matching: pattern) { Output.json(stored.json) }
-            } else {
-                for key in try await client.keys(matching: pattern) { Output.line(Output.safe(key)) }
+            try await client.forEachValue(matching: pattern) { [json = options.json] stored in
+                if json { Output.json(stored.json) } else { Output.line(Output.safe(stored.key)) }
             }
         }
     }

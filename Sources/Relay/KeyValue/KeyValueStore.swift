@@ -61,12 +61,15 @@ struct KeyValueStore: Sendable {
         }
     }
 
-    /// What the keys that match have, in the order of their last change.
-    func values(matching pattern: String) async throws(RelayError) -> [StoredValue] {
-        let entries = try await limited("reading the keys") { [bucket] () async throws(NATSError) -> [KeyValueEntry] in
-            try await bucket.entries(matching: pattern)
-        }
-        return entries.compactMap { KeyValueChange($0).stored }
+    /// Reads what the keys that match have, in the order of their last change.
+    func forEachValue(
+        matching pattern: String, _ body: @Sendable (StoredValue) -> Void
+    ) async throws(RelayError) {
+        do throws(NATSError) {
+            try await bucket.forEachEntry(matching: pattern) { entry in
+                if let stored = KeyValueChange(entry).stored { body(stored) }
+            }
+        } catch { throw Self.explained(error, during: "reading the keys") }
     }
 
     /// The changes of a key that the store still holds, oldest first.

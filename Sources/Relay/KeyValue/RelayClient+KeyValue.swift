@@ -158,13 +158,18 @@ extension RelayClient {
         return try await keyValueStore().keys(matching: pattern)
     }
 
-    /// The keys that have a value, each with it, in the order of their last change.
+    /// Reads the keys that have a value, each with it, in the order of their last change. Of what was read, only the
+    /// names are held. A key that changes meanwhile is told of once.
     ///
-    /// - Parameter pattern: as for ``keys(matching:)``.
-    /// - Throws: as ``keys(matching:)``.
-    public func values(matching pattern: String = ">") async throws(RelayError) -> [StoredValue] {
+    /// - Parameters:
+    ///   - pattern: as for ``keys(matching:)``.
+    ///   - body: is given each value before the next one is read.
+    /// - Throws: as ``keys(matching:)``, perhaps after some values.
+    public func forEachValue(
+        matching pattern: String = ">", _ body: @Sendable (StoredValue) -> Void
+    ) async throws(RelayError) {
         try KeyGrammar.check(pattern: pattern)
-        return try await keyValueStore().values(matching: pattern)
+        try await keyValueStore().forEachValue(matching: pattern, body)
     }
 
     /// What the network still holds of a key's past, oldest first, the present value included. A network of Parley's

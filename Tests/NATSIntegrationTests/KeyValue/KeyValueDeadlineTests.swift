@@ -25,7 +25,7 @@ struct KeyValueDeadlineTests {
         ("delete", { bucket async throws(NATSError) in try await bucket.delete("a") }),
         ("purge", { bucket async throws(NATSError) in try await bucket.purge("a") }),
         ("keys", { bucket async throws(NATSError) in _ = try await bucket.keys() }),
-        ("entries", { bucket async throws(NATSError) in _ = try await bucket.entries() }),
+        ("entries", { bucket async throws(NATSError) in try await bucket.forEachEntry { _ in } }),
         ("history", { bucket async throws(NATSError) in _ = try await bucket.history(of: "a") }),
         (
             "open",
@@ -65,7 +65,9 @@ struct KeyValueDeadlineTests {
         connection.closeNow()
     }
 
-    @Test("a server that makes a consumer and then brings nothing is not waited for either", arguments: [true, false])
+    @Test(
+        "a server that makes a consumer and then brings no more is not waited for, and what came before was told of",
+        arguments: [true, false])
     func nothingBrought(bringsFirst: Bool) async throws {
         let made = NIOLockedValueBox(0)
         let peer = try ScriptedPeer { link in
@@ -89,7 +91,12 @@ struct KeyValueDeadlineTests {
         let connection = try await peer.connect()
         // Long enough for the peer's answer, which comes from a thread of its own.
         let bucket = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(3)))
-        #expect(isTimeout(await failure { () async throws(NATSError) in _ = try await bucket.keys() }))
+        let told = NIOLockedValueBox<[String]>([])
+        let failure = await failure { () async throws(NATSError) in
+            try await bucket.forEachEntry { entry in told.withLockedValue { $0.append(entry.key) } }
+        }
+        #expect(isTimeout(failure))
+        #expect(told.withLockedValue(\.self) == (bringsFirst ? ["a"] : []))
         try await eventually("one consumer") { made.withLockedValue(\.self) == 1 }
         connection.closeNow()
     }

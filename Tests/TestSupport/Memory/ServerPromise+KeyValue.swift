@@ -27,8 +27,9 @@ extension PromiseScene {
         try await bucket.put(value("again"), for: "b.1")
         #expect(try await bucket.keys() == ["a", "b.2", "b.1"])
         #expect(try await bucket.keys(matching: "b.*") == ["b.2", "b.1"])
-        let entries = try await bucket.entries(matching: "b.*")
-        #expect(entries.map { String(buffer: $0.value) } == ["b.2", "again"])
+        var values: [String] = []
+        try await bucket.forEachEntry(matching: "b.*") { values.append(String(buffer: $0.value)) }
+        #expect(values == ["b.2", "again"])
         let history = try await bucket.history(of: "gone")
         #expect(history.map(\.operation) == [.put, .delete] && history.map(\.key) == ["gone", "gone"])
         try await bucket.purge("a")
