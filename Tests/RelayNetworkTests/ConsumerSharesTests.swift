@@ -25,8 +25,8 @@ struct ConsumerSharesTests {
         shares.ended(place("a"))
         let later = [place("e"), place("f")].map { shares.made($0, by: alice, at: now) }
         #expect(later == [false, true])
-        // What the server does not list counts no more.
-        shares.keep(["f"], of: "S")
+        #expect(shares.known(in: "S") == [place("b"), place("d"), place("e"), place("f")])
+        for name in ["b", "d", "e"] { shares.ended(place(name)) }
         let isBeyond = shares.isBeyond(place("f"), of: alice, at: now)
         #expect(!isBeyond)
         let more = [place("g"), place("h")].map { shares.made($0, by: alice, at: now) }

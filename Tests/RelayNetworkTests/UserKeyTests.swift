@@ -54,10 +54,30 @@ struct UserKeyTests {
         // The same key again, as of somebody whose answer was lost.
         try keys.add(UserKey("U0", .token, created: 50, expires: 100), of: alice, at: 50)
         #expect(keys.count == UserKey.limit + 1 && keys[0].revoked == 1)
+        // Those that ended unrevoked are shown for a week, and no more than a hundred of them.
         try keys.add(UserKey("V", .token, created: 0), of: alice, at: 200)
-        #expect(keys.count == UserKey.limit + 2, "a server whose clock is late would still take them")
-        try keys.add(UserKey("W", .token, created: 0), of: alice, at: 100_000)
-        #expect(keys.map(\.publicKey) == ["U", "V", "W"])
+        #expect(keys.map(\.publicKey) == ["U0"] + (900..<1_000).map { "U\($0)" } + ["U", "V"])
+        let end = 100 + 7 * 86_400 as Int64
+        try keys.add(UserKey("W", .token, created: 0), of: alice, at: end - 1)
+        #expect(keys.count == 104, "a server whose clock is late would still take a revoked one")
+        try keys.add(UserKey("X", .token, created: 0), of: alice, at: end)
+        #expect(keys.map(\.publicKey) == ["U", "V", "W", "X"])
+    }
+
+    @Test("A token each hour for a year leaves a hundred keys, and those that were revoked as long as they would hold")
+    func tokensByTheThousand() throws {
+        let alice = try UserName("alice")
+        var keys: [UserKey] = []
+        var most = 0
+        for hour in 0..<Int64(8_760) {
+            let now = hour * 3_600
+            try keys.add(UserKey("U\(hour)", .token, created: now, expires: now + 3_600), of: alice, at: now)
+            if hour == 5_000 { keys[keys.count - 1].revoked = now }
+            most = max(most, keys.count)
+            let isHeld = keys.contains { $0.publicKey == "U5000" && $0.revoked != nil }
+            #expect(isHeld == (5_000..<5_001 + 7 * 24).contains(hour), "hour \(hour)")
+        }
+        #expect(most == UserKey.endedLimit + 2)
     }
 
     @Test("B57 a revoked key stays revoked in every token that an act signs, and its user's other keys do not")

@@ -93,7 +93,7 @@ public struct JetStream: Sendable {
         var list = PagedList<String>()
         while true {
             // A server gives 1,024 at a time.
-            let page: StreamNamePage = try await call("STREAM.NAMES", ["offset": list.passed])
+            let page: StreamNamePage = try await call("STREAM.NAMES", ["offset": list.offset])
             guard try list.take(page.streams ?? [], of: page.total, named: \.self) else { return list.items }
         }
     }
@@ -191,13 +191,13 @@ public struct JetStream: Sendable {
         try await call("CONSUMER.INFO.\(try name(stream)).\(try name(consumer))")
     }
 
-    /// Describes all consumers of a stream.
+    /// Describes all consumers of a stream. One that is made or deleted meanwhile may be among them or not.
     public func consumers(in stream: String) async throws(NATSError) -> [ConsumerInfo] {
         let subject = "CONSUMER.LIST.\(try name(stream))"
         var list = PagedList<ConsumerInfo>()
         while true {
             // A server gives 256 at a time.
-            let page: ConsumerPage = try await call(subject, ["offset": list.passed])
+            let page: ConsumerPage = try await call(subject, ["offset": list.offset])
             guard try list.take(page.consumers ?? [], of: page.total, named: \.name) else { return list.items }
         }
     }

@@ -14,8 +14,11 @@ public struct UserKey: Codable, Hashable, Sendable {
 
     /// How many keys that hold a user may have.
     static let limit = 1_000
-    /// How long a key is remembered after its end, in seconds: no server's clock lags behind by more.
-    private static let memory: Int64 = 86_400
+    /// How long a key is remembered after its end, in seconds: `key list` shows it, and no server's clock lags behind by
+    /// more.
+    static let memory: Int64 = 7 * 86_400
+    /// How many keys that ended unrevoked are remembered: the newest. Only revocations have to be.
+    static let endedLimit = 100
 
     /// The public key.
     public let publicKey: String
@@ -46,6 +49,8 @@ public struct UserKey: Codable, Hashable, Sendable {
     /// Whether the key may be used.
     public func holds(at now: Int64) -> Bool { revoked == nil && expires.map { $0 > now } ?? true }
 
+    fileprivate func hasEndedUnrevoked(at now: Int64) -> Bool { revoked == nil && !holds(at: now) }
+
     fileprivate func isRemembered(at now: Int64) -> Bool { expires.map { $0 + Self.memory > now } ?? true }
 
     /// Whether a text means this key: its id, the beginning of it, or the public key.
@@ -65,8 +70,17 @@ extension [UserKey] {
         append(key)
     }
 
-    /// Forgets the keys that ended so long ago that no server takes their tokens, revoked or not.
-    private mutating func forgetEnded(at now: Int64) { removeAll { !$0.isRemembered(at: now) } }
+    /// Forgets the keys that ended so long ago that no server takes their tokens, and what nobody looks up among those
+    /// that were never revoked: an app's server may have tokens made by the thousand.
+    private mutating func forgetEnded(at now: Int64) {
+        removeAll { !$0.isRemembered(at: now) }
+        var surplus = count { $0.hasEndedUnrevoked(at: now) } - UserKey.endedLimit
+        removeAll { key in
+            guard surplus > 0, key.hasEndedUnrevoked(at: now) else { return false }
+            surplus -= 1
+            return true
+        }
+    }
 
     /// The key that a text means.
     /// - Throws: `NetworkError.unknownKey` where there is none, or are several.

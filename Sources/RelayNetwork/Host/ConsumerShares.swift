@@ -40,13 +40,8 @@ struct ConsumerShares: Sendable {
         return all.count > bound && all.count { $0.stream == place.stream } > bound
     }
 
-    /// How many consumers of a stream are known.
-    func count(in stream: String) -> Int { owners.keys.count { $0.stream == stream } }
-
-    /// Forgets the consumers of a stream that the server does not list: reports can be lost, or come in another order.
-    mutating func keep(_ names: Set<String>, of stream: String) {
-        for place in owners.keys where place.stream == stream && !names.contains(place.name) { ended(place) }
-    }
+    /// The consumers of a stream that are known.
+    func known(in stream: String) -> Set<Place> { Set(owners.keys.filter { $0.stream == stream }) }
 
     /// A consumer has gone, or is about to.
     mutating func ended(_ place: Place) {

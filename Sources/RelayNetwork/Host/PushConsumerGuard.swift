@@ -94,14 +94,16 @@ struct PushConsumerGuard: Sendable {
         _ = await (earlier, departed, shut, present)
     }
 
-    /// Forgets consumers whose end was not reported. A list is read in parts, and what is made and deleted meanwhile
-    /// can be missing in it, so it is asked for only where fewer are there than are known.
+    /// Forgets consumers whose end was not reported: reports can be lost, or come in another order.
     /// - Returns: false where the server does not say.
     private func forgetMissing(in stream: String) async -> Bool {
         guard let there = try? await jetStream.streamInfo(stream).state.consumers else { return false }
-        guard shares.withLockedValue({ $0.count(in: stream) }) > there else { return true }
+        // Those that are made from now on may be missing in the list.
+        let known = shares.withLockedValue { $0.known(in: stream) }
+        guard known.count > there else { return true }
         guard let all = try? await jetStream.consumers(in: stream) else { return false }
-        shares.withLockedValue { $0.keep(Set(all.map(\.name)), of: stream) }
+        let gone = known.subtracting(all.map { .init(stream: stream, name: $0.name) })
+        shares.withLockedValue { shares in for place in gone { shares.ended(place) } }
         return true
     }
 
