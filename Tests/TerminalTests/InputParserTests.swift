@@ -189,7 +189,7 @@ struct InputParserTests {
         #expect(parse("\u{1B}[200~\u{1B}\u{1B}[20\u{1B}[201~") == [.paste("[20")])
         #expect(parse("\u{1B}[200~\u{1B}[201~") == [.paste("")])
         // What parts words still does, and a mark of the encoding is no part of the text.
-        #expect(parse("\u{1B}[200~\u{FEFF}a\u{B}b\u{C}c\u{FEFF}\u{1B}[201~") == [.paste("a b c\u{FEFF}")])
+        #expect(parse("\u{1B}[200~\u{FEFF}a\u{B}b\u{C}c\u{85}d\u{FEFF}\u{1B}[201~") == [.paste("a b c d\u{FEFF}")])
     }
 
     @Test("A paste without an end is given out when its time is over, and keys work again")

@@ -47,6 +47,8 @@ struct LineEditorTests {
             ("one two|", [.control("u"), .control("_")], "one two|"),
             ("👨‍👩‍👧a|", [Key(.left), Key(.backspace)], "|a"), ("漢字|", [Key(.backspace)], "漢|"),
             ("a\nbc|\nd", [.control("a")], "a\n|bc\nd"), ("a\n|bc\nd", [.control("e")], "a\nbc|\nd"),
+            ("a\u{B}b\u{C}c\u{85}d|", [.control("a")], "|a\u{B}b\u{C}c\u{85}d"),
+            ("|a\u{2028}b", [.control("e")], "a|\u{2028}b"),
             ("a|\nb", [.control("k")], "a|b"), ("abc\nde|f", [Key(.up)], "ab|c\ndef"),
             ("ab|c\ndef", [Key(.down)], "abc\nde|f"),
             ("漢|\nabcd", [Key(.down)], "漢\nab|cd"), ("abcdef|\nx", [Key(.down)], "abcdef\nx|"),

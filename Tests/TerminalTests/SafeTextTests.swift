@@ -26,6 +26,7 @@ struct SafeTextTests {
             ("\u{1B}[31mred", "[31mred"), ("a\u{9B}31mb", "a31mb"), ("\u{1B}]0;x\u{07}y", "]0;xy"),
             ("abc\u{202E}def", "abcdef"), ("\u{2066}x\u{2069}", "x"), ("a\u{E0041}b", "ab"), ("a\u{7F}\u{0}b", "ab"),
             ("a\tb", "a b"), ("a\r\nb", "a b"), ("a\nb", "a b"), ("a\u{2028}b", "a b"), ("a\u{200B}b\u{FEFF}c", "abc"),
+            ("a\u{B}b\u{C}c\u{85}d", "a b c d"),
         ])
     func injection(sample: String, drawn: String) {
         #expect(SafeText(sample).description == drawn)
@@ -88,6 +89,10 @@ struct SafeTextTests {
         #expect(SafeText.lines("a\nb\r\nc\rd\u{2028}e").map(\.description) == ["a", "b", "c", "d", "e"])
         #expect(SafeText.lines("").map(\.description) == [""])
         #expect(SafeText.lines("a\n\nb\n").map(\.description) == ["a", "", "b", ""])
+        #expect(SafeText.lines("a\u{B}b\u{C}c\u{85}d\u{2029}e").map(\.description) == ["a b c d", "e"])
+        let all = (0...0x2FFF).compactMap(Unicode.Scalar.init)
+        #expect(all.filter(\.breaksLine).map(\.value) == [0x0A, 0x0D, 0x2028, 0x2029])
+        #expect(("a\r\nb" as String).map(\.breaksLine) == [false, true, false])
         #expect(SafeText.lines("\tx").map(\.description) == ["    x"])
         #expect(SafeText.lines("ab\tx").map(\.description) == ["ab  x"])
         #expect(SafeText.lines("abcd\tx").map(\.description) == ["abcd    x"])

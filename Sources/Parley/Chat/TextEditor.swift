@@ -73,7 +73,7 @@ struct TextEditor: Sendable {
         }
         remove(folder)
         // An editor ends the last line, which the person did not.
-        if written.last?.isNewline == true { written.removeLast() }
+        if written.last?.breaksLine == true { written.removeLast() }
         return .written(written)
     }
 

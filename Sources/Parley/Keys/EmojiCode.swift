@@ -1,3 +1,5 @@
+import Terminal
+
 /// The short names of emoji that people type between colons.
 enum EmojiCode {
     /// The emoji whose short names begin with some letters, that with the very name first.
@@ -20,7 +22,7 @@ enum EmojiCode {
     static func replaced(in text: String) -> String {
         guard text.contains(":") else { return text }
         var isFenced = false
-        return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line -> String in
+        return text.split(omittingEmptySubsequences: false, whereSeparator: \.breaksLine).map { line -> String in
             if line.hasPrefix("```") { isFenced.toggle() }
             return isFenced || line.hasPrefix("```") || line.first == ">" ? String(line) : replaced(inLine: line)
         }.joined(separator: "\n")

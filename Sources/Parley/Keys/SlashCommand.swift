@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 /// A command that a person writes into the compose pane.
 enum SlashCommand: Hashable, Sendable {
@@ -306,7 +307,7 @@ enum SlashCommand: Hashable, Sendable {
             // An address that was left out is not the first word of what stands below.
             let gap = body.dropFirst(name.count).prefix { $0.isWhitespace }
             if word.first == "#", word.count > 1 { throw .topic(Self.topic(fromChannel: word)) }
-            guard !gap.contains(where: \.isNewline), let (user, postbox) = address(word) else { throw usage("post") }
+            guard !gap.contains(where: \.breaksLine), let (user, postbox) = address(word) else { throw usage("post") }
             guard !letter.isEmpty else {
                 guard subject == nil else { throw .usage(LetterSubject.usage) }
                 return .write(to: "\(user)/\(postbox)")
@@ -401,7 +402,7 @@ enum SlashCommand: Hashable, Sendable {
     /// The first line below the quotation with which a text begins; nil where it begins with none.
     static func lineBelowQuotation(in text: String) -> Substring? {
         guard text.first == ">" else { return nil }
-        return text.split(whereSeparator: \.isNewline).first { $0.first != ">" }
+        return text.split(whereSeparator: \.breaksLine).first { $0.first != ">" }
     }
 
     /// A word or words without the quotation marks around them.

@@ -55,7 +55,7 @@ struct Palette: Sendable {
 
     /// Takes in a paste, as one line.
     mutating func insert(_ text: String) {
-        editor.insert(String(text.map { $0.isNewline ? " " : $0 }))
+        editor.insert(String(text.map { $0.breaksLine ? " " : $0 }))
         find()
     }
 

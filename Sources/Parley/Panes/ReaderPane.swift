@@ -67,7 +67,7 @@ struct Reader: Equatable, Sendable {
         self.author = author
         self.text = text
         var parts: [Substring] = []
-        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.breaksLine) {
             var rest = line
             repeat {
                 var part = rest.prefix(Self.partLength)

@@ -172,7 +172,7 @@ extension PlainAnnouncer {
     func postbox(_ news: ChatEvent.PostboxNews, _ model: ChatModel) -> [String] {
         switch news {
         case .created(let letter):
-            let begin = letter.shownText.prefix { !$0.isNewline }.prefix(80)
+            let begin = letter.shownText.prefix { !$0.breaksLine }.prefix(80)
             let about = LetterSubject.prefix(letter.subject)
             return ["A letter from \(Self.sender(letter)): \(about)\(begin). /inbox reads them."]
         case .page(let request, _): return request == awaitedPage ? letters(model) : []
@@ -194,7 +194,7 @@ extension PlainAnnouncer {
         let lines = inbox.letters.map { letter in
             let number = inbox.numbered.firstIndex(of: letter.id).map { "\($0 + 1). " } ?? ""
             let stamp = CivilTime(letter.createdAt, zone: model.zone).shortStamp.drop { $0 == " " }
-            let begin = letter.shownText.prefix { !$0.isNewline }.prefix(Self.lineLimit)
+            let begin = letter.shownText.prefix { !$0.breaksLine }.prefix(Self.lineLimit)
             let rest = begin.endIndex == letter.shownText.endIndex ? "" : " …"
             let box = inbox.title(ofBox: letter.postboxId)
             let about = LetterSubject.prefix(letter.subject)

@@ -259,7 +259,7 @@ struct PlainAnnouncer {
             return []
         default: return []
         }
-        let begin = text.prefix { !$0.isNewline }.prefix(40)
+        let begin = text.prefix { !$0.breaksLine }.prefix(40)
         let words = begin.count < text.count ? begin + " …" : text
         if own.updateValue((words, isAgain, isLetter), forKey: id) == nil { ownOrder.append(id) }
         if ownOrder.count > Self.ownLimit { own[ownOrder.removeFirst()] = nil }

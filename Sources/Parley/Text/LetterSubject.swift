@@ -14,7 +14,7 @@ enum LetterSubject {
         guard let subject, !subject.isEmpty else { return nil }
         // A character of another's text may have any number of scalars.
         let beginning = String(subject.unicodeScalars.prefix(PostboxLetter.maximumSubjectBytes))
-        return String(beginning.map { $0.isNewline ? " " : $0 })
+        return String(beginning.map { $0.breaksLine ? " " : $0 })
     }
 
     // MARK: Writing
@@ -31,7 +31,7 @@ enum LetterSubject {
     static func split(_ letter: String) -> (subject: String?, text: String) {
         guard isMarked(letter) else { return splitForwarded(letter) ?? (nil, letter) }
         let rest = letter.dropFirst(mark.count)
-        let line = rest.prefix { !$0.isNewline }
+        let line = rest.prefix { !$0.breaksLine }
         let stroke = place(ofStrokeIn: line)
         let subject = trimmed(line[..<(stroke ?? line.endIndex)])
         let text = rest[(stroke.map { rest.index(after: $0) } ?? line.endIndex)...].drop { $0.isWhitespace }
@@ -41,7 +41,7 @@ enum LetterSubject {
     /// Takes a letter apart that has its subject right above the first letter that is sent on with it; nil for any
     /// other.
     private static func splitForwarded(_ letter: String) -> (subject: String?, text: String)? {
-        let lines = letter.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let lines = letter.split(omittingEmptySubsequences: false, whereSeparator: \.breaksLine)
         guard let index = lines.firstIndex(where: { $0.hasPrefix(forwardMark) }), index > 0, isMarked(lines[index - 1])
         else { return nil }
         let (line, forwarded) = (lines[index - 1], letter[lines[index].startIndex...])
@@ -55,10 +55,10 @@ enum LetterSubject {
         guard let subject, !subject.isEmpty else {
             return isMarked(text) || splitForwarded(text) != nil ? "\(mark) | \(text)" : text
         }
-        let line = SafeText(String(subject.map { $0.isNewline ? " " : $0 })).description
+        let line = SafeText(String(subject.map { $0.breaksLine ? " " : $0 })).description
         // What parts the two is no part of a subject.
         let words = line.split(separator: " ", omittingEmptySubsequences: false).map { $0 == "|" ? "/" : $0 }
-        let separator = text.contains(where: \.isNewline) ? "\n" : " | "
+        let separator = text.contains(where: \.breaksLine) ? "\n" : " | "
         return "\(mark) " + words.joined(separator: " ") + separator + text
     }
 
@@ -93,7 +93,7 @@ enum LetterSubject {
         let isMarked = subject.prefix(mark.count).lowercased() == mark.lowercased()
         var line = isMarked ? subject : mark + subject
         // It is another's text, and that of any client.
-        line.removeAll(where: \.isNewline)
+        line.removeAll(where: \.breaksLine)
         while line.utf8.count > PostboxLetter.maximumSubjectBytes { line.removeLast() }
         return line
     }

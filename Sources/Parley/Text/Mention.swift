@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 /// Finds out whether a text calls a person: by the name, or by a word that they want to be told of.
 ///
@@ -138,7 +139,7 @@ struct Mention: Hashable, Sendable {
     private static func plain(_ text: String) -> [Unicode.Scalar] {
         var result: [Unicode.Scalar] = []
         var isFenced = false
-        for line in beginning(of: text).split(omittingEmptySubsequences: false, whereSeparator: isBreak) {
+        for line in beginning(of: text).split(omittingEmptySubsequences: false, whereSeparator: \.breaksLine) {
             result.append("\n")
             let begin = line.drop { $0 == " " }
             if begin.starts(with: fence), isFenced || !begin.dropFirst(fence.count).contains("`") {
@@ -179,10 +180,6 @@ struct Mention: Hashable, Sendable {
         }
         guard let colon = bare.firstIndex(of: ":") else { return false }
         return bare[colon...].starts(with: "://".unicodeScalars)
-    }
-
-    private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "\n" || scalar == "\r" || scalar == "\u{2028}" || scalar == "\u{2029}"
     }
 
     private static func isWord(_ scalar: Unicode.Scalar) -> Bool {

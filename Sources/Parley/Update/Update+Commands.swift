@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 extension ChatModel {
     /// Enter in the compose pane: a command runs, a message goes to the topic in view.
@@ -78,7 +79,7 @@ extension ChatModel {
 
     /// Whether a text has so many lines that it goes after a question only, and asks it.
     private mutating func isLong(_ text: String, for recipient: String, _ act: Question.Act) -> Bool {
-        let lines = text.reduce(1) { $1.isNewline ? $0 + 1 : $0 }
+        let lines = Self.lineCount(text)
         guard lines > Compose.quietLines else { return false }
         ask(act, "Send \(Wording.grouped(lines)) lines to \(recipient)?")
         return true

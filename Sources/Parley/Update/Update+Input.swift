@@ -55,7 +55,7 @@ extension ChatModel {
         let whole = isAtEnd ? breaksBeforeRest + text : text
         var pasted = Substring(whole)
         // Whole lines are copied with the break behind the last one; it belongs to the text only where that goes on.
-        if isAtEnd { while pasted.last?.isNewline == true { pasted.removeLast() } }
+        if isAtEnd { while pasted.last?.breaksLine == true { pasted.removeLast() } }
         let cut = compose.editor.insert(String(pasted))
         let breaks = String(whole[pasted.endIndex...])
         omittedBreaks = OmittedBreaks(breaks: breaks, bytes: compose.editor.utf8Count, at: now.instant)

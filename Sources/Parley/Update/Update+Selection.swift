@@ -230,7 +230,7 @@ extension ChatModel {
         say("The quotation is cut: it has \(part).")
     }
 
-    private static func lineCount(_ text: String) -> Int { text.reduce(1) { $1.isNewline ? $0 + 1 : $0 } }
+    static func lineCount(_ text: String) -> Int { text.reduce(1) { $1.breaksLine ? $0 + 1 : $0 } }
 
     /// What a quotation ends with that is cut.
     private static let cutMark = " …"

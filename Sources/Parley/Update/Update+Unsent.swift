@@ -104,7 +104,7 @@ extension ChatModel {
         guard let (name, failed) = unsentInView(nil) else { return }
         listedUnsent = UnsentList(place: name, ids: failed.map(\.id))
         let lines = failed.enumerated().map { place, line in
-            let begin = line.text.prefix { !$0.isNewline }.prefix(Self.unsentLength)
+            let begin = line.text.prefix { !$0.breaksLine }.prefix(Self.unsentLength)
             let text = begin.endIndex == line.text.endIndex ? "\(begin)" : "\(begin) …"
             guard case .failed(let words) = line.state else { return HelpText.Line.entry("\(place + 1)", text) }
             return .entry("\(place + 1)", "\(text) (\(words))")

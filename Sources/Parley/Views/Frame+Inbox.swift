@@ -103,7 +103,7 @@ extension Frame {
             isLeaving ? theme.dimmed : theme.style(ofName: letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
         canvas.write(name, row: row.row, column: column, style: nameStyle)
         next(columns.from)
-        let firstLine = letter.shownText.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        let firstLine = letter.shownText.prefix(512).split(whereSeparator: \.breaksLine).first.map(String.init) ?? ""
         if columns.subject > 0 {
             let subject = InboxColumns.subject(letter).truncated(columns: columns.subject)
             canvas.write(subject, row: row.row, column: column, style: style)

@@ -19,7 +19,10 @@ extension OutboxMessage {
         }
         let subject = subject.flatMap { $0.isEmpty ? nil : $0 }
         if let subject {
-            guard !subject.contains(where: \.isNewline) else { throw .invalidArgument("A subject is one line") }
+            let breaks = "\n\r\u{2028}\u{2029}".unicodeScalars
+            guard !subject.unicodeScalars.contains(where: breaks.contains) else {
+                throw .invalidArgument("A subject is one line")
+            }
             guard subject.utf8.count <= PostboxLetter.maximumSubjectBytes else {
                 throw .invalidArgument("A subject has \(PostboxLetter.maximumSubjectBytes) bytes at most")
             }

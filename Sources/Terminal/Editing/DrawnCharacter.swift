@@ -10,7 +10,7 @@ struct DrawnCharacter {
     init(_ character: Character) {
         let bytes = character.utf8
         byte = bytes.count == 1 ? bytes.first ?? 0 : 0
-        if character.isNewline {
+        if character.breaksLine {
             columns = Self.lineBreak
         } else if character == "\t" {
             columns = 1
@@ -22,7 +22,7 @@ struct DrawnCharacter {
     var isBreak: Bool { columns == Self.lineBreak }
 
     /// Whether a row can end behind it: it is a blank.
-    var isBlank: Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    var isBlank: Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == 0x0B || byte == 0x0C }
 
     /// The short way for printable ASCII, which most characters are; nil for any other.
     var plain: Cluster? { byte >= 0x20 && byte < 0x7F ? Cluster(ascii: byte) : nil }

@@ -129,11 +129,11 @@ extension LineEditor {
     // MARK: places
 
     var lineStart: Int {
-        characters[..<cursor].lastIndex(where: \.isNewline).map { $0 + 1 } ?? 0
+        characters[..<cursor].lastIndex(where: \.breaksLine).map { $0 + 1 } ?? 0
     }
 
     var lineEnd: Int {
-        characters[cursor...].firstIndex(where: \.isNewline) ?? count
+        characters[cursor...].firstIndex(where: \.breaksLine) ?? count
     }
 
     /// The place `times` words from the cursor, backwards when negative.
@@ -266,7 +266,7 @@ extension LineEditor {
 
     /// Deletes the blanks around the cursor.
     private mutating func deleteBlanks() {
-        func isBlank(_ place: Int) -> Bool { characters[place].isWhitespace && !characters[place].isNewline }
+        func isBlank(_ place: Int) -> Bool { characters[place].isWhitespace && !characters[place].breaksLine }
         var (start, end) = (cursor, cursor)
         while start > 0, isBlank(start - 1) { start -= 1 }
         while end < count, isBlank(end) { end += 1 }
@@ -322,7 +322,7 @@ extension LineEditor {
     }
 
     private func place(atColumn column: Int, ofLineEndingAt end: Int) -> Int {
-        var place = characters[..<end].lastIndex(where: \.isNewline).map { $0 + 1 } ?? 0
+        var place = characters[..<end].lastIndex(where: \.breaksLine).map { $0 + 1 } ?? 0
         var used = 0
         while place < end {
             used += TextWidth.width(of: characters[place])

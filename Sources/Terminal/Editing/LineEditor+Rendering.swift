@@ -116,7 +116,7 @@ extension LineEditor {
     }
 
     private static func drawn(_ character: Character) -> SafeText {
-        if character.isNewline { return SafeText("↵") }
+        if character.breaksLine { return SafeText("↵") }
         if character == "\t" { return .spaces(1) }
         return SafeText(String(character))
     }

@@ -41,8 +41,8 @@ extension InputParser {
         if pasteIsCut { events.append(.pasteCut) }
     }
 
-    /// The text of a paste: broken UTF-8 mended, each line break one line feed, no other control but tab, and no byte
-    /// order mark before it.
+    /// The text of a paste: broken UTF-8 mended, CR and CR LF as one line feed, blanks for the controls that part words,
+    /// no other control but tab, and no byte order mark before it.
     private static func pastedText(_ bytes: [UInt8]) -> String {
         var text = String.UnicodeScalarView()
         var endsWithReturn = false
@@ -52,8 +52,7 @@ extension InputParser {
             case "\r": text.append("\n")
             case "\n": if !endsWithReturn { text.append("\n") }
             case "\t": text.append("\t")
-            // A vertical tab or form feed parts words all the same.
-            case "\u{B}", "\u{C}": text.append(" ")
+            case _ where scalar.isBlankControl: text.append(" ")
             default: if scalar.properties.generalCategory != .control { text.append(scalar) }
             }
             endsWithReturn = scalar == "\r"

@@ -47,7 +47,7 @@ struct TextGate {
             return .isSecondHalf
         }
         endsWithReturn = scalar == "\r"
-        return TextWidth.breaksLine(scalar) ? .isBreak : .isNone
+        return scalar.breaksLine ? .isBreak : .isNone
     }
 
     private mutating func pass(_ scalar: Unicode.Scalar, expandsTabs: Bool) {
@@ -57,6 +57,8 @@ struct TextGate {
         case .tab:
             begin(.blank)
             while expandsTabs, (line.width + 1) % Self.tabStop != 0 { begin(.blank) }
+        case .blank:
+            begin(.blank)
         case .joiner:
             isJoined = current.map { TextWidth.isPictograph($0.base) } ?? false
         case .mark:

@@ -21,8 +21,10 @@ public enum TextWidth {
         case dropped
         /// Drawn as one space; a line break in `SafeText.lines`.
         case lineBreak
-        /// Drawn as one space.
+        /// Drawn as one space; goes to the next stop in `SafeText.lines`.
         case tab
+        /// Drawn as one space.
+        case blank
         /// Combines with the character before it.
         case mark
         /// Joins the emoji around it.
@@ -40,7 +42,8 @@ public enum TextWidth {
         switch value {
         case 0x20..<0x7F: return .base(width: 1)
         case 0x09: return .tab
-        case 0x0A...0x0D, 0x2028, 0x2029: return .lineBreak
+        case 0x0A, 0x0D, 0x2028, 0x2029: return .lineBreak
+        case 0x0B, 0x0C, 0x85: return .blank
         case 0..<0x20, 0x7F..<0xA0: return .dropped
         case 0xA0..<0x300 where value != 0xAD: return .base(width: 1)
         case 0x200D: return .joiner
@@ -70,14 +73,6 @@ public enum TextWidth {
         default:
             if isYoung(properties) { return .unknown }
             return .base(width: WideRanges.contains(value) ? 2 : 1)
-        }
-    }
-
-    /// Whether the gate breaks a line there: at a control that breaks lines, or a separator of lines or paragraphs.
-    static func breaksLine(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x0A...0x0D, 0x2028, 0x2029: true
-        default: false
         }
     }
 

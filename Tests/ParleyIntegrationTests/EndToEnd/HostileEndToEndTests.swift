@@ -71,8 +71,10 @@ extension EndToEndTests {
                         timeout: .seconds(60))
                     _ = try await client.post(
                         to: "alice", postbox: "personal", text: "letter-\(name) \(text)", timeout: .seconds(60))
+                    // A vertical tab and a form feed are blanks.
+                    let words = name == "lines" ? ["four five six"] : []
                     try await alice.waitFor("all of “\(name)”") { screen in
-                        ["cli-\(name)", "wire-\(name)", "named-\(name)"].allSatisfy { screen.contains($0) }
+                        (["cli-\(name)", "wire-\(name)", "named-\(name)"] + words).allSatisfy { screen.contains($0) }
                     }
                     try await frameHolds(alice, name)
                 }
@@ -123,6 +125,7 @@ extension EndToEndTests {
                     let result = try await network.run(arguments + ["--as", "alice"])
                     #expect(result.status.isSuccess)
                     #expect(result.output.contains("PWNED"), "\(arguments): the message is shown as text")
+                    #expect(result.output.contains("four five six"), "\(arguments): the blanks part words")
                     let bad = result.output.unicodeScalars.filter { isForbidden($0) && $0 != "\n" }
                     #expect(bad.isEmpty, "\(arguments): \(bad)")
                 }

@@ -211,6 +211,17 @@ struct SelectionTests {
         #expect(short.model.notice?.text == "The quotation is cut: it has its beginning.")
     }
 
+    @Test("In a quotation a line ends where it does on the screen: vertical tab, form feed and next line are blanks")
+    func quoteBlanks() {
+        var desk = Desk.joined("chat.lobby")
+        let text = "one\u{B}two\u{C}three\u{85}four\u{2028}five"
+        desk.send(.topic("chat.lobby", .messages([message(1, text)])))
+        #expect(desk.screen().contains { $0.contains("one two three four") })
+        desk.enter("/quote 1")
+        #expect(desk.model.compose.text == "> bob: one two three four\n> five\n" && desk.model.notice == nil)
+        #expect(ChatModel.lineCount(text) == 2)
+    }
+
     @Test("i tells what is known of a message: its id, its place, its time, and that a name proves nothing")
     func details() {
         var desk = Self.desk()

@@ -70,7 +70,9 @@ struct PlainAnnouncerTests {
         #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == ["10:00 bob: hello"])
         #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == [])
         #expect(
-            plain.send(.topic("chat.lobby", .messages([line(3, "alice: hey")])))
+            plain.send(.topic("chat.lobby", .messages([line(3, "a\u{B}b\u{C}c\u{85}d")]))) == ["10:00 bob: a b c d"])
+        #expect(
+            plain.send(.topic("chat.lobby", .messages([line(4, "alice: hey")])))
                 == ["10:00 bob, to you: alice: hey"])
     }
 
