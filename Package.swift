@@ -149,10 +149,12 @@ let package = Package(
             providers: [.apt(["libvterm-dev"]), .brew(["libvterm"])]
         ),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
+        .executableTarget(
+            name: "child-supervisor", dependencies: ["CChildProcess"], path: "Tests/ChildSupervisor"),
         .testTarget(
             name: "TestSupport",
             dependencies: [
-                "CVTerm", "CChildProcess", "NATS",
+                "CVTerm", "CChildProcess", "NATS", "child-supervisor",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

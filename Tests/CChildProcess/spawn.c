@@ -5,14 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include "supervisor.h"
 
 static int close_on_exec(int fd) { return fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
@@ -53,6 +55,48 @@ static int open_terminal(int *master, int *slave, uint16_t rows, uint16_t column
     return child_resize(*slave, rows, columns) == 0 ? 0 : -1;
 }
 
+/// The first of the descriptors that no standard stream and none of the supervisor's can be.
+enum { ABOVE_ALL = 10 };
+
+static int start_supervisor(
+    const struct child_request *request, int terminal, int commands, int reports, pid_t *supervisor) {
+    const int *streams = request->kind == CHILD_PLAIN ? request->streams : (int[]){terminal, terminal, terminal};
+    const int sources[6] = {streams[0], streams[1], streams[2], commands, reports, terminal};
+    const int count = request->kind == CHILD_PLAIN ? CHILD_TERMINAL : CHILD_TERMINAL + 1;
+    int arguments = 0, problem = 0, raised[6] = {-1, -1, -1, -1, -1, -1};
+    while (request->arguments[arguments] != NULL) arguments++;
+    char kind[12];
+    snprintf(kind, sizeof kind, "%d", request->kind);
+    const char *words[4 + arguments + 1];
+    words[0] = request->supervisor;
+    words[1] = kind;
+    words[2] = request->directory == NULL ? "" : request->directory;
+    words[3] = request->path;
+    memcpy(words + 4, request->arguments, sizeof(char *) * (size_t)(arguments + 1));
+
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    for (int i = 0; i < count && problem == 0; i++) {
+        // First out of the way of the places, then into place.
+        raised[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, ABOVE_ALL);
+        problem = raised[i] < 0 ? errno : posix_spawn_file_actions_adddup2(&actions, raised[i], i);
+    }
+    // Nothing may be handled in the new process before it has put the signals right.
+    sigset_t all;
+    sigfillset(&all);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (problem == 0)
+        problem = posix_spawn(
+            supervisor, request->supervisor, &actions, &attributes, (char *const *)words, request->environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    close_all(raised, 6);
+    return problem;
+}
+
 int child_spawn(const struct child_request *request, struct child_handle *handle) {
     int commands[2] = {-1, -1}, reports[2] = {-1, -1}, master = -1, slave = -1, problem = 0;
     if (open_pipe(commands) != 0 || open_pipe(reports) != 0) problem = errno;
@@ -60,16 +104,7 @@ int child_spawn(const struct child_request *request, struct child_handle *handle
         && open_terminal(&master, &slave, request->rows, request->columns) != 0)
         problem = errno;
     pid_t pid = -1;
-    if (problem == 0) {
-        // Nothing may be handled in the new process before it has put the signals right.
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        pid = fork();
-        if (pid < 0) problem = errno;
-        if (pid == 0) supervise(request, slave, commands[0], reports[1]);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    if (problem == 0) problem = start_supervisor(request, slave, commands[0], reports[1], &pid);
     close_all((int[]){commands[0], reports[1], slave}, 3);
     struct child_record first = {0, 0};
     if (problem == 0) {

@@ -1,8 +1,8 @@
 // Starting programs for tests, under a supervisor that outlives neither the program nor the test run.
 //
-// fork is not available in Swift, and three things need it: a controlling terminal, a parent that does job control as
-// a shell would, and a promise that no program is left behind when the test process dies without cleaning up.
-// swift-subprocess 1.0 has none of the three.
+// The supervisor, a program of its own, gives what swift-subprocess 1.0 does not: a controlling terminal, a parent that
+// does job control as a shell would, and a promise that no program is left behind when the test process dies without
+// cleaning up.
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>
@@ -39,7 +39,11 @@ enum {
 /// Written to the terminal behind the last output before a stop or an exit, followed by the report's kind and ESC \.
 #define CHILD_MARK "\033_parley-child:"
 
+/// The supervisor's descriptors beside the program's streams; the terminal is one where the program has one.
+enum { CHILD_COMMANDS = 3, CHILD_REPORTS = 4, CHILD_TERMINAL = 5 };
+
 struct child_request {
+    const char *supervisor;  // the executable of that name
     const char *path;  // absolute
     char *const *arguments;
     char *const *environment;

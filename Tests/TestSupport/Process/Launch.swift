@@ -33,13 +33,16 @@ struct Launch {
             environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         let directory = workingDirectory.map { strdup($0.path) } ?? nil
         let pathPointer = strdup(path)
+        let supervisor = strdup(try BuiltProduct.url("child-supervisor").path)
         defer {
-            for pointer in argumentPointers + environmentPointers + [directory, pathPointer] { free(pointer) }
+            let others = [directory, pathPointer, supervisor]
+            for pointer in argumentPointers + environmentPointers + others { free(pointer) }
         }
         var handle = child_handle()
         let problem = argumentPointers.withUnsafeMutableBufferPointer { arguments in
             environmentPointers.withUnsafeMutableBufferPointer { environment in
                 var request = child_request()
+                request.supervisor = UnsafePointer(supervisor)
                 request.path = UnsafePointer(pathPointer)
                 request.arguments = UnsafePointer(arguments.baseAddress)
                 request.environment = UnsafePointer(environment.baseAddress)

@@ -1,19 +1,35 @@
+// Starts one program for a test and goes with it: a parent that does job control as a shell would, in a process as small
+// as this one, since a fork of the test process copies the tables of all its memory.
+//
+// child-supervisor KIND DIRECTORY PROGRAM ARGUMENT...: an empty directory is the caller's; the arguments begin with the
+// program's name. Standard streams and environment are the program's; the other descriptors are named in the header.
 #if defined(__linux__)
 #define _GNU_SOURCE
 #endif
-#include "supervisor.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "CChildProcess.h"
+
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
+
+extern char **environ;
+
+struct request {
+    int kind;
+    const char *directory;
+    const char *path;
+    char **arguments;
+};
 
 static int wake_reader = -1, wake_writer = -1;
 
@@ -38,91 +54,71 @@ static void default_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void send_record(int fd, int kind, int value) {
+static void report(int kind, int value) {
     struct child_record record = {kind, value};
-    while (write(fd, &record, sizeof record) < 0 && errno == EINTR) {
+    while (write(CHILD_REPORTS, &record, sizeof record) < 0 && errno == EINTR) {
     }
 }
 
-static void close_span(int first, int last) {
+static void close_from(int first) {
 #if defined(__linux__)
-    if (first > last || close_range((unsigned)first, (unsigned)last, 0) == 0) return;
+    if (close_range((unsigned)first, UINT_MAX, 0) == 0) return;
 #endif
     long limit = sysconf(_SC_OPEN_MAX);
-    for (int fd = first; fd <= last && fd < limit; fd++) close(fd);
-}
-
-static void close_except(const int *kept, int count) {
-    int first = 3;
-    for (;;) {
-        int next = INT_MAX;
-        for (int i = 0; i < count; i++)
-            if (kept[i] >= first && kept[i] < next) next = kept[i];
-        if (next == INT_MAX) break;
-        close_span(first, next - 1);
-        first = next + 1;
-    }
-    close_span(first, INT_MAX);
+    for (int fd = first; fd < limit; fd++) close(fd);
 }
 
 /// Everything written before it has reached the reader when the reader sees it.
-static void mark(int terminal, int kind) {
-    if (terminal < 0) return;
+static void mark(int kind) {
     char text[] = CHILD_MARK "?\033\\";
     text[sizeof text - 4] = (char)kind;
     size_t sent = 0;
     while (sent < sizeof text - 1) {
-        ssize_t count = write(terminal, text + sent, sizeof text - 1 - sent);
+        ssize_t count = write(CHILD_TERMINAL, text + sent, sizeof text - 1 - sent);
         if (count < 0 && errno != EINTR) return;
         if (count > 0) sent += (size_t)count;
     }
 }
 
-static _Noreturn void become(const struct child_request *request, int terminal, int verdict) {
+static _Noreturn void become(const struct request *request, int verdict) {
     int problem = 0;
     if (request->kind == CHILD_SESSION_LEADER) {
-        if (setsid() < 0 || ioctl(terminal, TIOCSCTTY, 0) != 0) problem = errno;
+        if (setsid() < 0 || ioctl(CHILD_TERMINAL, TIOCSCTTY, 0) != 0) problem = errno;
     } else {
         setpgid(0, 0);
         // SIGTTOU is still ignored here, so the job may take the foreground from the background.
-        if (request->kind == CHILD_SHELL_JOB && tcsetpgrp(terminal, getpgrp()) != 0) problem = errno;
+        if (request->kind == CHILD_SHELL_JOB && tcsetpgrp(CHILD_TERMINAL, getpgrp()) != 0) problem = errno;
     }
-    int streams[3];
-    for (int i = 0; i < 3; i++) {
-        // First out of the way of 0…2, then into place.
-        streams[i] = fcntl(request->kind == CHILD_PLAIN ? request->streams[i] : terminal, F_DUPFD, 10);
-        if (streams[i] < 0) problem = errno;
-    }
-    for (int i = 0; i < 3; i++)
-        if (dup2(streams[i], i) < 0) problem = errno;
-    close_except(&verdict, 1);
+    if (dup2(verdict, 3) < 0) problem = errno;
+    fcntl(3, F_SETFD, FD_CLOEXEC);
+    close_from(4);
     default_signals();
-    if (problem == 0 && request->directory != NULL && chdir(request->directory) != 0) problem = errno;
+    if (problem == 0 && request->directory[0] != 0 && chdir(request->directory) != 0) problem = errno;
     if (problem == 0) {
-        execve(request->path, request->arguments, request->environment);
+        execve(request->path, request->arguments, environ);
         problem = errno;
     }
-    (void)!write(verdict, &problem, sizeof problem);
+    (void)!write(3, &problem, sizeof problem);
     _exit(127);
 }
 
-static void follow(const struct child_request *request, pid_t *child, int terminal, int reports) {
+static void follow(const struct request *request, pid_t *child) {
     int status;
     pid_t pid = *child;
     while (*child > 0 && waitpid(pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == pid) {
         if (WIFCONTINUED(status)) {
-            send_record(reports, CHILD_REPORT_CONTINUED, 0);
+            report(CHILD_REPORT_CONTINUED, 0);
             continue;
         }
         int kind = WIFSTOPPED(status) ? CHILD_REPORT_STOPPED : CHILD_REPORT_EXITED;
         if (kind == CHILD_REPORT_EXITED) *child = 0;
-        if (request->kind == CHILD_SHELL_JOB) tcsetpgrp(terminal, getpgrp());
-        send_record(reports, kind, kind == CHILD_REPORT_STOPPED ? WSTOPSIG(status) : status);
-        mark(terminal, kind);
+        if (request->kind == CHILD_SHELL_JOB) tcsetpgrp(CHILD_TERMINAL, getpgrp());
+        report(kind, kind == CHILD_REPORT_STOPPED ? WSTOPSIG(status) : status);
+        if (request->kind != CHILD_PLAIN) mark(kind);
     }
 }
 
-static void obey(struct child_record command, pid_t child, pid_t group, int terminal) {
+static void obey(struct child_record command, pid_t child, pid_t group) {
     switch (command.kind) {
     case CHILD_COMMAND_SIGNAL:
         if (child > 0) kill(child, command.value);
@@ -132,14 +128,17 @@ static void obey(struct child_record command, pid_t child, pid_t group, int term
         break;
     case CHILD_COMMAND_FOREGROUND:
         if (child > 0) {
-            tcsetpgrp(terminal, group);
+            tcsetpgrp(CHILD_TERMINAL, group);
             kill(-group, SIGCONT);
         }
         break;
     }
 }
 
-_Noreturn void supervise(const struct child_request *request, int terminal, int commands, int reports) {
+int main(int argc, char **argv) {
+    if (argc < 5) return 126;
+    const struct request request = {atoi(argv[1]), argv[2], argv[3], argv + 4};
+    close_from(request.kind == CHILD_PLAIN ? CHILD_TERMINAL : CHILD_TERMINAL + 1);
     handle_signal(SIGTTOU, SIG_IGN);
     setsid();
 #if defined(__linux__)
@@ -152,8 +151,8 @@ _Noreturn void supervise(const struct child_request *request, int terminal, int 
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     wake_reader = ends[0];
     wake_writer = ends[1];
-    if (request->kind == CHILD_SHELL_JOB && ioctl(terminal, TIOCSCTTY, 0) != 0) {
-        send_record(reports, CHILD_REPORT_FAILED, errno);
+    if (request.kind == CHILD_SHELL_JOB && ioctl(CHILD_TERMINAL, TIOCSCTTY, 0) != 0) {
+        report(CHILD_REPORT_FAILED, errno);
         _exit(126);
     }
     handle_signal(SIGCHLD, wake);
@@ -162,9 +161,13 @@ _Noreturn void supervise(const struct child_request *request, int terminal, int 
     handle_signal(SIGPIPE, SIG_IGN);
 
     pid_t child = fork();
-    if (child == 0) become(request, terminal, verdict[1]);
+    if (child == 0) become(&request, verdict[1]);
     const pid_t group = child;
-    close_except((int[]){terminal, commands, reports, verdict[0], wake_reader, wake_writer}, 6);
+    close(verdict[1]);
+    // The streams are the program's alone, so that their readers see its end.
+    int nothing = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 3; i++) dup2(nothing, i);
+    close(nothing);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -173,12 +176,12 @@ _Noreturn void supervise(const struct child_request *request, int terminal, int 
     do count = read(verdict[0], &problem, sizeof problem);
     while (count < 0 && errno == EINTR);
     if (problem != 0) {
-        send_record(reports, CHILD_REPORT_FAILED, problem);
+        report(CHILD_REPORT_FAILED, problem);
         _exit(126);
     }
-    send_record(reports, CHILD_REPORT_STARTED, child);
+    report(CHILD_REPORT_STARTED, child);
 
-    struct pollfd waits[2] = {{.fd = commands, .events = POLLIN}, {.fd = wake_reader, .events = POLLIN}};
+    struct pollfd waits[2] = {{.fd = CHILD_COMMANDS, .events = POLLIN}, {.fd = wake_reader, .events = POLLIN}};
     for (;;) {
         // Woken by the child's signals; now and then as well, since sanitizers may swallow one.
         if (poll(waits, 2, child > 0 ? 200 : -1) < 0) {
@@ -189,11 +192,11 @@ _Noreturn void supervise(const struct child_request *request, int terminal, int 
         ssize_t woken = read(wake_reader, signals, sizeof signals);
         for (ssize_t i = 0; i < woken; i++)
             if (signals[i] == SIGHUP && child > 0) kill(-group, SIGHUP);  // as a shell does for its jobs
-        follow(request, &child, terminal, reports);
+        follow(&request, &child);
         if (waits[0].revents == 0) continue;
         struct child_record command;
-        ssize_t size = read(commands, &command, sizeof command);
-        if (size == sizeof command) obey(command, child, group, terminal);
+        ssize_t size = read(CHILD_COMMANDS, &command, sizeof command);
+        if (size == sizeof command) obey(command, child, group);
         else if (size == 0 || errno != EINTR) break;
     }
     // The test process has let go, or is gone: nothing stays behind.
