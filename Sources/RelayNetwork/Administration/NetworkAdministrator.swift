@@ -249,11 +249,7 @@ public struct NetworkAdministrator: Sendable {
         let overdue = left.union(directory.unpublishedUsers())
         let result = try await body(identity)
         do throws(NetworkError) {
-            if !overdue.isEmpty {
-                try await onServer(identity) { system, _ throws(NetworkError) in
-                    try await exchange(Array(overdue), identity, system)
-                }
-            }
+            if !overdue.isEmpty { try await finish(Array(overdue), identity) }
             if try directory.cluster() != nil { try await publishUsers(identity) }
         } catch {
             throw error.ofDecision

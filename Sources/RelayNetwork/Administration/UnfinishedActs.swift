@@ -1,4 +1,4 @@
-import NATS
+import Relay
 
 // Acts whose process was ended before the servers had heard all of them.
 extension NetworkDirectory {
@@ -27,6 +27,21 @@ extension NetworkDirectory {
 }
 
 extension NetworkAdministrator {
+    /// Has what was decided about users hold on the running network, and tells those whose accounts are closed.
+    func finish(_ users: [UserName], _ identity: NetworkIdentity) async throws(NetworkError) {
+        let block = directory.block()
+        var words: [(user: String, message: ControlMessage)] = []
+        for user in users {
+            guard let closure = try directory.record(of: user)?.closure(block: block, at: Self.now) else { continue }
+            words.append((user.text, closure))
+        }
+        try await onServer(identity) { system, address throws(NetworkError) in
+            // Clients that the message does not reach are still kept out.
+            if !words.isEmpty { try? await tell(words, address, identity) }
+            try await exchange(users, identity, system)
+        }
+    }
+
     /// Finishes acts whose process was ended in the middle, until the task is cancelled. Without this an account could
     /// stay without room for any connection, and its user without a word of why.
     func finishActs(_ log: LogFile) async {

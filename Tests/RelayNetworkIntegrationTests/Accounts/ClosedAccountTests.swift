@@ -126,12 +126,18 @@ struct ClosedAccountTests {
             let journal = Journal(client)
             try await client.connect(timeLimit: 60)
             let bob = try await network.connect(as: "bob")
+            let owner = try await network.connectAsNetwork()
+            let words = try owner.subscribe(to: NetworkNames.control(of: "alice"))
+            try await owner.flush()
             let lock = try await beginBan(network, for: "spam")
             try await journal.status("no place") { $0.reason?.words.contains("connections exceeded") == true }
             withExtendedLifetime(lock) {}
             #expect(try await journal.end().reason == .banned("spam"))
+            // Whoever watches over the network hears of it as of any ban.
+            var word = words.makeAsyncIterator()
+            #expect(try await word.next()?.bytes.contains(Array(#""banned""#.utf8)) == true)
             try await bob.flush()
-            await bob.close()
+            for connection in [bob, owner] { await connection.close() }
             try await network.administrator.unban(user: "alice")
             let credentials = RelayCredentials(try network.directory.credentials(for: "alice"))
             return (credentials, try await beginBan(network, for: "again"))
