@@ -167,8 +167,7 @@ extension ConnectionFlags {
             }
             guard !profile.servers.isEmpty else {
                 throw CommandFailure(
-                    CommandFailure.badConfiguration,
-                    "token_command is for other servers; name them in the profile's servers.")
+                    CommandFailure.badConfiguration, "The profile's token_command: \(Profile.needsServers).")
             }
         }
         return profile
@@ -220,13 +219,20 @@ extension ConnectionFlags {
             if creds != nil {
                 throw CommandFailure(CommandFailure.usage, "--creds needs a server: add --server URL.")
             }
+            // By --as the profile's credentials do not count.
+            if case .file = source, user == nil {
+                throw CommandFailure(
+                    CommandFailure.badConfiguration, "The profile's creds: \(Profile.needsServers).")
+            }
             guard source.isFromEnvironment else {
                 return .privateNetwork(user: profile.user ?? Self.loginName(environment))
             }
             let credentials = try source.credentials()
             guard let owner = credentials.user else {
                 throw CommandFailure(
-                    CommandFailure.usage, "\(source): no user is named in it, so it needs a server: add --server URL.")
+                    CommandFailure.usage,
+                    "\(source): it names no user of the private network, so it needs a server: add --server URL."
+                )
             }
             if let user, user != owner {
                 throw CommandFailure(

@@ -49,6 +49,10 @@ struct ConfigCheckCommand: ParsableCommand {
             // A profile that is named has to be there.
             _ = try source.file.profile(connection.profile)
             try source.checkFiles(ProcessInfo.processInfo.environment)
+            let (path, isNamed) = ConfigurationFile.place(flag: connection.config, ProcessInfo.processInfo.environment)
+            if !isNamed, path.hasSuffix(".json"), FileManager.default.fileExists(atPath: path + "5") {
+                Output.complain("parley: \(Output.safe(path))5 is not read, because \(Output.safe(path)) is there")
+            }
             let count = source.file.profiles.count
             if json {
                 Output.json([

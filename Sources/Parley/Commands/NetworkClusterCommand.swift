@@ -100,7 +100,7 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
             guard json else { return Output.line("not running") }
             return Output.json([
                 "running": false, "server": .null, "version": .null, "store": .string(cluster.directory.path),
-                "clients": .null, "servers": [],
+                "clients": .null, "servers": [], "addresses": [],
             ])
         }
         guard try cluster.isAnnounced() else {
@@ -111,7 +111,7 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
             }
             return Output.json([
                 "running": false, "starting": true, "server": .null, "version": .null,
-                "store": .string(cluster.directory.path), "clients": .null, "servers": [],
+                "store": .string(cluster.directory.path), "clients": .null, "servers": [], "addresses": [],
             ])
         }
         // It is looked after, and so comes back by itself, whatever does not answer now.

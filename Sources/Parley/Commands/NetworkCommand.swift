@@ -123,12 +123,15 @@ struct NetworkStatusCommand: AsyncParsableCommand {
     /// Tells of a network on several servers.
     static func write(_ directory: NetworkDirectory, json: Bool) async throws {
         let report = try await directory.report()
+        let addresses = try directory.cluster()?.servers ?? []
         if json {
             var object = report.json
+            object["addresses"] = .array(addresses.map(MessageValue.string))
             object["store"] = .string(directory.path)
             return Output.json(object)
         }
         for line in report.lines { Output.line(line) }
+        Output.line("reached at " + addresses.map(Output.safe).joined(separator: ", "))
         for trouble in report.troubles { Output.complain("parley: \(trouble)") }
     }
 

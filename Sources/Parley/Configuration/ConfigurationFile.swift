@@ -94,7 +94,10 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     static func place(flag: String?, _ environment: [String: String]) -> (path: String, isNamed: Bool) {
         let named = flag ?? environment["PARLEY_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         if let named { return (UserFolders.expanded(named, environment), true) }
-        return ((UserFolders.configuration.path(environment) ?? "") + "/parley/config.json", false)
+        let path = (UserFolders.configuration.path(environment) ?? "") + "/parley/config.json"
+        // It is JSON5, and may be called so.
+        let found = [path, path + "5"].first { FileManager.default.fileExists(atPath: $0) }
+        return (found ?? path, false)
     }
 
     static func failure(_ text: String) -> CommandFailure {

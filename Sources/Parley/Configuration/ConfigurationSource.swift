@@ -55,7 +55,16 @@ struct ConfigurationSource: Sendable {
                 let key = named.first { $0.1.map { words.contains($0.drop { $0 == "~" }) } ?? false }?.0
                 throw failure(key ?? .tlsCertificate, words)
             }
-            guard !profile.servers.isEmpty, let creds = profile.creds else { continue }
+            guard !profile.servers.isEmpty else {
+                if profile.creds != nil { throw failure(.creds, Profile.needsServers) }
+                if profile.tokenCommand != nil {
+                    let key = Profile.CodingKeys.tokenCommand
+                    let isSnake = outline?.holds(["profiles", name, key.rawValue]) == false
+                    throw failure(isSnake ? .tokenCommandInSnakeCase : key, Profile.needsServers)
+                }
+                continue
+            }
+            guard let creds = profile.creds else { continue }
             do throws(RelayError) { _ = try RelayCredentials.file(UserFolders.expanded(creds, environment)) } catch {
                 throw failure(.creds, error.words)
             }

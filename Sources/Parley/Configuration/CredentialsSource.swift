@@ -19,6 +19,13 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// The credentials themselves, read and checked.
     func credentials() throws(RelayError) -> RelayCredentials {
+        do throws(RelayError) { return try read() } catch {
+            guard isFromEnvironment, case .invalidCredentials(let words) = error else { throw error }
+            throw .invalidCredentials("\(self): \(words)")
+        }
+    }
+
+    private func read() throws(RelayError) -> RelayCredentials {
         switch self {
         case .none: RelayCredentials.none
         case .file(let path): try .file(path)

@@ -125,6 +125,9 @@ extension Profile: Decodable {
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 
+    /// What is said of credentials that no server takes: the private network has its own.
+    static let needsServers = "it is for other servers, and the profile names none: add servers"
+
     /// Whether a first connection can be given so many seconds.
     static func isConnectTimeout(_ seconds: Double) -> Bool { seconds > 0 && seconds < 1e9 }
 

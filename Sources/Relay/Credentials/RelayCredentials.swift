@@ -106,11 +106,17 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     /// - Throws: ``RelayError/invalidCredentials(_:)`` when it cannot be read, is malformed, or can be read by group or
     ///   others; the text then names the `chmod` that mends it.
     public static func file(_ path: String) throws(RelayError) -> RelayCredentials {
-        do throws(CredentialsError) {
-            return RelayCredentials(try Credentials.load(path: path))
-        } catch {
+        let credentials: Credentials
+        do throws(CredentialsError) { credentials = try Credentials.load(path: path) } catch {
             throw .invalidCredentials("\(error)")
         }
+        if let claims = try? UserClaims.decode(credentials.jwt) {
+            do throws(RelayError) { _ = try user(of: claims) } catch {
+                guard case .invalidCredentials(let words) = error else { throw error }
+                throw .invalidCredentials("\(path): \(words)")
+            }
+        }
+        return RelayCredentials(credentials)
     }
 
     /// Credentials that are in memory already.
@@ -121,15 +127,24 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
 
     /// The user whom a JWT names: its name, if a subject can hold that.
     private static func user(of token: String) throws(RelayError) -> String? {
-        do throws(CredentialsError) {
-            let claims = try UserClaims.decode(token)
-            let prefix = claims.inboxPrefix
-            // The inbox that the network granted names the user even where the token's name is free text.
-            let name = prefix.hasPrefix("_INBOX_") ? String(prefix.dropFirst(7)) : claims.name
-            return name.flatMap { $0.isSubjectToken ? $0 : nil }
-        } catch {
+        let claims: UserClaims
+        do throws(CredentialsError) { claims = try UserClaims.decode(token) } catch {
             throw .invalidCredentials("the API key or token is not a user JWT")
         }
+        return try user(of: claims)
+    }
+
+    private static func user(of claims: UserClaims) throws(RelayError) -> String? {
+        let prefix = claims.inboxPrefix
+        // The inbox that the network granted names the user even where the token's name is free text.
+        let name = prefix.hasPrefix("_INBOX_") ? String(prefix.dropFirst(7)) : claims.name
+        guard let name, !name.isSubjectToken else { return name }
+        // Other networks may call a user anything; one of Parley's names the user that all of its subjects name.
+        guard claims.messageKey == nil else {
+            throw .invalidCredentials(
+                "they are for the user \(String(name.prefix(64)).debugDescription), and no user can have that name")
+        }
+        return nil
     }
 
     /// What the identifiers of this user's messages are hashed with; nil where the token does not say.

@@ -52,6 +52,9 @@ struct ConfigCommandTests {
         let object = try JSONLine(check.output)
         #expect(check.exitCode == 0 && object["exists"].bool == true, "\(check)")
         #expect(object["path"].string == path && object["profiles"].array.map(\.string) == ["default"], "\(check)")
+        try folder.write("{ profiles: { five: {} } }", to: "parley/config.json5")
+        let both = try await parley("config", "check")
+        #expect(both.exitCode == 0 && both.diagnostics.contains("\(path)5 is not read"), "\(both)")
         let after = try await parley("config", "show")
         func values(_ result: ChildProcess.Result) -> [String] {
             // Of the keys those are shown that the file names.
@@ -59,6 +62,9 @@ struct ConfigCommandTests {
                 .map { String($0.prefix { $0 != "/" }).replacing(" ", with: "") }
         }
         #expect(!before.lines.isEmpty && values(before) == values(after), "\(before)\n\(after)")
+        try FileManager.default.removeItem(atPath: path)
+        let five = try JSONLine(try await parley("config", "check", "--json").output)
+        #expect(five["path"].string == path + "5" && five["profiles"].array.map(\.string) == ["five"], "\(five)")
     }
 
     @Test("A mistake ends with 78 and its file, line and column, whoever reads the file")
@@ -101,6 +107,16 @@ struct ConfigCommandTests {
             for said in [send.diagnostics, doctor.output] {
                 #expect(said.contains((words.split(separator: ": ").last ?? "?").prefix(30)), "\(said)")
             }
+        }
+        // Credentials that no server would take are not left out without a word.
+        for setting in ["creds", "token_command"] {
+            let path = try folder.write("{ profiles: {\n  a: { \(setting): 'x' } } }", to: "alone.json")
+            let check = try await parley("config", "check", "--config", path)
+            let words = "it is for other servers, and the profile names none: add servers"
+            #expect(check.diagnostics.hasSuffix(": profiles.a.\(setting): \(words)\n"), "\(check)")
+            #expect(check.exitCode == 78 && check.diagnostics.hasPrefix("parley: \(path):2:"), "\(check)")
+            let list = try await parley("postbox", "list", "--profile", "a", "--config", path)
+            #expect(list.exitCode == 78 && list.diagnostics.contains(words), "\(list)")
         }
     }
 

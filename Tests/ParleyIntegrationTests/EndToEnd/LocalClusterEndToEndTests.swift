@@ -43,6 +43,8 @@ extension EndToEndTests {
                 #expect(try await box.parley("owner", "network", "cluster", "status").output == "not running\n")
                 let first = try await start()
                 #expect(first["running"].bool == true && first["servers"].array.count == 3, "\(first)")
+                let addresses = first["addresses"].array.map(\.string)
+                #expect(addresses.count == 3 && addresses.allSatisfy { $0.hasPrefix("nats://127.0.0.1:") }, "\(first)")
                 let again = try await box.parley("owner", "network", "cluster", "start", "--user", "alice")
                 #expect(again.exitCode == 0 && again.diagnostics.contains("runs already"), "\(again)")
                 try expectPrivate(box.network)

@@ -145,8 +145,9 @@ struct ConfigurationTests {
         let nameless = #expect(throws: CommandFailure.self) {
             try plan([], environment: ["PARLEY_TOKEN": token(nil)])
         }
-        #expect(nameless?.code == 64 && nameless?.text.hasPrefix("PARLEY_TOKEN: no user is named in it") == true)
-        #expect(throws: RelayError.self) { try plan([], environment: ["PARLEY_TOKEN": "nonsense"]) }
+        #expect(nameless?.code == 64 && nameless?.text.hasPrefix("PARLEY_TOKEN: it names no user") == true)
+        let nonsense = #expect(throws: RelayError.self) { try plan([], environment: ["PARLEY_TOKEN": "nonsense"]) }
+        #expect(nonsense?.words.contains("PARLEY_TOKEN: ") == true, "\(nonsense?.words ?? "")")
         #expect(throws: RelayError.self) { try plan([], environment: ["PARLEY_API_KEY": try token("alice")]) }
         // What a token may has a store of its own; servers that are named have the token for themselves.
         #expect(try plan([], environment: alice).store != plan(["--as", "alice"]).store)

@@ -41,6 +41,14 @@ struct ConnectionSettingTests {
         #expect(failure([], "\(Self.away), token_command: 7")?.code == 78)
     }
 
+    @Test("A profile's credentials without a server are refused, and count beside --server; --as leaves them out")
+    func credentialsWithoutServers() throws {
+        let refused = failure([], "creds: '/none.creds'")
+        #expect(refused?.code == 78 && refused?.text == "The profile's creds: \(Profile.needsServers).")
+        #expect(try plan(["--as", "bob"], "creds: '/none.creds'").userName == "bob")
+        #expect(throws: RelayError.self) { try plan(["--server", "nats://x"], "creds: '/none.creds'") }
+    }
+
     @Test("A token command serves its profile's servers alone, and what the environment holds goes first")
     func tokenCommandPlace() throws {
         let profile = "\(Self.away), token_command: 'print-token'"

@@ -1,4 +1,5 @@
 import NATS
+import TestSupport
 import Testing
 
 @testable import Relay
@@ -92,6 +93,31 @@ struct SignInTests {
         #expect(signIn.isExpired(at: 100))
         // Without a provider nobody could give another one, so the server says it.
         #expect(try !self.signIn(UserToken.credentials(expires: 100)).isExpired(at: 100))
+    }
+
+    @Test("B5 a network's token for a name that no user can have is refused; other networks' names are free text")
+    func impossibleNames() throws {
+        let pair = NKeyPair.generate(.user)
+        for name in ["a b", "a.b", "*", "a\u{1B}[2J", String(repeating: "x", count: 65)] {
+            var claims = UserClaims(subject: pair.publicKey, name: name, grant: UserGrant())
+            let foreign = try RelayCredentials.accessToken(claims.encode(signedBy: .generate(.account)))
+            #expect(foreign.user == nil)
+            claims.messageKey = "key"
+            let token = try claims.encode(signedBy: .generate(.account))
+            let folder = try TemporaryDirectory()
+            let path = try folder.write(
+                Credentials(jwt: token, keyPair: pair).fileText(), to: "x.creds", permissions: 0o600)
+            let readings: [() throws(RelayError) -> RelayCredentials] = [
+                { () throws(RelayError) in try .accessToken(token) },
+                { () throws(RelayError) in try .apiKey(token, secret: pair.withSeedText { $0 }) },
+                { () throws(RelayError) in try .file(path) },
+            ]
+            for (number, read) in readings.enumerated() {
+                let words = #expect(throws: RelayError.self) { try read() }?.words ?? ""
+                #expect(words.contains("no user can have that name") && !words.contains("\u{1B}"), "\(words)")
+                #expect(words.contains(path) == (number == 2), "\(words)")
+            }
+        }
     }
 
     @Test("B5 the token itself tells why it was refused")
