@@ -154,7 +154,8 @@ final class RequestTable: Sendable {
             let entry = state.withLockedValue({ $0.entries.removeValue(forKey: token.value) })
         else { return }
         let message = message(entry.asker.wantsSubject)
-        if message.hasStatusLine, message.status == 503 {
+        // A value may be stored with such a line too, and be the answer.
+        if message.hasStatusLine, message.status == 503, message.headers["Nats-Sequence"] == nil {
             entry.asker.answer(.failure(.noResponders(subject: entry.subject)))
         } else {
             entry.asker.answer(.success(message))

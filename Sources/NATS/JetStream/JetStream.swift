@@ -129,15 +129,15 @@ public struct JetStream: Sendable {
     public func lastMessageDirect(in stream: String, subject: String) async throws(NATSError) -> StoredMessage? {
         let message = try await connection.request(
             ByteBuffer(), to: prefix + "DIRECT.GET.\(try name(stream)).\(subject)", timeout: timeout)
-        if let block = message.headerBlock, let status = block.status {
-            if status == 404 { return nil }
-            throw .jetStream(.init(code: status, errorCode: 0, text: block.statusText ?? "direct get"))
-        }
         let headers = message.headers
-        // The server's own word comes last, behind what the message's sender wrote.
+        // The server's own word comes last, behind what the message's sender wrote; that may begin with a status.
         func said(_ name: String) -> String? { headers.values(for: name).last }
         guard let sequence = said("Nats-Sequence").flatMap({ ServerNumber($0) })?.value else {
-            throw .protocolViolation("a direct get without a sequence")
+            guard let block = message.headerBlock, let status = block.status else {
+                throw .protocolViolation("a direct get without a sequence")
+            }
+            if status == 404 { return nil }
+            throw .jetStream(.init(code: status, errorCode: 0, text: block.statusText ?? "direct get"))
         }
         return StoredMessage(
             subject: said("Nats-Subject") ?? subject, sequence: sequence,

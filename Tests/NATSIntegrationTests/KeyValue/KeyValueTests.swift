@@ -93,6 +93,31 @@ struct KeyValueTests {
         await bucket.jetStream.connection.close()
     }
 
+    @Test(
+        "a value whose sender wrote a status before it is read, watched and listed",
+        arguments: NATSServerProcess.binaries)
+    func statusOfASender(binary: NATSServerBinary) async throws {
+        let bucket = try await bucket(binary)
+        let connection = bucket.jetStream.connection
+        let statuses = ["404 No Messages", "408 Request Timeout", "503", "100 Idle Heartbeat"]
+        for (number, status) in statuses.enumerated() {
+            let headers = ByteBuffer(string: "NATS/1.0 \(status)\r\nX: y\r\n\r\n")
+            _ = try connection.core.send {
+                ProtocolEncoder.writePublish(
+                    ByteBuffer(string: status), headers: headers, subject: "$KV.\(bucket.name).\(number)", reply: nil,
+                    into: &$0)
+            }
+        }
+        try await bucket.put(value("last"), for: "4")
+        for (number, status) in statuses.enumerated() {
+            #expect(try await bucket.get("\(number)").map { String(buffer: $0.value) } == status)
+        }
+        #expect(try await bucket.keys() == ["0", "1", "2", "3", "4"])
+        #expect(try await bucket.history(of: "2").map { String(buffer: $0.value) } == ["503"])
+        #expect(try await bucket.get("5") == nil)
+        await connection.close()
+    }
+
     @Test("a watcher sees the newest values and then every change", arguments: NATSServerProcess.binaries)
     func watch(binary: NATSServerBinary) async throws {
         let bucket = try await bucket(binary)
