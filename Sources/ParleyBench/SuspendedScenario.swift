@@ -263,8 +263,6 @@ enum SuspendedScenario {
                 environment: [
                     "HOME=\(folder)", "XDG_DATA_HOME=\(folder)/data", "XDG_CONFIG_HOME=\(folder)/config",
                     "XDG_STATE_HOME=\(folder)/state", "TERM=xterm-256color", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
-                    // Over a bus nothing goes while nobody locks or unlocks the screen; its socket would be counted.
-                    "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(folder)/no-bus",
                 ])
             defer { chat.end() }
             // It has time to subscribe first.

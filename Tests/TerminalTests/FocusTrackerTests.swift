@@ -66,36 +66,6 @@ struct FocusTrackerTests {
         #expect([detached, out, attached, focused] == [false, nil, true, nil])
     }
 
-    @Test("A locked screen is background until it is unlocked, and then all is as it would have been without")
-    func lock() {
-        var tracker = FocusTracker()
-        let locked = tracker.handle(.locked)
-        let again = tracker.handle(.locked)
-        let unlocked = tracker.handle(.unlocked)
-        #expect([locked, again, unlocked] == [false, nil, true])
-        // Another window had the focus before, or got it with the lock.
-        for events in [[InputEvent.focusIn, .focusOut, nil], [.focusIn, nil, .focusOut]] {
-            var tracker = FocusTracker()
-            for event in events { _ = event.map { tracker.handle($0) } ?? tracker.handle(.locked) }
-            let unlocked = tracker.handle(.unlocked)
-            #expect(unlocked == nil && !tracker.isForeground)
-            let focused = tracker.handle(InputEvent.focusIn)
-            #expect(focused == true)
-        }
-    }
-
-    @Test("Whoever types, has the focus or attaches a terminal while the screen is locked sits in front of another one")
-    func lockedElsewhere() {
-        for event in [FocusTracker.Event.input, .focusIn, .attached, .resumed] {
-            var tracker = FocusTracker()
-            _ = tracker.handle(.locked)
-            let change = tracker.handle(event)
-            #expect(change == true)
-            let unlocked = tracker.handle(.unlocked)
-            #expect(unlocked == nil && tracker.isForeground)
-        }
-    }
-
     @Test("B27 Suspending is background, resuming is foreground, hanging up is the end")
     func lifecycle() {
         var tracker = FocusTracker()

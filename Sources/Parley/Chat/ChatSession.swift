@@ -7,7 +7,6 @@ struct ChatSession {
     private let queue: EventQueue
     private let configuration: ChatConfiguration
     private var loop: ChatLoop
-    private var watch: LifecycleWatch?
 
     /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is
     /// read, made or touched.
@@ -32,7 +31,6 @@ struct ChatSession {
         }
         var session = ChatSession(terminal, plan, suspension, configuration)
         session.begin(topics, keeps: plan.store != nil)
-        if plan.watchesLifecycle { session.watch = LifecycleWatch(LogindSource(), session.queue) }
         let (waker, policy) = (terminal.waker, suspension.policy)
         let preparation = Preparation(wake: { waker.wake() }) { try Connector(plan, for: .chat(policy)) }
         do {
@@ -45,7 +43,6 @@ struct ChatSession {
             throw error
         }
         session.loop.run()
-        session.watch?.end()
         terminal.close(endsProcess: true)
         session.engine.end()
         log?.end()

@@ -43,9 +43,6 @@ struct ConnectionLog: Equatable, Sendable {
         /// tmux or screen has no terminal any more.
         case detached
         case attached
-        /// The screen was locked, as logind tells.
-        case locked
-        case unlocked
 
         /// What the log says.
         var words: String {
@@ -58,8 +55,6 @@ struct ConnectionLog: Equatable, Sendable {
             case .idle: "nobody has done anything for a while"
             case .detached: "the terminal was detached"
             case .attached: "a terminal is attached"
-            case .locked: "the screen was locked"
-            case .unlocked: "the screen is unlocked"
             }
         }
     }

@@ -24,10 +24,6 @@ enum ChatEvent: Equatable, Sendable {
     case resumed
     /// A terminal was attached to tmux or screen, in which the client runs, or none is any more.
     case attached(Bool)
-    /// The screen in front of the person was locked, or is so no more.
-    case locked(Bool)
-    /// The machine has woken up.
-    case woke
     /// The person's editor has ended.
     case edited(TextEditor.Outcome)
     /// By what the terminal was given a notification that was a test.

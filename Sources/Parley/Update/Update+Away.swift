@@ -44,12 +44,6 @@ extension ChatModel {
         return change + noteAttention(attention.handle(isAttached ? FocusTracker.Event.attached : .detached))
     }
 
-    /// The screen in front of the person was locked, or is so no more.
-    mutating func screenChanged(isLocked: Bool) -> [ChatEffect] {
-        log.record(isLocked ? .locked : .unlocked, at: now)
-        return noteAttention(attention.handle(isLocked ? FocusTracker.Event.locked : .unlocked))
-    }
-
     /// The connection's state has changed.
     mutating func absenceFollows(_ status: ConnectionStatus) {
         switch status.state {

@@ -50,10 +50,6 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = (change == nil ? [.probe] : model.noteAttention(change)) + [.redraw]
     case .attached(let isAttached):
         effects = model.terminalChanged(isAttached: isAttached)
-    case .locked(let isLocked):
-        effects = model.screenChanged(isLocked: isLocked)
-    case .woke:
-        effects = [.probe]
     case .edited(let outcome):
         model.handleEdited(outcome)
     case .notified(let methods):

@@ -18,10 +18,6 @@ public struct FocusTracker: Hashable, Sendable {
         case detached
         /// One is attached again.
         case attached
-        /// The screen was locked.
-        case locked
-        /// The screen is not locked any more.
-        case unlocked
         /// The process is about to stop (SIGTSTP).
         case suspended
         /// The process runs again.
@@ -33,14 +29,10 @@ public struct FocusTracker: Hashable, Sendable {
     }
 
     /// True when the person may be looking.
-    public var isForeground: Bool { isPresent && !isLocked }
+    public private(set) var isForeground = true
     /// True when the terminal has shown that it reports focus.
     public private(set) var isReported = false
     private var isGone = false
-    /// Whether the person is there, by all but the lock.
-    private var isPresent = true
-    /// Whether the screen is locked, and nothing has shown since that somebody sits elsewhere.
-    private var isLocked = false
 
     /// Makes a tracker: foreground, nothing known of the terminal.
     public init() {}
@@ -51,26 +43,19 @@ public struct FocusTracker: Hashable, Sendable {
         switch event {
         case .focusIn:
             isReported = true
-            isHere()
+            isForeground = !isGone
         case .focusOut:
-            if isReported { isPresent = false }
+            if isReported { isForeground = false }
             isReported = true
         case .supportConfirmed:
             isReported = true
-        case .input, .resumed, .attached: isHere()
-        case .locked: isLocked = true
-        case .unlocked: isLocked = false
-        case .suspended, .idle, .detached: isPresent = false
+        case .input, .resumed, .attached: isForeground = !isGone
+        case .suspended, .idle, .detached: isForeground = false
         case .hungUp:
             isGone = true
-            isPresent = false
+            isForeground = false
         }
         return isForeground == before ? nil : isForeground
-    }
-
-    private mutating func isHere() {
-        isPresent = !isGone
-        isLocked = false
     }
 
     /// Takes what the terminal sent and returns the new state when it changed.

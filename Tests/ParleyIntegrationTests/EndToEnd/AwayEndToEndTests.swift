@@ -139,30 +139,6 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B21 On a locked screen: away, and unlocked what came meanwhile is there once, marked and counted")
-        func locked() async throws {
-            try await PrivateNetworkFixture.run { network in
-                let bus = try await RehearsedBus()
-                defer { bus.close() }
-                _ = try await network.started()
-                let alice = try network.open(
-                    "alice", ["--suspend-after", "1"], environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
-                    columns: 100)
-                try await alice.waitFor("a connected client", deadline: .seconds(60)) {
-                    $0.contains("● CONNECTED") && $0.contains("personal")
-                }
-                try await eventually("the chat to ask of the lock") { bus.calls.contains { $0.hasPrefix("Get ") } }
-                try await Missed.awaitLetters(alice, in: network)
-                bus.lock(true)
-                try await Self.suspended(alice)
-                try await Self.nobodyIsConnected(network)
-                try await Missed.happens(in: network)
-                #expect(!alice.screen.contains(Missed.lines[0]))
-                bus.lock(false)
-                try await Self.returned(alice)
-            }
-        }
-
         @Test("B27 On a bare terminal: ^Z and fg, what came meanwhile is there once, marked and counted")
         func stopped() async throws {
             try await PrivateNetworkFixture.run { network in

@@ -16,7 +16,6 @@ extension Machines {
         [
             "XDG_DATA_HOME": folder.path("\(name)/data"), "XDG_CONFIG_HOME": folder.path("\(name)/config"),
             "XDG_STATE_HOME": folder.path("\(name)/state"), "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no",
-            "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path("no-bus"))",
         ].merging(environment) { $1 }
     }
 

@@ -22,8 +22,6 @@ final class PrivateNetworkFixture: Sendable {
         environment = [
             "XDG_DATA_HOME": folder.path("data"), "XDG_STATE_HOME": folder.path("state"),
             "XDG_CONFIG_HOME": folder.path("config"), "PARLEY_NATS_SERVER": binary.path, "TZ": "UTC",
-            // Whether the screen of whoever runs the tests is locked concerns none of them.
-            "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path("no-bus"))",
             // The runtime's crash report would wait for a key before the program ends.
             "SWIFT_BACKTRACE": "enable=no",
         ]

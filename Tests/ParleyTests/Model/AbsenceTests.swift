@@ -278,43 +278,6 @@ struct AbsenceTests {
         #expect(words.allSatisfy { word in desk.screen().contains { $0.contains(word) } })
     }
 
-    @Test("B21: whoever locks the screen is away, and back when it is unlocked or with a key, and all is told")
-    func locked() {
-        for event in [ChatEvent.locked(false), .input(.key(Key(.character("y"))))] {
-            var desk = Desk.joined("chat.lobby", "chat.qa")
-            desk.model.suspension.isExplained = true
-            #expect(desk.send(.locked(true)) == [.setActive(false)])
-            desk.wait(.seconds(120))
-            desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
-            desk.wait(.seconds(720))
-            #expect(desk.send(event).prefix(2) == [.setActive(true), .nudge])
-            desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
-            Self.reconnect(&desk, "chat.lobby", "chat.qa")
-            #expect(desk.model.absenceWords == "away 14 min: 3 new in 1 topic · Alt-a")
-        }
-        var desk = Desk.joined("chat.lobby")
-        desk.send(.locked(true))
-        desk.send(.locked(false))
-        desk.press(.function(8))
-        let words = ["the screen was locked", "the screen is unlocked"]
-        #expect(words.allSatisfy { word in desk.screen().contains { $0.contains(word) } })
-    }
-
-    @Test("B21: with the unlocked screen nobody returns whose terminal is still out of focus")
-    func lockedOutOfFocus() {
-        var desk = Desk.joined("chat.lobby")
-        desk.loseFocus()
-        #expect(desk.send(.locked(true)) == [])
-        #expect(desk.send(.locked(false)) == [])
-        #expect(desk.send(.input(.focusIn)).prefix(1) == [.setActive(true)])
-    }
-
-    @Test("B25: when the machine has woken up the connection is looked at once")
-    func woke() {
-        var desk = Desk.joined("chat.lobby")
-        #expect(desk.send(.woke) == [.probe])
-    }
-
     @Test("/notify on keeps no connection for a terminal that is detached, unless none is ever to be suspended")
     func detachedWithNotifications() {
         var desk = Desk.joined("chat.lobby")
