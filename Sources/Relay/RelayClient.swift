@@ -534,8 +534,11 @@ public actor RelayClient {
         let explained = signIn.explained(reason, at: surroundings.clock.secondsSince1970)
         let limit = ConnectionReason.retryLimit(after: error)
         // A setting that does not fit the only server there is never will.
-        var isHopeless = false
-        if case .tlsFirst = error { isHopeless = pool.order.count == 1 }
+        let isHopeless =
+            switch error {
+            case .tlsFirst, .speaksBeforeTLS: pool.order.count == 1
+            default: false
+            }
         handle(
             .connectionFailed(
                 generation: generation, reason: explained, retryWithin: limit, isHopeless: isHopeless))

@@ -11,7 +11,7 @@ extension ConnectionReason {
         case .proxy(let text): self = .proxyUnavailable(text)
         case .tls(let text): self = .tlsFailure(text)
         case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")
-        case .tlsFirst: self = .tlsFailure(error.description)
+        case .tlsFirst, .speaksBeforeTLS: self = .tlsFailure(error.description)
         case .unreachable(let text): self = .unreachable(text)
         case .unresolvableHost, .connectionRefused, .timeout, .connectionLimit, .invalidArgument,
             .invalidSubject, .protocolViolation:
@@ -58,7 +58,7 @@ extension RelayError {
             // Of a pull the server says the class alone.
             self = .server(code: failure.errorCode == 0 ? failure.code : failure.errorCode, failure.text)
         case .closed, .connectionLost, .closedByServer, .staleConnection, .unresolvableHost, .connectionRefused,
-            .unreachable, .proxy, .tls, .tlsRequired, .tlsFirst, .authorization, .connectionLimit,
+            .unreachable, .proxy, .tls, .tlsRequired, .tlsFirst, .speaksBeforeTLS, .authorization, .connectionLimit,
             .subscriptionLimit, .outboundBufferFull, .protocolViolation:
             self = .connection(ConnectionReason(error))
         }

@@ -60,7 +60,7 @@ public final class FaultProxy: Sendable {
                 return core.settleListener().map { proxy }
             }.get()
         } catch {
-            throw .port(reserved.number, host: host, reason: "\(error)")
+            throw .port(reserved.number, host: host, reason: systemWords(error))
         }
     }
 
@@ -80,7 +80,7 @@ public final class FaultProxy: Sendable {
         do {
             try await loop.flatSubmit { [core] in core.value.set(plan, connections) }.get()
         } catch {
-            throw .port(address.port, host: address.host, reason: "\(error)")
+            throw .port(address.port, host: address.host, reason: systemWords(error))
         }
     }
 

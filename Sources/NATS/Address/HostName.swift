@@ -19,7 +19,10 @@ enum HostName {
         guard written.allSatisfy({ !$0.isEmpty }) else {
             throw .invalidArgument("A host's name has no two dots in a row, and none at its beginning.")
         }
-        guard let last = written.last, value(of: last) != nil else { return String(text) }
+        guard let last = written.last, value(of: last) != nil else {
+            // The system's files have this machine's name without the root's dot (RFC 6761, 6.3).
+            return written.map { $0.lowercased() } == ["localhost"] ? "localhost" : String(text)
+        }
         guard let address = ipv4(written) else {
             throw .invalidArgument("The host ends with a number and is no IPv4 address: four numbers from 0 to 255.")
         }

@@ -124,6 +124,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // The system gave up a peer that acknowledged nothing for as long as it was told to wait.
         if machine.state == .ready, (error as? IOError)?.errnoCode == ETIMEDOUT { return lost(.staleConnection) }
+        if machine.state == .securingFirst, TLSFailure.meansPlainText(error) {
+            return lost(.speaksBeforeTLS("\(address)"))
+        }
         lost(ErrorTranslation.natsError(error, address: address, certificate: certificate(context)))
     }
 

@@ -16,7 +16,7 @@ enum ErrorTranslation {
         case is CancellationError: return .cancelled
         case let error as ChannelError:
             if case .connectTimeout = error { return .timeout("\(address) did not accept the connection") }
-            return .connectionLost("\(error)")
+            return .connectionLost("it was closed")
         default: return .connectionLost("\(error)")
         }
     }
@@ -30,10 +30,10 @@ enum ErrorTranslation {
     private static func ioError(_ error: IOError, _ address: ServerAddress) -> NATSError {
         switch error.errnoCode {
         case ECONNREFUSED: return .connectionRefused("\(address)")
-        case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: return .unreachable("\(address): \(error.description)")
+        case _ where error.meansUnreachable: return .unreachable("\(address): \(error.words)")
         case ETIMEDOUT: return .timeout("\(address) does not answer")
         case ECONNRESET, EPIPE: return .connectionLost("the peer reset it")
-        default: return .connectionLost(error.description)
+        default: return .connectionLost(error.words)
         }
     }
 }

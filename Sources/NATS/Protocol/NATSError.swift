@@ -25,6 +25,8 @@ public enum NATSError: Error, Sendable, Hashable {
     /// The server wants TLS before its first word, and this client waits for that word; the text is the server's
     /// address.
     case tlsFirst(String)
+    /// The server speaks before TLS, and this client begins with TLS; the text is the server's address.
+    case speaksBeforeTLS(String)
     /// The server refused the credentials, or withdrew them while connected.
     case authorization(AuthorizationFailure)
     /// The server allows no further connection at the moment; trying again later can succeed.
@@ -76,7 +78,7 @@ public enum NATSError: Error, Sendable, Hashable {
             return true
         case .jetStream(let failure):
             return failure.isRetryable
-        case .invalidArgument, .invalidSubject, .proxy, .tls, .tlsRequired, .tlsFirst, .authorization,
+        case .invalidArgument, .invalidSubject, .proxy, .tls, .tlsRequired, .tlsFirst, .speaksBeforeTLS, .authorization,
             .publishNotPermitted, .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .closed, .cancelled,
             .protocolViolation:
             return false
@@ -154,6 +156,7 @@ extension NATSError: CustomStringConvertible {
         case .tls(let text): return "The secure connection failed: \(text)"
         case .tlsRequired: return "The server requires TLS; use a tls:// address."
         case .tlsFirst(let address): return "\(address) wants TLS before its first word; set tlsFirst"
+        case .speaksBeforeTLS(let address): return "\(address) speaks before TLS; remove tlsFirst"
         case .authorization(let failure): return "The server refused the credentials: \(failure.rawValue)."
         case .connectionLimit(let text): return "The server takes no further connection now: \(text)."
         case .publishNotPermitted(let subject): return "Not permitted to publish to \(quoted(subject))."

@@ -94,10 +94,10 @@ struct ProxyFailure {
         switch error.errnoCode {
         case ECONNREFUSED: return .proxy("nothing answers at \(proxy)")
         // The network's doing and not the proxy's: it passes.
-        case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: return .unreachable("\(proxy): \(error.description)")
+        case _ where error.meansUnreachable: return .unreachable("\(proxy): \(error.words)")
         case ETIMEDOUT: return unanswered
         case ECONNRESET, EPIPE: return closed
-        default: return .connectionLost("the proxy \(proxy): \(error.description)")
+        default: return .connectionLost("the proxy \(proxy): \(error.words)")
         }
     }
 

@@ -31,6 +31,9 @@ enum TLSContext {
 }
 
 extension ServerAddress {
-    /// The name that the server's certificate must carry.
-    var expectedCertificateName: String { certificateName ?? host }
+    /// The name that the server's certificate must carry, without the root's dot, which no certificate has.
+    var expectedCertificateName: String {
+        let name = certificateName ?? host
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
 }

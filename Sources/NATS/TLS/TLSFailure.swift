@@ -32,6 +32,12 @@ struct TLSFailure {
         }
     }
 
+    /// Whether the peer spoke plain text where its part of the handshake was awaited.
+    static func meansPlainText(_ error: any Error) -> Bool {
+        guard case NIOSSLError.handshakeFailed(let reason) = error else { return false }
+        return "\(reason)".contains("WRONG_VERSION_NUMBER")
+    }
+
     /// The certificate is valid, but for another name.
     var wrongName: String { certificate?.wrongName(name) ?? "the certificate is not for \(name)" }
 

@@ -101,7 +101,8 @@ struct ServerFindings: Sendable {
             let isSetting = detail.contains("tlsFirst")
             let fix =
                 isSetting
-                ? "set tlsFirst: true in the profile"
+                ? detail.contains("remove tlsFirst")
+                    ? "remove tlsFirst from the profile" : "set tlsFirst: true in the profile"
                 : "check tlsAuthority in the profile, the certificate's name, and the clock"
             return Finding(
                 name, .failure(isSetting ? code : CommandFailure.noConnection),

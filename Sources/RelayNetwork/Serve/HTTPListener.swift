@@ -1,3 +1,4 @@
+import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
@@ -92,7 +93,7 @@ struct HTTPListener: Sendable {
         do {
             return HTTPListener(channel: try await bootstrap.bind(host: address.host, port: address.port).get())
         } catch {
-            throw .invalidListener("\(address.host):\(address.port) cannot be listened at: \(error)")
+            throw .invalidListener("\(address.host):\(address.port) cannot be listened at: \(systemWords(error))")
         }
     }
 

@@ -212,12 +212,41 @@ struct TLSTests {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
         #expect(isTLS(await refusal(server, try trusting())))
         #expect(isTLS(await refusal(server, scheme: "nats", try trusting())))
-        #expect(
-            isTLS(
-                await refusal(
-                    server,
-                    try TLSOptions(
-                        authorityFile: TestCertificates.path("authority.pem"), handshakesFirst: true))))
+    }
+
+    @Test(
+        "a server that speaks before TLS is told from one whose certificate does not fit, by who begins with TLS",
+        arguments: NATSServerProcess.binaries)
+    func speaksBeforeTLS(binary: NATSServerBinary) async throws {
+        var options = try trusting()
+        options.handshakesFirst = true
+        for configuration in ["", try TestCertificates.configuration()] {
+            let server = try await NATSServerProcess.start(binary, configuration: configuration, jetStream: false)
+            for scheme in ["nats", "tls"] {
+                let refused = await refusal(server, scheme: scheme, options)
+                #expect(refused == .speaksBeforeTLS("\(scheme)://127.0.0.1:\(server.port)"))
+            }
+        }
+        let peer = try ScriptedPeer { link in
+            link.send("INFO {}\r\n")
+            link.waitForEnd()
+        }
+        let address = ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true)
+        await #expect(throws: NATSError.speaksBeforeTLS("\(address)")) {
+            try await NATSConnection.connect(to: address, options: ConnectOptions(tls: options))
+        }
+        // What is no TLS and no greeting is told as before.
+        let silent = try ScriptedPeer { link in
+            link.waitFor("\u{16}\u{3}")
+            link.socket.close()
+        }
+        let other = ServerAddress(host: "127.0.0.1", port: silent.port, usesTLS: true)
+        do {
+            await (try NATSConnection.connect(to: other, options: ConnectOptions(tls: options))).close()
+            Issue.record("connected")
+        } catch {
+            if case .speaksBeforeTLS = error { Issue.record("\(error)") }
+        }
     }
 
     @Test(

@@ -36,6 +36,7 @@ struct ServerAddressTests {
             Entry("//h:1/", "h", 1, false, "nats://h:1"),
             Entry("nats:4333", "nats", 4_333, false, "nats://nats:4333"),
             Entry("TLS://H.Example.:1", "H.Example.", 1, true, "tls://H.Example.:1"),
+            Entry("LocalHost.:1", "localhost", 1, false, "nats://localhost:1"),
             Entry("h:", "h", 4222, false, "nats://h:4222"),
             Entry("nats://[::1]:", "::1", 4222, false, "nats://[::1]:4222"),
             Entry("h:04222", "h", 4222, false, "nats://h:4222"),

@@ -26,4 +26,26 @@ struct ProxyDialErrorTests {
         #expect(dialled(ENETUNREACH, ETIMEDOUT) == failure.unanswered)
         #expect(dialled(ENETUNREACH).isRetryable && dialled(ENOBUFS).isRetryable)
     }
+
+    @Test("what the system says of a dial is a clause of a sentence, without its call and number")
+    func words() {
+        let proxy = ProxyFailure(proxy: ProxyAddress(.socks5, host: "proxy.example", port: 1), server: server)
+        for code in CInt(1)...133 {
+            for reason in ["connection reset (error set)", "connect(descriptor:addr:size:)"] {
+                let error = IOError(errnoCode: code, reason: reason)
+                for told in [
+                    ErrorTranslation.natsError(error, address: server), proxy.error(error), proxy.dialError([error]),
+                ] {
+                    let words = told.description
+                    #expect(!words.contains("errno") && !words.contains("("), "\(code): \(words)")
+                }
+            }
+        }
+        let v6 = ServerAddress(host: "2001:db8::1", port: 4_222)
+        #expect(
+            ErrorTranslation.natsError(IOError(errnoCode: EHOSTUNREACH, reason: "connect"), address: v6)
+                == .unreachable("nats://[2001:db8::1]:4222: no route to this host"))
+        #expect(
+            ErrorTranslation.natsError(ChannelError.ioOnClosedChannel, address: v6) == .connectionLost("it was closed"))
+    }
 }

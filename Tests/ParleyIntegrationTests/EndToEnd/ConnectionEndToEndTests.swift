@@ -288,6 +288,22 @@ extension EndToEndTests {
                 let words = result.output + result.diagnostics
                 #expect(words.contains("wants TLS before its first word; set tlsFirst"), "\(result)")
             }
+            // The other way round: the setting is there, and the server speaks first.
+            let plain = try await NATSServerProcess.start(NATSServerProcess.newestBinary, jetStream: false)
+            defer { plain.close() }
+            let folder = try TemporaryDirectory("tls")
+            let file = try folder.write(
+                "{ profiles: { a: { servers: ['\(plain.url)'], user: 'alice', namespace: 'n', hash: 'h', tlsFirst: true } } }",
+                to: "config.json")
+            let profile = ["--profile", "a", "--config", file]
+            async let refused = network.run(["send", "chat.lobby", "x", "--timeout", "60"] + profile)
+            async let examined = network.run(["doctor"] + profile)
+            for result in try await [refused, examined] {
+                #expect(result.exitCode == 78, "\(result)")
+                let words = result.output + result.diagnostics
+                #expect(words.contains("speaks before TLS; remove tlsFirst"), "\(result)")
+                #expect(!words.contains("certificate") && !words.contains("clock"), "\(result)")
+            }
         }
 
         @Test(
