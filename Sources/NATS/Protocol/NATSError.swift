@@ -161,7 +161,7 @@ extension NATSError: CustomStringConvertible {
         case .connectionLimit(let text): return "The server takes no further connection now: \(text)."
         case .publishNotPermitted(let subject): return "Not permitted to publish to \(quoted(subject))."
         case .subscribeNotPermitted(let subject): return "Not permitted to subscribe to \(quoted(subject))."
-        case .subscriptionLimit: return "The account holds as many subscriptions as it may."
+        case .subscriptionLimit: return "The connection holds as many subscriptions as it may."
         case .payloadTooLarge(let bytes, let limit):
             return "The message has \(bytes) bytes; the server takes at most \(limit)."
         case .outboundBufferFull(let bytes): return "\(bytes) bytes wait to be sent; the link is too slow."

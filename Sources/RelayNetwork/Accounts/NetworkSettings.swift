@@ -34,7 +34,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     public struct UserLimits: Codable, Hashable, Sendable {
         /// Most connections at once.
         public var connections: Int64 = 100
-        /// Most subscriptions at once, over all connections.
+        /// Most subscriptions of one connection at once.
         public var subscriptions: Int64 = 20_000
         /// Most bytes of one message.
         public var payload: Int64 = 1 << 20

@@ -309,19 +309,20 @@ struct BoundsTests {
         }
     }
 
-    @Test("What the settings bound is bounded on the server", arguments: TestServers.all)
+    @Test("B67: what the settings bound is bounded on the server", arguments: TestServers.all)
     func settings(server: String) async throws {
         let folder = try TemporaryFolder()
         try folder.network.prepare()
         let text = """
-            {"topics":{"maximumBytes":1048576,"maximumAge":3600,"maximumMessageBytes":2048,"maximumConsumers":50},
+            {"topics":{"maximumBytes":65536,"maximumAge":3600,"maximumMessageBytes":2048,"maximumConsumers":50},
+             "bucket":{"maximumBytes":65536},
              "users":{"connections":2,"subscriptions":16,"payload":65536}}
             """
         try PrivateFile.write(text.utf8, to: folder.network.settingsFile)
         try await TestNetwork.run(server: server, in: folder) { network in
             let keeper = try await network.connectAsNetwork()
             let made = try await JetStream.patient(keeper).streamInfo("local_stream").configuration
-            #expect(made.maximumBytes == 1 << 20 && made.maximumMessageSize == 2_048 && made.maximumConsumers == 50)
+            #expect(made.maximumBytes == 65_536 && made.maximumMessageSize == 2_048 && made.maximumConsumers == 50)
             #expect(made.maximumAge == 3_600_000_000_000 && made.discard == .old)
             let first = try await network.connect(as: "alice")
             _ = try await first.ask(to: NamespaceService.subject)
@@ -332,7 +333,8 @@ struct BoundsTests {
                 try await network.jetStream(first).publish(
                     ByteBuffer(repeating: 65, count: 4_096), to: "\(network.description.hash).a")
             }
-            for connection in [first, second, keeper] { await connection.close() }
+            try await expectShares(first, second, network)
+            for connection in [first, keeper] { await connection.close() }
         }
         try PrivateFile.write(
             Array(#"{"topics":{"maximumBytes":2097152},"maximumLetters":50}"#.utf8), to: folder.network.settingsFile)
@@ -349,6 +351,53 @@ struct BoundsTests {
         }
         try PrivateFile.write(Array("{".utf8), to: folder.network.settingsFile)
         #expect(throws: NetworkError.self) { try folder.network.settings() }
+    }
+
+    /// What one user can take of what all share, on a network with the bounds above.
+    private func expectShares(_ first: NATSConnection, _ second: NATSConnection, _ network: TestNetwork) async throws {
+        #expect(first.info.maximumPayload == 65_536)
+        let events = second.events
+        let held = try (0..<17).map { try second.subscribe(to: "_INBOX.\($0)") }
+        try await second.flush(timeout: .seconds(60))
+        await second.close()
+        var notices: [NATSError] = []
+        for await event in events { if case .notice(let error) = event { notices.append(error) } }
+        #expect(notices.contains(.subscriptionLimit))
+        withExtendedLifetime(held) {}
+
+        let own = network.jetStream(first)
+        let hash = network.description.hash
+        func consumer(_ number: Int) -> ConsumerConfiguration { .init(name: "c\(number)", filter: "\(hash).a") }
+        for number in 0..<50 { try await own.createConsumer(consumer(number), in: "local_stream") }
+        await #expect {
+            try await own.createConsumer(consumer(50), in: "local_stream")
+        } throws: { error in
+            if case .jetStream(let failure)? = error as? NATSError { failure.errorCode == 10_026 } else { false }
+        }
+
+        // The newest messages replace the oldest, whoever's those were.
+        let bob = try await network.connect(as: "bob")
+        let text = ByteBuffer(repeating: 65, count: 1_900)
+        #expect(try await network.jetStream(bob).publish(text, to: "\(hash).b").sequence == 1)
+        for _ in 0..<40 { _ = try await own.publish(text, to: "\(hash).a") }
+        let state = try await own.streamInfo("local_stream", subjectsFilter: ">").state
+        #expect(state.bytes <= 65_536 && Array((state.subjects ?? [:]).keys) == ["\(hash).a"])
+        // A full bucket keeps what it has, and takes nothing more of anybody.
+        var count = 0
+        let isFull = { (error: any Error) -> Bool in
+            if case .jetStream(let failure)? = error as? NATSError { failure.meansFullStream } else { false }
+        }
+        do {
+            while count < 100 {
+                _ = try await own.publish(text, to: "$KV.local.k\(count)")
+                count += 1
+            }
+        } catch { #expect(isFull(error), "\(error)") }
+        #expect((1..<40).contains(count))
+        await #expect {
+            _ = try await network.jetStream(bob).publish(text, to: "$KV.local.bob")
+        } throws: { isFull($0) }
+        await bob.close()
     }
 
     @Test(
