@@ -129,9 +129,9 @@ struct ClosedAccountTests {
             let owner = try await network.connectAsNetwork()
             let words = try owner.subscribe(to: NetworkNames.control(of: "alice"))
             try await owner.flush()
-            let lock = try await beginBan(network, for: "spam")
+            var lock: FileLock? = try await beginBan(network, for: "spam")
             try await journal.status("no place") { $0.reason?.words.contains("connections exceeded") == true }
-            withExtendedLifetime(lock) {}
+            withExtendedLifetime(lock) { lock = nil }
             #expect(try await journal.end().reason == .banned("spam"))
             // Whoever watches over the network hears of it as of any ban.
             var word = words.makeAsyncIterator()
