@@ -6,13 +6,11 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 // Release builds for Linux carry the Swift runtime inside the executable: it starts faster and runs on machines
 // without a toolchain. SQLite's Swift interface brings Foundation along, whose parts are named here since nothing
 // else names them to a static linker. The flags stay on the executables, so the libraries remain free to be depended on.
-// They lie at a fixed address, since the loader would otherwise write 137,000 addresses into 1.3 MiB of what is linked, each
-// time and for each process; the heap, the stacks and the system's libraries are at random addresses all the same.
 let standalone: [LinkerSetting] = [
     .unsafeFlags(
         [
-            "-static-stdlib", "-Xclang-linker", "-no-pie", "-l_FoundationCShims", "-l_FoundationCollections",
-            "-lCoreFoundation", "-l_FoundationICU",
+            "-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-lCoreFoundation",
+            "-l_FoundationICU",
         ],
         .when(platforms: [.linux], configuration: .release))
 ]

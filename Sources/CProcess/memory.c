@@ -12,9 +12,3 @@ void cprocess_return_large_blocks(void) {
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
 #endif
 }
-
-void cprocess_trim_memory(void) {
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}

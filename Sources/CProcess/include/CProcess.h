@@ -52,8 +52,4 @@ void cprocess_leave_signals(const int *numbers, int count);
 /// nothing where the library is another one than glibc.
 void cprocess_return_large_blocks(void);
 
-/// Gives back to the system what the C library holds of memory that nobody uses. Takes some hundred microseconds for
-/// each MiB; does nothing where the library is another one than glibc.
-void cprocess_trim_memory(void);
-
 #endif

@@ -35,10 +35,8 @@ struct ChatLoop {
     private let queue: EventQueue
     private let clock: () -> Moment
     private let send: (ChatEffect) -> Bool
-    private let atRest: (() -> Void)?
     private let letGo: (() -> Void)?
     private var pace = ScreenPace()
-    private var rest = Rest()
     private var pasteWatch = PasteWatch()
     private let texts = WrappedTexts()
     private let lastFrame = LastFrame()
@@ -64,14 +62,12 @@ struct ChatLoop {
     ///   - colors: how many colours the terminal has; 0 for none.
     ///   - clock: tells the time.
     ///   - send: takes what is not for the terminal; false when it cannot.
-    ///   - atRest: what is done when nothing was drawn for a while.
     ///   - letGo: lets the connection go, as the process is about to stop; it takes a part of a second at most.
     init(
         _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, appearance: Appearance = Appearance(),
         colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (ChatEffect) -> Bool,
-        atRest: (() -> Void)? = nil, letGo: (() -> Void)? = nil
+        letGo: (() -> Void)? = nil
     ) {
-        self.atRest = atRest
         self.letGo = letGo
         self.appearance = appearance
         self.colors = colors
@@ -122,12 +118,11 @@ struct ChatLoop {
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
         let wakes = screen.wait(
-            until: [deadline, rest.due, draftDue, pasteWatch.due].compactMap(\.self).min(),
+            until: [deadline, draftDue, pasteWatch.due].compactMap(\.self).min(),
             echoes: pasteWatch.isIdle && lastFrame.shows(model.writtenText))
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
         if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }
-        if wakes.allSatisfy({ $0 == .timedOut }), rest.begins(at: clock().instant) { atRest?() }
     }
 
     private mutating func handle(_ wake: TerminalSession.Wake) {
@@ -185,7 +180,6 @@ struct ChatLoop {
                 pace.tookPortion(isLast: true, isEmpty: messages == 0)
                 return noteBehind(instant)
             }
-            if case .statusChanged(let status) = event, status.state == .connected { rest.connected() }
             apply(event, by: isInView(event) ? .person : .news)
             messages += count
             instant = clock().instant
@@ -217,9 +211,7 @@ struct ChatLoop {
         if rings { screen.bell() }
         title = nil
         rings = false
-        let end = clock().instant
-        pace.drew(taking: begin.duration(to: end))
-        if atRest != nil { rest.drew(at: end) }
+        pace.drew(taking: begin.duration(to: clock().instant))
         handOverWhatIsDue()
     }
 

@@ -64,8 +64,7 @@ struct ChatSession {
         model.watchesPresence = plan.watchesLifecycle
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: plan.appearance, colors: terminal.colorCount,
-            clock: { Self.now }, send: { [engine] in engine.send($0) }, atRest: SparePages.giveBack,
-            letGo: { [engine] in engine.letGo() })
+            clock: { Self.now }, send: { [engine] in engine.send($0) }, letGo: { [engine] in engine.letGo() })
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }

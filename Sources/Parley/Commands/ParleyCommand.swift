@@ -1,4 +1,5 @@
 import ArgumentParser
+import CProcess
 import Relay
 import RelayNetwork
 
@@ -34,7 +35,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// On the process's first thread, which the chat keeps: the tasks' pool has few.
     @MainActor static func main() async {
-        SparePages.keepFew()
+        cprocess_return_large_blocks()
         if let mistake = OpenFileLimit.mistake() {
             Output.complain("parley: " + mistake)
             exit(withError: ExitCode(CommandFailure.badConfiguration))

@@ -29,26 +29,6 @@ extension EndToEndTests {
             }
         }
 
-        #if os(Linux)
-            @Test("At rest the program has given back what only its start needed, and goes on with the next key")
-            func memoryAtRest() async throws {
-                try await PrivateNetworkFixture.run { network in
-                    let alice = try await network.connected("alice")
-                    let process = "\(alice.processID)"
-                    try await eventually("a quarter of its memory is given back, as a build for debugging has it") {
-                        4 * Int(kilobytes: "VmRSS:", of: process) < 3 * Int(kilobytes: "VmHWM:", of: process)
-                    }
-                    try alice.type("still here")
-                    try alice.press(.enter)
-                    try await alice.waitFor("the sent line") { screen in
-                        screen.rows.contains { $0.contains("still here") && $0.hasSuffix("✓") }
-                    }
-                    try alice.press(.ctrl("q"))
-                    #expect(try await alice.waitForExit() == .exited(0))
-                }
-            }
-        #endif
-
         @Test("A signal before the first connection leaves a usable terminal as well")
         func signalAtStart() async throws {
             try await PrivateNetworkFixture.run { network in

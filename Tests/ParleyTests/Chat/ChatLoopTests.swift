@@ -136,23 +136,6 @@ struct ChatLoopTests {
         #expect(screen.echoes == [false, true, true, false])
     }
 
-    @Test("A rest begins soon after the start and after a connection, and half a minute after any other frame")
-    func rests() throws {
-        let screen = RehearsedScreen()
-        screen.inputs = [5, 10].map { (at: Desk.start + .seconds($0), wake: key("Q")) }
-        screen.news = [(Desk.start + .seconds(50), .statusChanged(ConnectionStatus(state: .connected)))]
-        var rests: [Duration] = []
-        var loop = ChatLoop(
-            screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true },
-            atRest: { rests.append(Desk.start.duration(to: screen.instant)) })
-        loop.begin([], keeps: false)
-        loop.run()
-        try #require(rests.count == 3, "\(rests)")
-        for (rest, begin) in zip(rests, [250, 40_000, 50_250]) {
-            #expect((.milliseconds(begin)..<(.milliseconds(begin + 50))).contains(rest), "\(rests)")
-        }
-    }
-
     private func key(_ character: Character) -> TerminalSession.Wake { .input([.key(Key(.character(character)))]) }
 
     /// Messages of four topics in turns, all at once or one after another.
