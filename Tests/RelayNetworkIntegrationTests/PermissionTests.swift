@@ -77,6 +77,45 @@ struct PermissionTests {
         }
     }
 
+    @Test("A refused expectation tells sequences and an identifier, as Accounts.md has it", arguments: TestServers.all)
+    func probing(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let hash = network.description.hash
+            let (bob, alice) = (
+                try await network.connect(as: "bob"), try await network.connect(as: "alice", topics: ["chat.x"])
+            )
+            _ = try await bob.request(ByteBuffer(), to: "relay.postbox.bob.list", timeout: .seconds(60))
+            let streams = [
+                (own: "\(hash).chat.x", other: "\(hash).secret.x"),
+                (own: "$KV.relay_here.alice.d.chat.x", other: "$KV.relay_here.bob.d.secret.x"),
+                (own: "$KV.relay_sessions.alice", other: "$KV.relay_sessions.bob"),
+            ]
+            for (own, other) in streams {
+                let place = try await network.jetStream(bob).publish(
+                    ByteBuffer(string: "a secret"), to: other, headers: ["Nats-Msg-Id": "bob's"])
+                func refusal(_ headers: NATSHeaders) async throws -> String {
+                    let error = await #expect(throws: NATSError.self) {
+                        try await network.jetStream(alice).publish(ByteBuffer(string: "x"), to: own, headers: headers)
+                    }
+                    guard case .jetStream(let failure) = error else { throw TestFailure("\(own): \(error as Any)") }
+                    return failure.text
+                }
+                for (filter, last) in [(other, place.sequence), (other + ".none", 0)] {
+                    let told = alice.info.isAtLeast(2, 11) ? last : 0
+                    let text = try await refusal([
+                        "Nats-Expected-Last-Subject-Sequence": "999",
+                        "Nats-Expected-Last-Subject-Sequence-Subject": filter,
+                    ])
+                    #expect(text == "wrong last sequence: \(told)", "\(filter)")
+                }
+                let sequence = try await refusal(["Nats-Expected-Last-Sequence": "999"])
+                #expect(sequence == "wrong last sequence: \(place.sequence)")
+                #expect(try await refusal(["Nats-Expected-Last-Msg-Id": "x"]) == "wrong last msg ID: bob's")
+            }
+            for connection in [alice, bob] { await connection.close() }
+        }
+    }
+
     @Test("Alice cannot listen to what is Bob's or was not granted", arguments: TestServers.all)
     func subscribing(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Documentation/Behaviours.md lists for each behaviour the files with tests that carry its number, and these only.
+/// Documentation/Behaviours.md lists for each behaviour the files with tests that carry its number, and these only. What
+/// Accounts.md and Security.md promise names its tests.
 @Suite("Documents: behaviours")
 struct BehavioursTests {
     /// A behaviour's part of the document.
@@ -36,6 +37,36 @@ struct BehavioursTests {
         #expect(unknown.isEmpty, "a test carries a number that no behaviour has")
     }
 
+    @Test("Each promise about users and walls names a test that there is", arguments: ["Accounts.md", "Security.md"])
+    func promises(document: String) throws {
+        let (names, files) = (try Self.displayNames(), try Self.files())
+        let text = try String(
+            contentsOf: Self.package.appendingPathComponent("Documentation/\(document)"), encoding: .utf8)
+        var (isOfTests, count) = (false, 0)
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("| "), let cell = line.split(separator: "|").last else {
+                if !line.hasPrefix("|-") { isOfTests = false }
+                continue
+            }
+            if cell.hasSuffix("test ") {
+                isOfTests = true
+            } else if isOfTests, cell != " none " {
+                // Names stand in quotes, suites as code, by their file.
+                let quoted = cell.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+                    .filter { $0.offset % 2 == 1 }.map(\.element)
+                let suites = cell.split(separator: "`").filter { $0.hasSuffix("Tests") && !$0.contains(" ") }
+                #expect(!quoted.isEmpty || !suites.isEmpty, "\(line)")
+                for name in quoted { #expect(names.contains(name), "there is no test \(name)") }
+                for suite in suites where !suite.hasSuffix("IntegrationTests") {
+                    let file = "\(suite.split(separator: "/").last ?? suite).swift"
+                    #expect(files.contains { $0.hasSuffix("/" + file) }, "there is no \(file)")
+                }
+                count += 1
+            }
+        }
+        #expect(count > 10)
+    }
+
     // MARK: The document
 
     private static func documented() throws -> [Entry] {
@@ -60,18 +91,32 @@ struct BehavioursTests {
 
     // MARK: The tests
 
+    private static let tests = package.appendingPathComponent("Tests")
+
+    /// All files with tests, by their path below Tests/.
+    private static func files() throws -> [String] {
+        try #require(FileManager.default.enumerator(atPath: tests.path)).compactMap { $0 as? String }
+            .filter { $0.hasSuffix(".swift") }
+    }
+
     /// The files with tests that carry each number.
     private static func tested() throws -> [Int: Set<String>] {
-        let tests = package.appendingPathComponent("Tests")
-        let files = try #require(FileManager.default.enumerator(atPath: tests.path))
         var found: [Int: Set<String>] = [:]
-        for case let file as String in files where file.hasSuffix(".swift") {
-            let source = try String(contentsOf: tests.appendingPathComponent(file), encoding: .utf8)
-            for name in displayNames(in: source) {
+        for file in try files() {
+            for name in try displayNames(ofFile: file) {
                 for number in numbers(in: name) { found[number, default: []].insert(file) }
             }
         }
         return found
+    }
+
+    /// All tests' display names.
+    private static func displayNames() throws -> Set<Substring> {
+        try files().reduce(into: []) { $0.formUnion(try displayNames(ofFile: $1)) }
+    }
+
+    private static func displayNames(ofFile file: String) throws -> [Substring] {
+        displayNames(in: try String(contentsOf: tests.appendingPathComponent(file), encoding: .utf8))
     }
 
     /// The texts that follow each `@Test(`, on its line or on the next.
