@@ -107,10 +107,9 @@ struct SignInTests {
             let folder = try TemporaryDirectory()
             let path = try folder.write(
                 Credentials(jwt: token, keyPair: pair).fileText(), to: "x.creds", permissions: 0o600)
-            let readings: [() throws(RelayError) -> RelayCredentials] = [
-                { () throws(RelayError) in try .accessToken(token) },
-                { () throws(RelayError) in try .apiKey(token, secret: pair.withSeedText { $0 }) },
-                { () throws(RelayError) in try .file(path) },
+            let seed = pair.withSeedText { $0 }
+            let readings: [() throws -> RelayCredentials] = [
+                { try .accessToken(token) }, { try .apiKey(token, secret: seed) }, { try .file(path) },
             ]
             for (number, read) in readings.enumerated() {
                 let words = #expect(throws: RelayError.self) { try read() }?.words ?? ""
