@@ -359,10 +359,9 @@ struct ProvisionedTests {
             (rights.subscribe, rights.keyValue, rights.letters) = (["chat.>"], AccessRights.KeyValueAccess.none, false)
             let token = try await administrator.makeToken(
                 of: "carol", rights: rights, expires: NetworkAdministrator.now + 3_600)
-            var journals: [Journal] = []
-            for index in 0..<3 {
-                let reader = try client(.accessToken(token.token), at: index)
-                journals.append(Journal(reader))
+            let readers = try (0..<3).map { try client(.accessToken(token.token), at: $0) }
+            let journals = readers.map(Journal.init)
+            for reader in readers {
                 try await reader.connect(timeLimit: 60)
                 #expect(await reader.accessRights?.subscribe == ["chat.>"])
                 await #expect(throws: RelayError.notAuthorized("publishing to chat.room")) {
@@ -371,6 +370,7 @@ struct ProvisionedTests {
             }
             _ = try await administrator.revokeToken(token.key.id)
             for journal in journals { #expect(try await journal.end().reason == .credentialsRevoked(nil)) }
+            for reader in readers { await reader.close() }
 
             carol = RelayCredentials(file)
             try await administrator.ban(user: "carol", reason: "spam")
@@ -393,6 +393,7 @@ struct ProvisionedTests {
             let end = try await journal.end()
             #expect(end.reason == .banned("spam"))
         }
+        await early.close()
     }
 
     @Test(
