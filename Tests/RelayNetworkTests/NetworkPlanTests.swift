@@ -39,6 +39,8 @@ struct NetworkPlanTests {
         let letters = try plan.letters(of: UserName("alice"), in: PostboxRegister(sudoId: "s", at: 1))
         #expect(letters.name == "PB_alice" && letters.subjects == ["postbox.alice.personal.*"])
         #expect(letters.discard == .new && letters.maximumMessages == 100_000)
+        // Where nothing is said, a server of 2.15 allows a stream a thousand.
+        #expect(plan.streams.allSatisfy { $0.maximumConsumers == 20_000 } && letters.maximumConsumers == 1_000)
     }
 
     @Test("What a user imports is exported")

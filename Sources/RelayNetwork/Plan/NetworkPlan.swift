@@ -77,6 +77,8 @@ struct NetworkPlan: Hashable, Sendable {
         stream.deniesDelete = true
         stream.allowsDirectAccess = true
         stream.duplicateWindow = 120_000_000_000
+        // A server of 2.15 allows 1,000 where nothing is said: each client with an exclusive session has one.
+        stream.maximumConsumers = 20_000
         return stream
     }
 }

@@ -31,7 +31,6 @@ enum PresenceBucket {
         stream.duplicateWindow = lifetime
         stream.maximumBytes = maximumBytes
         stream.maximumMessageSize = maximumEntryBytes
-        stream.maximumConsumers = 20_000
         return stream
     }
 
