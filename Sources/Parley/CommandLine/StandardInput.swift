@@ -55,6 +55,12 @@ struct LineReader {
     private var count = 0
     /// What is told once the lines before it were given.
     private var failure: CommandFailure?
+    /// Whether the present line was refused for its length and its rest is still to be passed over: ``next()`` does so,
+    /// and goes on with the line behind it.
+    private(set) var isInLongLine = false
+
+    /// Bytes that are read at once, by which a line may be longer than the limit.
+    static let portion = 64 << 10
 
     /// Begins to read.
     ///
@@ -81,19 +87,30 @@ struct LineReader {
     /// The next lines, without their ends, at least one; nil at the end.
     ///
     /// - Throws: ``CommandFailure`` where the input cannot be read, or a line is too long or no text; the lines before
-    ///   it were given.
+    ///   it were given. Only behind one that is too long there may be more.
     mutating func next() throws(CommandFailure) -> [String]? {
         if let failure { throw failure }
         while !hasEnded {
-            let searched = rest.count
+            var searched = rest.count
             try fill()
+            if isInLongLine {
+                let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+                rest.removeFirst(end.map { $0 + 1 } ?? rest.count)
+                isInLongLine = end == nil
+                searched = 0
+            }
             if let end = rest[searched...].lastIndex(of: UInt8(ascii: "\n")) {
                 let lines = try self.lines(rest[..<end])
                 rest.removeSubrange(...end)
                 return lines
             }
             guard rest.count <= limit else {
-                throw CommandFailure(CommandFailure.badData, "A line of the input is longer than \(limit) bytes.")
+                count += 1
+                rest = []
+                isInLongLine = true
+                throw CommandFailure(
+                    CommandFailure.badData,
+                    "Line \(count) of the input is longer than \(Wording.grouped(limit)) bytes.")
             }
         }
         guard !rest.isEmpty else { return nil }
@@ -103,7 +120,7 @@ struct LineReader {
 
     private mutating func fill() throws(CommandFailure) {
         while true {
-            let count = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { buffer in
+            let count = withUnsafeTemporaryAllocation(byteCount: Self.portion, alignment: 1) { buffer in
                 let count = read(descriptor, buffer.baseAddress, buffer.count)
                 if count > 0 { rest += buffer[..<count] }
                 return count

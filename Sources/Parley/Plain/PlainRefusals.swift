@@ -18,6 +18,9 @@ struct PlainRefusals {
     /// The input ended with a failure.
     mutating func inputFailed(_ failure: CommandFailure) { input = failure }
 
+    /// A line was not even read.
+    mutating func lineDropped(_ words: String) { noteCommand(words) }
+
     /// Takes in an event.
     ///
     /// - Parameters:

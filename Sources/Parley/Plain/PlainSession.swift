@@ -19,6 +19,8 @@ struct PlainSession {
     /// What comes from outside, besides the core's news.
     private enum Input {
         case lines([String])
+        /// A line that is dropped; those behind it come.
+        case longLine(CommandFailure)
         case failed(CommandFailure)
         case end
         case signal(Int32)
@@ -39,8 +41,9 @@ struct PlainSession {
     private let inputs = NIOLockedValueBox<[Input]>([])
     private let taken = DispatchSemaphore(value: 0)
     private var model: ChatModel
-    /// The longest line in bytes; what the network does not take of it is refused whole, and kept.
-    private static let lineLimit = 1 << 20
+    /// The longest line in bytes, far more than a message has: the core refuses it whole, and keeps it. What is longer
+    /// is dropped.
+    private static let lineLimit = 4 << 20
     private var announcer = PlainAnnouncer()
     private var refusals = PlainRefusals()
     /// Whether lines that cannot be carried out fail the session: whoever types them is told at once, and types
@@ -72,7 +75,7 @@ struct PlainSession {
         model.suspension.time = connector.configuration.lifecycle.grace
         model.spoken = ChatModel.Spoken()
         // No character has less than a byte, so that no line that is read is cut.
-        model.compose.editor = LineEditor(limit: Self.lineLimit)
+        model.compose.editor = LineEditor(limit: Self.lineLimit + LineReader.portion)
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
@@ -139,12 +142,14 @@ struct PlainSession {
                 do throws(CommandFailure) {
                     input = try reader.next().map { .lines($0) } ?? .end
                 } catch {
-                    input = .failed(error)
+                    input = reader.isInLongLine ? .longLine(error) : .failed(error)
                 }
                 inputs.withLockedValue { $0.append(input) }
                 wakes.signal()
-                guard case .lines = input else { return }
-                taken.wait()
+                switch input {
+                case .lines, .longLine: taken.wait()
+                case .failed, .end, .signal: return
+                }
             }
         }
     }
@@ -155,6 +160,13 @@ struct PlainSession {
         for input in inputs.withLockedValue({ exchange(&$0, with: []) }) {
             switch input {
             case .lines(let lines): waiting += lines
+            // The lines before it are taken, as the reader waits for that.
+            case .longLine(let failure):
+                let most = Wording.grouped(model.messageBytes)
+                let words = "\(failure.text) It was dropped: a message has \(most) at most."
+                refusals.lineDropped(words)
+                Output.line(words)
+                taken.signal()
             case .end: hasEnded = true
             // The signal may be heard later, or was already: it is the same end, with the same status.
             case .failed(.hangUp) where EndingSignals.hangUp() != .ignored: throw ExitCode(CommandFailure.hangUp.code)

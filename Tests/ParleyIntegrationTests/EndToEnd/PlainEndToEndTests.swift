@@ -87,10 +87,14 @@ extension EndToEndTests {
                 let added = try await network.parley("network", "user", "add", "carol", "--topics", "chat.>")
                 #expect(added.exitCode == 0, "\(added)")
                 let text = String(repeating: "x", count: 300_000)
+                let long = String(repeating: "y", count: 1_500_000)
+                let beyond = String(repeating: "z", count: 4_500_000)
                 for (topic, input, status, words) in [
                     ("chat.lobby", "allowed\n", Int32(0), ""),
                     ("ops.x", "not granted\n", 77, "1 message not sent. Not permitted: "),
                     ("chat.lobby", "\(text)\n", 65, "takes 300000 bytes and at most 131072 are accepted"),
+                    ("chat.lobby", "\(long)\nbehind it\n", 65, "takes 1500000 bytes and at most 131072 are accepted"),
+                    ("chat.lobby", "\(beyond)\nand it\n", 65, "Line 1 of the input is longer than 4,194,304 bytes."),
                     ("chat.lobby", "/post nobody/personal hi\n", 65, "There is no user nobody."),
                     ("chat.lobby", "/psot bob hi\nand this\n", 65, "1 line could not be carried out. "),
                 ] {
@@ -98,10 +102,10 @@ extension EndToEndTests {
                     let isTold = words.isEmpty ? result.diagnostics.isEmpty : result.diagnostics.contains(words)
                     #expect(result.exitCode == status && isTold, "\(words): \(result)")
                 }
-                #expect(try await network.texts(on: "chat.lobby") == ["allowed", "and this"])
+                #expect(try await network.texts(on: "chat.lobby") == ["allowed", "behind it", "and it", "and this"])
                 // Nothing of it is doubtful after the restart, and nothing is lost.
                 let kept = try await network.objects("outbox", "list", "--as", "carol", "--json")
-                #expect(kept.map { $0["text"].string } == ["not granted", text, "hi"], "\(kept)")
+                #expect(kept.map { $0["text"].string } == ["not granted", text, long, "hi"])
                 #expect(kept.allSatisfy { $0["state"].string == "notSent" && $0["mayBeStored"].bool == false })
                 let sent = try await network.parley("send", "--as", "carol", "chat.lobby", input: text)
                 #expect(sent.exitCode == 65 && sent.diagnostics.contains("300000 bytes and at most 131072"), "\(sent)")

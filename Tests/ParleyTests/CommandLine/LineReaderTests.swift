@@ -1,3 +1,4 @@
+import Dispatch
 import TestSupport
 import Testing
 
@@ -136,6 +137,41 @@ struct LineReaderTests {
         let mistake = TextInput.mistake(inArguments: [Array("send".utf8), [0x61, 0xE4, 0x62]])
         #expect(mistake?.code == CommandFailure.badData)
         #expect(mistake?.text.contains("argument 2, byte 2 is 0xE4") == true)
+    }
+
+    @Test("A line that is too long is refused with its number, and the lines around it are given")
+    func tooLong() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        let long = String(repeating: "z", count: 300_000)
+        let text = Array("one\n\(long)\nthree\nfour\n\(long)".utf8)
+        // More than a pipe holds, so that both ends have to go on at once.
+        DispatchQueue(label: "writer").async { [end = ends[1]] in
+            defer { close(end) }
+            text.withUnsafeBytes { bytes in
+                var done = 0
+                while done < bytes.count {
+                    let count = write(end, bytes.baseAddress?.advanced(by: done), bytes.count - done)
+                    guard count > 0 else { return }
+                    done += count
+                }
+            }
+        }
+        var reader = LineReader(ends[0], limit: 100_000)
+        var (lines, refused): ([String], [String]) = ([], [])
+        while true {
+            do throws(CommandFailure) {
+                guard let next = try reader.next() else { break }
+                lines += next
+            } catch {
+                #expect(reader.isInLongLine && error.code == CommandFailure.badData)
+                refused.append(error.text)
+                guard reader.isInLongLine else { break }
+            }
+        }
+        #expect(lines == ["one", "three", "four"])
+        #expect(refused == [2, 5].map { "Line \($0) of the input is longer than 100,000 bytes." })
     }
 
     @Test("A line without bounds is refused")

@@ -54,6 +54,8 @@ struct PlainRefusalsTests {
         refusals.note(.line("/psot bob hi"), [], failure: "There is no command /psot.")
         #expect(refusals.failure?.code == CommandFailure.badData)
         #expect(refusals.failure?.text == "2 lines could not be carried out. The list has 2 letters.")
+        refusals.lineDropped("Line 3 of the input is too long.")
+        #expect(refusals.failure?.text == "3 lines could not be carried out. The list has 2 letters.")
         // A message that was not sent says more.
         refusals.note(Self.published("1", .failed(.notAuthorized("x"))), [], failure: nil)
         #expect(refusals.failure?.code == CommandFailure.refused)
