@@ -258,19 +258,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// How long a server has to answer whether it waits for TLS: so much longer a login that got no word takes to fail.
     private static let timeToAnswer = TimeAmount.milliseconds(750)
 
-    /// A server that gave the login up without a word, or let its time pass, may have waited for TLS.
+    /// A server that gave the login up without a word, or let its time pass, may have waited for TLS; one that ended
+    /// the handshake may have spoken before it.
     private func askForTLS(after error: NATSError) {
-        guard machine.state == .waitingForInfo, core.options.tls?.handshakesFirst != true, core.isOpen, let context,
-            let remote, remote.ipAddress != nil
-        else { return }
-        switch error {
-        case .timeout, .closedByServer, .connectionLost: break
+        guard core.isOpen, let context, let remote, remote.ipAddress != nil else { return }
+        let (question, meaning): (TLSProbe.Question, NATSError)
+        switch (machine.state, error) {
+        case (.waitingForInfo, .timeout), (.waitingForInfo, .closedByServer), (.waitingForInfo, .connectionLost):
+            guard core.options.tls?.handshakesFirst != true else { return }
+            (question, meaning) = (.waitsForTLS, .tlsFirst("\(address)"))
+        case (.securingFirst, .closedByServer), (.securingFirst, .connectionLost):
+            (question, meaning) = (.speaksFirst, .speaksBeforeTLS("\(address)"))
+        case (.securingFirst, .tls(let words)) where words.hasSuffix(TLSFailure.ended):
+            (question, meaning) = (.speaksFirst, .speaksBeforeTLS("\(address)"))
         default: return
         }
         isAsking = true
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        TLSProbe.ask(remote, on: context.eventLoop, within: Self.timeToAnswer).whenSuccess { [address] waitsForTLS in
-            bound.value.finish(waitsForTLS ? .tlsFirst("\(address)") : error)
+        TLSProbe.ask(remote, question, on: context.eventLoop, within: Self.timeToAnswer).whenSuccess { isSo in
+            bound.value.finish(isSo ? meaning : error)
         }
     }
 

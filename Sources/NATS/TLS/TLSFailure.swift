@@ -32,6 +32,8 @@ struct TLSFailure {
         }
     }
 
+    static let ended = "ended the connection during the handshake"
+
     /// Whether the peer spoke plain text where its part of the handshake was awaited.
     static func meansPlainText(_ error: any Error) -> Bool {
         guard case NIOSSLError.handshakeFailed(let reason) = error else { return false }
@@ -59,7 +61,7 @@ struct TLSFailure {
             ("ALERT_PROTOCOL_VERSION", "\(name) speaks no version of TLS from 1.2 on"),
             ("UNSUPPORTED_PROTOCOL", "\(name) speaks no version of TLS from 1.2 on"),
             ("ALERT_HANDSHAKE_FAILURE", "\(name) and this client have no cipher in common"),
-            ("EOF during handshake", "\(name) ended the connection during the handshake"),
+            ("EOF during handshake", "\(name) \(Self.ended)"),
         ]
         return sentences.first { reason.contains($0.0) }?.1 ?? "the handshake failed\(Self.code(in: reason))"
     }

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOPosix
 
-/// Finds out whether a server that said nothing waited for TLS, over a connection of its own.
+/// Finds out which of the two begins, over a connection of its own: whether a server that said nothing waited for TLS,
+/// or one that ended the handshake speaks first. The words of the latter may be lost with the connection.
 final class TLSProbe: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -15,13 +16,24 @@ final class TLSProbe: ChannelInboundHandler {
         return [22, 3, 1, 0, UInt8(handshake.count)] + handshake
     }()
 
+    enum Question {
+        /// Whether it answers the beginning of a TLS handshake with TLS.
+        case waitsForTLS
+        /// Whether it greets who says nothing.
+        case speaksFirst
+    }
+
+    private let question: Question
     private let answer: EventLoopPromise<Bool>
 
-    private init(answer: EventLoopPromise<Bool>) { self.answer = answer }
+    private init(_ question: Question, answer: EventLoopPromise<Bool>) {
+        self.question = question
+        self.answer = answer
+    }
 
-    /// Whether what listens at an address answers the beginning of a TLS handshake with TLS.
+    /// Asks what listens at an address.
     static func ask(
-        _ address: SocketAddress, on loop: any EventLoop, within limit: TimeAmount
+        _ address: SocketAddress, _ question: Question, on loop: any EventLoop, within limit: TimeAmount
     ) -> EventLoopFuture<Bool> {
         let answer = loop.makePromise(of: Bool.self)
         let alarm = loop.scheduleTask(in: limit) { answer.succeed(false) }
@@ -29,7 +41,7 @@ final class TLSProbe: ChannelInboundHandler {
             .connectTimeout(limit)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(TLSProbe(answer: answer))
+                    try channel.pipeline.syncOperations.addHandler(TLSProbe(question, answer: answer))
                 }
             }
             .connect(to: address)
@@ -47,13 +59,17 @@ final class TLSProbe: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
+        guard question == .waitsForTLS else { return }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Self.hello)), promise: nil)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // A handshake message, or the alert that refuses one.
         let first = unwrapInboundIn(data).readableBytesView.prefix(2)
-        answer.succeed(first.elementsEqual([22, 3]) || first.elementsEqual([21, 3]))
+        switch question {
+        // A handshake message, or the alert that refuses one.
+        case .waitsForTLS: answer.succeed(first.elementsEqual([22, 3]) || first.elementsEqual([21, 3]))
+        case .speaksFirst: answer.succeed(first.elementsEqual("IN".utf8))
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) { answer.succeed(false) }
