@@ -216,7 +216,8 @@ struct HostileLoopTests {
                 let (number, (name, client)) = (sent, clients[sent % 2])
                 try await lines.measure {
                     _ = try await client.send(
-                        topic: "chat.room", message: .string("line \(number)"), id: "\(name)-\(number)")
+                        topic: "chat.room", message: ["username": .string(name), "message": .string("line \(number)")],
+                        id: "\(name)-\(number)")
                     try await eventually("line \(number)", deadline: .seconds(30)) {
                         heard.allSatisfy { reader, heard in
                             heard.has("\(name)-\(number)", "line \(number)", from: name, to: reader)
