@@ -302,7 +302,7 @@ extension EndToEndTests {
                 #expect(result.exitCode == 78, "\(result)")
                 let words = result.output + result.diagnostics
                 #expect(words.contains("speaks before TLS; remove tlsFirst"), "\(result)")
-                #expect(!words.contains("certificate") && !words.contains("clock"), "\(result)")
+                #expect(!words.contains("certificate") && !words.contains("check tlsAuthority"), "\(result)")
             }
         }
 
