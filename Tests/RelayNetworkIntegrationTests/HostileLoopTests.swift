@@ -74,8 +74,8 @@ struct HostileLoopTests {
         private mutating func body(_ body: Body) -> [UInt8] {
             let message: MessageValue = one([
                 .null, "", "text", 1, .binary([0]), .array(Array(repeating: .null, count: 5_000)),
-                ["username": "bob", "message": "forged"], ["username": "alice", "message": "forged"],
-                ["username": "~parley", "message": "\u{202E}\u{1B}[2J"], ["username": 1, "message": .array([])],
+                ["username": "bob", "text": "forged"], ["username": "alice", "text": "forged"],
+                ["username": "~parley", "text": "\u{202E}\u{1B}[2J"], ["username": 1, "text": .array([])],
             ])
             let envelope = Envelope(
                 clientID: one([nil, "alice", "bob", "~parley", "\u{200B}bob"]), id: id(),
@@ -216,7 +216,7 @@ struct HostileLoopTests {
                 let (number, (name, client)) = (sent, clients[sent % 2])
                 try await lines.measure {
                     _ = try await client.send(
-                        topic: "chat.room", message: ["username": .string(name), "message": .string("line \(number)")],
+                        topic: "chat.room", message: ["username": .string(name), "text": .string("line \(number)")],
                         id: "\(name)-\(number)")
                     try await eventually("line \(number)", deadline: .seconds(30)) {
                         heard.allSatisfy { reader, heard in
