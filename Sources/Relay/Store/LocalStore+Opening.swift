@@ -101,6 +101,7 @@ extension LocalStore {
         // Also what a process left that ended between making the file and its tables.
         let isNew = try pool.read { try Bool.fetchOne($0, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)") }
         try prepare(pool)
+        try pool.read { try StoreSchema.checkNumbers(in: $0) }
         // To look at the whole of a large file takes seconds, and is done only with a cause.
         if StoreFiles.isSuspect(path) {
             let finding = try pool.read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }

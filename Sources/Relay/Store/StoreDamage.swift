@@ -49,6 +49,26 @@ extension StoreSchema {
             }
         }
     }
+
+    /// The tables whose numbers are given once.
+    private static let numbered = [
+        "read_letters", "ignored", "muted", "choices", "streams", "topics", "outbox", "lines", "letters", "gaps",
+        "staged",
+    ]
+
+    /// Looks for a number that only damage can have brought. Where none is left behind one, SQLite says that the disk is
+    /// full.
+    static func checkNumbers(in database: Database) throws {
+        let most = Int64(1) << 62
+        let odd = try String.fetchOne(
+            database, sql: "SELECT name FROM sqlite_sequence WHERE typeof(seq) != 'integer' OR seq > ?",
+            arguments: [most])
+        if let odd { throw DatabaseError.damage("the numbers of \(odd)") }
+        for table in numbered {
+            let last = try Int64.fetchOne(database, sql: "SELECT max(number) FROM \(table)") ?? 0
+            if last > most { throw DatabaseError.damage("a number of \(table)") }
+        }
+    }
 }
 
 /// Ends the statements of a database that take too long.

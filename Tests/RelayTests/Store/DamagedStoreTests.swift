@@ -71,6 +71,25 @@ struct DamagedStoreTests {
         }
     }
 
+    @Test(
+        "B68 a store in which damage has used up the numbers is put aside, and no full disk is told of",
+        arguments: [
+            "UPDATE lines SET number = \(Int64.max) WHERE number = (SELECT max(number) FROM lines)",
+            "UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = 'lines'",
+            "UPDATE sqlite_sequence SET seq = 'x' WHERE name = 'lines'",
+        ])
+    func numbers(damage: String) async throws {
+        let fixture = try StoreFixture()
+        try await StoreTemplate().write(to: fixture.path)
+        let database = try DatabaseQueue(path: fixture.path)
+        try await database.write { try $0.execute(sql: damage) }
+        try database.close()
+        let store = try fixture.open()
+        #expect(await Self.use(store).isEmpty)
+        #expect(try await store.outbox().count == StoreTemplate.waiting)
+        try await store.close()
+    }
+
     @Test("B68 what is between two damaged pages comes back whole")
     func between() async throws {
         let fixture = try StoreFixture()
