@@ -25,7 +25,8 @@ enum PostboxAct: Hashable, Sendable {
         }
         switch (verb, words.count) {
         case ("list", 1): self = .list
-        case ("create", 2): self = .create(try Self.newName(words[1]), persona: nil)
+        case ("create", 2) where words[1].lowercased() != "for":
+            self = .create(try Self.newName(words[1]), persona: nil)
         // A persona may be called anything, so it is not to be the rest of a name that has a blank.
         case ("create", 4) where words[2].lowercased() == "for":
             self = .create(try Self.newName(words[1]), persona: words[3])

@@ -278,8 +278,10 @@ enum SlashCommand: Hashable, Sendable {
     /// - Returns: nil when the text is not a command but a message.
     /// - Throws: `Failure` when it begins like a command and is none.
     static func parse(_ text: String) throws(Failure) -> SlashCommand? {
-        guard text.first == "/", !text.hasPrefix("//") else { return nil }
-        let body = text.dropFirst()
+        let begun = text.drop { $0.isWhitespace }
+        // Behind blanks only what is certainly meant as a command is none of the text.
+        guard begun.first == "/", !begun.hasPrefix("//"), text.first == "/" || isCommand(begun) else { return nil }
+        let body = begun.dropFirst()
         let name = body.prefix { !$0.isWhitespace }
         let rest = body.dropFirst(name.count).drop { $0.isWhitespace }
         let argument = String(rest)
@@ -291,6 +293,10 @@ enum SlashCommand: Hashable, Sendable {
             throw usage(command)
         }
         let topic = try textCommands.contains(command) ? trimmed : unquoted(trimmed)
+        // With blanks only between quotation marks.
+        if nameCommands.contains(command), topic == trimmed, topic.contains(where: \.isWhitespace) {
+            throw usage(command)
+        }
         switch command {
         // In other clients it writes to somebody or leaves the program, so that alone it does neither.
         case "post" where name.lowercased() == "q" && argument.isEmpty: throw .meant("q", "/quit or /query NAME")
@@ -381,10 +387,16 @@ enum SlashCommand: Hashable, Sendable {
     /// The commands behind which a text stands, with any quotation marks of its own.
     private static let textCommands: Set = ["say", "post", "search", "find", "quote", "away", "postbox", "kv"]
 
-    /// Whether a text begins as a command does: with a slash and the name of one.
+    /// The commands behind which one name stands.
+    private static let nameCommands: Set = [
+        "join", "leave", "topics", "ignore", "unignore", "mute", "unmute", "close",
+    ]
+
+    /// Whether a text begins as a command does: with a slash and the name of one, also behind blanks.
     static func isCommand(_ text: some StringProtocol) -> Bool {
-        guard text.first == "/" else { return false }
-        let name = command(named: text.dropFirst().prefix { !$0.isWhitespace })
+        let begun = text.drop { $0.isWhitespace }
+        guard begun.first == "/" else { return false }
+        let name = command(named: begun.dropFirst().prefix { !$0.isWhitespace })
         return entries.contains { $0.name == name }
     }
 

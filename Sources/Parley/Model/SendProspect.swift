@@ -25,9 +25,10 @@ extension ChatModel {
         return prospectOfLine
     }
 
-    /// That the credentials may read a topic but not write to it; nil where they may, or the network has not said.
+    /// That the credentials may not write to a topic; nil where they may, or the network has not said.
     func readOnlyWords(of topic: String) -> String? {
-        rights?.mayPublish(to: topic) == false ? "\(topic) is read-only with this key" : nil
+        guard let rights, !rights.mayPublish(to: topic) else { return nil }
+        return rights.mayRead(topic) ? "\(topic) is read-only with this key" : "\(topic) is not open to this key"
     }
 
     /// What becomes of a line to what is in view.

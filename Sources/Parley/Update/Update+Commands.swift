@@ -31,10 +31,8 @@ extension ChatModel {
     /// Whether a command stands below a quotation, where everybody would read it and nothing would run; says so.
     private mutating func hidesCommand(_ text: String) -> Bool {
         guard let line = SlashCommand.lineBelowQuotation(in: text), SlashCommand.isCommand(line) else { return false }
-        let name = line.prefix { !$0.isWhitespace }
-        say(
-            "Not sent: below a quotation \(name.prefix(32)) is text for all. Take the quotation away to run it, or write "
-                + "it as /\(name.prefix(32)).", .failure, about: .mistake)
+        let name = line.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }.prefix(32)
+        say("Not sent: \(name) stands below a quotation. As text it is /\(name).", .failure, about: .mistake)
         return true
     }
 

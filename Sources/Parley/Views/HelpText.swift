@@ -45,10 +45,18 @@ enum HelpText {
         return lines
     }
 
-    /// What the help says of something: the keys and commands that have all its words, below their headings, and
-    /// sections whose headings have them as a whole. What is called that comes first.
+    /// What the help says of something: the keys and commands that have all its words, or else any of them, below
+    /// their headings, and sections whose headings have them as a whole. What is called that comes first.
     static func about(_ subject: String, in lines: [Line]) -> [Line] {
         let words = subject.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+        let found = about(words, in: lines)
+        guard found.isEmpty, words.count > 1 else { return found }
+        // Words that join others say nothing.
+        let parts = words.filter { $0.count > 3 }.map { about([$0], in: lines) }
+        return Array(parts.filter { !$0.isEmpty }.joined(separator: [.blank]))
+    }
+
+    private static func about(_ words: [String], in lines: [Line]) -> [Line] {
         func has(_ text: String) -> Bool {
             let text = text.lowercased()
             return words.allSatisfy { text.contains($0) }

@@ -88,7 +88,8 @@ struct KeyValueDeadlineTests {
                 link.send("MSG $KV.B.a 3 $JS.ACK.KV_B.c.1.1.1.1700000000000000000.1 1\r\nx\r\n")
             }
         }
-        let connection = try await peer.connect()
+        // The peer answers no ping, however late the bucket's patience ends.
+        let connection = try await peer.connect(ConnectOptions(pingInterval: .zero, pongTimeout: .seconds(120)))
         // Long enough for the peer's answer, which comes from a thread of its own.
         let bucket = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(3)))
         let told = NIOLockedValueBox<[String]>([])

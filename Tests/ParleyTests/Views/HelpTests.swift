@@ -104,6 +104,12 @@ struct HelpTests {
             lab.count { if case .entry = $0 { true } else { false } } > KeyMap.standard.entries(of: LabPane.self).count)
     }
 
+    @Test("/help of words of which no entry has all shows those that have one")
+    func someWords() {
+        let shown = HelpText.about("delete undo", in: HelpText.lines(.standard)).map { Self.text($0).keys }
+        #expect(["/delete ", "Alt-u"].allSatisfy { key in shown.contains { $0.hasPrefix(key) } }, "\(shown)")
+    }
+
     @Test("/help of something that it does not know says so")
     func noSubject() {
         var desk = Desk.joined("chat.lobby")
