@@ -112,9 +112,9 @@ struct ImportedPullTests {
         try await Self.many(6_400, pull)
         try await Self.many(6_400, get)
         let before = accounts.memory
-        try await Self.many(200_000, pull)
-        try await Self.many(200_000, get)
-        // Kept, the entries would take some 300 MB.
+        try await Self.many(51_200, pull)
+        try await Self.many(51_200, get)
+        // Kept, the entries would take some 75 MB.
         #expect(accounts.memory < before + 24 << 20)
         try await eventually("the server's entries are gone") { try await accounts.entries() == 0 }
         await accounts.close()
