@@ -38,9 +38,11 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     ],
     targets: [
+        .target(name: "Platform", swiftSettings: strict),
         .target(
             name: "NATS",
             dependencies: [
+                "Platform",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -57,7 +59,7 @@ let package = Package(
         .target(
             name: "Relay",
             dependencies: [
-                "CRouteSocket", "NATS",
+                "CRouteSocket", "NATS", "Platform",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -71,7 +73,7 @@ let package = Package(
         .target(
             name: "RelayNetwork",
             dependencies: [
-                "CProcess", "NATS", "Relay",
+                "CProcess", "NATS", "Platform", "Relay",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -84,18 +86,18 @@ let package = Package(
         .target(
             name: "RelayFaults",
             dependencies: [
-                "NATS",
+                "NATS", "Platform",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
-        .target(name: "JSON5", swiftSettings: strict),
+        .target(name: "JSON5", dependencies: ["Platform"], swiftSettings: strict),
         .target(
             name: "RelayLab",
             dependencies: [
-                "JSON5", "NATS", "Relay", "RelayFaults", "RelayNetwork",
+                "JSON5", "NATS", "Platform", "Relay", "RelayFaults", "RelayNetwork",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -107,11 +109,11 @@ let package = Package(
                 .linkedLibrary("tinfo", .when(platforms: [.linux])),
             ]
         ),
-        .target(name: "Terminal", dependencies: ["CTerminal"], swiftSettings: strict),
+        .target(name: "Terminal", dependencies: ["CTerminal", "Platform"], swiftSettings: strict),
         .executableTarget(
             name: "Parley",
             dependencies: [
-                "CProcess", "JSON5", "Relay", "RelayFaults", "RelayLab", "RelayNetwork", "Terminal",
+                "CProcess", "JSON5", "Platform", "Relay", "RelayFaults", "RelayLab", "RelayNetwork", "Terminal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -122,7 +124,7 @@ let package = Package(
         .executableTarget(
             name: "parley-bench",
             dependencies: [
-                "NATS", "Relay", "RelayFaults", "RelayNetwork",
+                "NATS", "Platform", "Relay", "RelayFaults", "RelayNetwork",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -136,7 +138,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "JSON5", "NATS", "Relay", "RelayLab", "Terminal",
+                "JSON5", "NATS", "Platform", "Relay", "RelayLab", "Terminal",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Fuzz/Targets",
@@ -152,7 +154,7 @@ let package = Package(
         .testTarget(
             name: "TestSupport",
             dependencies: [
-                "CVTerm", "CChildProcess", "NATS", "child-supervisor",
+                "CVTerm", "CChildProcess", "NATS", "Platform", "child-supervisor",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -164,7 +166,7 @@ let package = Package(
         .testTarget(
             name: "NATSTests",
             dependencies: [
-                "NATS", "TestSupport",
+                "NATS", "Platform", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -175,7 +177,7 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "NATS", "Relay", "TestSupport",
+                "NATS", "Platform", "Relay", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -184,7 +186,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RelayNetworkTests",
-            dependencies: ["NATS", "Relay", "RelayNetwork", "TestSupport"],
+            dependencies: ["NATS", "Platform", "Relay", "RelayNetwork", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -203,10 +205,13 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "TerminalTests", dependencies: ["Terminal", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "TerminalTests", dependencies: ["Platform", "Terminal", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ParleyTests",
-            dependencies: ["NATS", "Parley", "Relay", "RelayLab", "RelayNetwork", "Terminal", "TestSupport"],
+            dependencies: [
+                "NATS", "Parley", "Platform", "Relay", "RelayLab", "RelayNetwork", "Terminal", "TestSupport",
+            ],
             exclude: ["Views/Goldens"],
             swiftSettings: strict
         ),
@@ -214,7 +219,7 @@ let package = Package(
         .testTarget(
             name: "NATSIntegrationTests",
             dependencies: [
-                "NATS", "TestSupport",
+                "NATS", "Platform", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -224,7 +229,7 @@ let package = Package(
         .testTarget(
             name: "RelayIntegrationTests",
             dependencies: [
-                "NATS", "Relay", "TestSupport",
+                "NATS", "Platform", "Relay", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -233,14 +238,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "HostFixture", dependencies: ["RelayNetwork"],
+            name: "HostFixture", dependencies: ["Platform", "RelayNetwork"],
             path: "Tests/RelayNetworkIntegrationTests/HostFixture",
             swiftSettings: strict
         ),
         .testTarget(
             name: "RelayNetworkIntegrationTests",
             dependencies: [
-                "CChildProcess", "HostFixture", "NATS", "Relay", "RelayFaults", "RelayNetwork", "TestSupport",
+                "CChildProcess", "HostFixture", "NATS", "Platform", "Relay", "RelayFaults", "RelayNetwork",
+                "TestSupport",
                 "parley-bench",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -259,7 +265,7 @@ let package = Package(
         .testTarget(
             name: "ParleyIntegrationTests",
             dependencies: [
-                "NATS", "Parley", "Relay", "RelayFaults", "RelayNetwork", "Terminal", "TestSupport",
+                "NATS", "Parley", "Platform", "Relay", "RelayFaults", "RelayNetwork", "Terminal", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],

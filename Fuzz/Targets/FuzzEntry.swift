@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// What libFuzzer calls with each input. `Fuzz/run` names the target in the environment.
 @_cdecl("LLVMFuzzerTestOneInput")

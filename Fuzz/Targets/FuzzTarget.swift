@@ -1,15 +1,10 @@
 import JSON5
 import NATS
 import NIOCore
+import Platform
 import Relay
 import RelayLab
 import Terminal
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A reader of bytes that a stranger may have written, to be fed with any. None may end the process, hang, or break
 /// what it promises of every input.

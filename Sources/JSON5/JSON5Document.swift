@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A value that was read from a JSON5 text, with the place of everything in it.
 package struct JSON5Document<Value: Decodable & Sendable>: Sendable {

@@ -1,20 +1,8 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers
 /// and services end with this process, however that ends.

@@ -1,12 +1,7 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A private network for one run, in a temporary folder. Its host works inside this process, and its server ends with
 /// this process, however that ends.

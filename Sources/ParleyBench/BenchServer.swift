@@ -2,20 +2,8 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import Platform
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A nats-server for one run, on a free loopback port, with its store in a temporary folder. It ends with this process,
 /// however that ends.

@@ -1,12 +1,5 @@
 import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 #if os(Linux)
     /// A program in a pseudo-terminal of 120 by 40 characters, which ``end()`` ends.

@@ -1,12 +1,5 @@
 import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The program in a pseudo-terminal, from its start until certain text is on the screen.
 struct FirstFrame {

@@ -1,20 +1,8 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A person who types while `n` (10000) letters are deleted, in the program itself, on a pseudo-terminal and a private
 /// network: all letters of a postbox are marked and deleted, and from then on until the last is gone keys are pressed,

@@ -1,15 +1,10 @@
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
+import Platform
 import Relay
 import RelayFaults
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Outages of a whole client, on a server of its own.
 enum OutageScenario: String, CaseIterable {

@@ -1,12 +1,5 @@
 import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line
 /// of JSON; `parley-bench reconnect|cuts|absences k=v …` rehearses outages on a server of its own,

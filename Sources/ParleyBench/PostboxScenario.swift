@@ -1,12 +1,7 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A postbox with `n` (1000000) letters of 10 postboxes and 50 senders, over a server's own JetStream: what the pages
 /// of `page` (50) letters cost, each in turns with a bare fetch of as many stored messages, how much memory it takes to

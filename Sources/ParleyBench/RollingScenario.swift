@@ -1,13 +1,6 @@
 import NIOConcurrencyHelpers
+import Platform
 import Relay
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A network on three servers that are restarted one after the other, `rounds` (1) times each, while somebody publishes
 /// `rate` (1000) messages a second and somebody else reads. Each message has to be acknowledged and read once. What is

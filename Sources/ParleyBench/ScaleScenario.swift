@@ -1,19 +1,7 @@
 import NATS
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What `n` (300) users cost the servers: as accounts that are loaded, and as streams of postboxes, on one server and
 /// on three with a copy of everything on each (`only=one` or `only=three`). For each part the servers' memory and disk,

@@ -1,12 +1,5 @@
 import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The chat's screen, without a terminal: how long after it was pressed a key is in the frame, while a conversation
 /// that has received `n` (100000) messages takes none, 100 and 5,000 a second, and 20,000 over four topics, with `keys`

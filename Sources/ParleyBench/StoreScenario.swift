@@ -1,13 +1,8 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The local store with `n` (1000000) messages of 20 topics: what it costs to keep them, to open it, to look through
 /// it, and what a reader and the chat notice of it. Each comparison is made `rounds` (5) times in turns, and the median

@@ -1,12 +1,5 @@
+import Platform
 import Relay
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What people of several languages say in a chat, the same in every run: words by the law that the second most
 /// frequent one is half as frequent as the first, and so on, as in real texts.

@@ -1,12 +1,7 @@
 import NATS
 import NIOCore
+import Platform
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// All scenarios on servers that this process starts, as a table with the floor measured in the same run.
 enum Suite {

@@ -1,20 +1,8 @@
 import NATS
+import Platform
 import Relay
 import RelayFaults
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What a suspended client still does, which is to be nothing: a process with the client core alone, with a
 /// subscription, a local store and a message that waits, and beside it the chat in a terminal that has lost its focus.

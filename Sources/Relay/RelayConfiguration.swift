@@ -1,12 +1,5 @@
 import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Everything a client needs to know before it connects. Making one does no I/O.
 public struct RelayConfiguration: Sendable {

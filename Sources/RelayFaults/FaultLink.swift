@@ -1,12 +1,5 @@
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// One connection through the proxy: the client's side, the server's side and the two flows between them. Lives on the
 /// proxy's event loop.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A port of an address of this machine that stays ours while it has no listener: a socket is bound to it and never
 /// listens, so the system refuses connections and gives the port to no other process.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A line of figures that a benchmark prints, which has one word among them.
 struct BenchFigures: Decodable {

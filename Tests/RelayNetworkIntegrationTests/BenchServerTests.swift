@@ -1,18 +1,8 @@
+import Platform
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The server that the benchmarks run for themselves.
 @Suite("Benchmarks: their own server", .realProcesses)

@@ -1,14 +1,9 @@
+import Platform
 import Relay
 import TestSupport
 import Testing
 
 @testable import parley_bench
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The shortened form of `parley-bench chaos`: programs, servers and links that end at chance moments.
 @Suite("Benchmarks: chaos", .realProcesses)

@@ -1,12 +1,7 @@
 import NATS
+import Platform
 import TestSupport
 import Testing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The benchmarks of the client core, of the wire and of accounts, with little to do: that they measure, not what.
 @Suite("Benchmarks: the core", .realProcesses)

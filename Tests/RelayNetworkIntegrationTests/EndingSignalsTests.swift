@@ -1,12 +1,7 @@
+import Platform
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// One after the other: a process has one watcher at a time, whose end gives the signals their standard action back.
 @Suite("Signals that ask a process to end", .serialized, .realProcesses)

@@ -1,14 +1,9 @@
 import CChildProcess
+import Platform
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Network: file locks and other processes", .realProcesses)
 struct FileLockTests {

@@ -1,16 +1,11 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The network's key-value store as its users reach it, each through an account of its own.
 @Suite("Network: keys and values of its users", .realProcesses)

@@ -1,19 +1,9 @@
 import NATS
+import Platform
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Networks whose host is a process of its own, as the application has it.
 @Suite("Network: leases", .realProcesses)

@@ -1,15 +1,10 @@
 import NATS
 import NIOCore
+import Platform
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The paths of the servers that the tests run against.
 enum TestServers {

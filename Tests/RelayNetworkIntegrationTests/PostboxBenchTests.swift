@@ -1,11 +1,6 @@
+import Platform
 import TestSupport
 import Testing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The benchmark of the postbox, with few letters: that it measures, not what.
 @Suite("Benchmarks: the postbox", .realProcesses)

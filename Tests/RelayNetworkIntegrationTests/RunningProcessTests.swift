@@ -1,13 +1,8 @@
+import Platform
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Looking at another process", .realProcesses)
 struct RunningProcessTests {

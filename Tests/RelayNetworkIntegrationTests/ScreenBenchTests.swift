@@ -1,11 +1,6 @@
+import Platform
 import TestSupport
 import Testing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The benchmark of the screen, with few messages and keys: that it measures, not what.
 @Suite("Benchmarks: the screen", .realProcesses)

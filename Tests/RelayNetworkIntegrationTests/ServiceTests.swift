@@ -1,21 +1,11 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Network: services", .realProcesses)
 struct ServiceTests {

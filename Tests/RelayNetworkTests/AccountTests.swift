@@ -1,15 +1,10 @@
 import NATS
+import Platform
 import Relay
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("Accounts: what a user imports")
 struct UserPermissionsTests {

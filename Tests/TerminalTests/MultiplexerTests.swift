@@ -1,15 +1,8 @@
+import Platform
 import TestSupport
 import Testing
 
 @testable import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("tmux and screen")
 struct MultiplexerTests {

@@ -1,14 +1,7 @@
+import Platform
 import Testing
 
 @testable import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("The session without a terminal")
 struct SessionTests {

@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A fresh directory (0700) that is removed, with all in it, with its last reference.
 public final class TemporaryDirectory: Sendable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A proxy through which a server is reached: `http://[user:password@]host:port` (HTTP CONNECT, RFC 9110, 9.3.6) or
 /// `socks5://host:port` (RFC 1928). The proxy resolves the server's name.

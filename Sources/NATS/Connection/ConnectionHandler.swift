@@ -1,14 +1,7 @@
 import NIOCore
 import NIOSSL
 import NIOTLS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Lives in the channel's pipeline, on its event loop: decodes, answers pings, keeps time, delivers batches.
 final class ConnectionHandler: ChannelDuplexHandler {

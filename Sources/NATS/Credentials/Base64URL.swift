@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// RFC 4648 section 5 base64 without padding, as JSON web tokens and nonce signatures use it: Foundation's base64 with
 /// the two characters that URLs can hold.

@@ -1,10 +1,5 @@
 import Crypto
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The claims of a NATS token: who may do what, until when, and who says so. Times are seconds since 1970.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The three parts of a NATS JSON web token (version 2), taken apart but not yet believed.
 ///

@@ -1,10 +1,5 @@
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 extension JetStream {
     /// What is asked of `DIRECT.GET.<stream>`.

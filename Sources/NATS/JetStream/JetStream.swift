@@ -1,10 +1,5 @@
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// JetStream over one connection: streams, consumers, stored messages. Every call is one request, or says otherwise.
 public struct JetStream: Sendable {

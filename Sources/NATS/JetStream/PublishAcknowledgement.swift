@@ -1,10 +1,5 @@
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The server's word that a message is stored.
 public struct PublishAcknowledgement: Sendable, Hashable {

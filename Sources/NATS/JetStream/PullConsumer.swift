@@ -1,10 +1,5 @@
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Fetches messages of one consumer in batches. Each takes a request for every few MiB, over an inbox of its own that
 /// ends with it.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A moment by the server's clock, to the nanosecond, as JetStream stamps messages and streams.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// What a server says of itself in INFO. It may speak again at any time; the newest counts.
 public struct ServerInfo: Sendable, Hashable, Codable {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Random numbers of the system's generator, fetched many at a time: one by one each costs a system call. To have one
 /// owner: a copy would hand out the same ones.

@@ -1,11 +1,6 @@
 import NIOCore
 import NIOSSL
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// What a person needs to know of a server's certificate when it is refused.
 struct CertificateSummary: Hashable {

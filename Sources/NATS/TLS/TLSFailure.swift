@@ -1,11 +1,6 @@
 import NIOCore
 import NIOSSL
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Says in words why a secure connection failed. The TLS library only says that a certificate was refused, so the
 /// reason is looked for in the certificate itself.

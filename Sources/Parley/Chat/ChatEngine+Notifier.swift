@@ -1,12 +1,7 @@
+import Platform
 import Relay
 import RelayNetwork
 import Terminal
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // The command of the configuration that notifies the person, as by the desktop.
 extension ChatEngine {

@@ -1,17 +1,5 @@
+import Platform
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Standard error goes to a log file while the screen is up, so that nothing which writes there spoils the screen.
 final class ErrorLog {

@@ -1,13 +1,8 @@
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import Subprocess
 import Terminal
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The program in which the person likes to write, such as vim: what `VISUAL` names, or `EDITOR`, or else vi.
 struct TextEditor: Sendable {

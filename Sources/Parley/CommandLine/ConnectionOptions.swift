@@ -1,12 +1,8 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayNetwork
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 /// Who to be and where to connect, as far as the command line says.
 protocol ConnectionFlags {
     var profile: String? { get }

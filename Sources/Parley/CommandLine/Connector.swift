@@ -1,19 +1,7 @@
+import Platform
 import Relay
 import RelayLab
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Makes clients for a plan, and keeps the private network alive as long as it exists.
 struct Connector: Sendable {

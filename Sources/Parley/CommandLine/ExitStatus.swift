@@ -1,14 +1,7 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A failure with its exit status (sysexits) and the sentence for standard error.
 struct CommandFailure: Error, Hashable {

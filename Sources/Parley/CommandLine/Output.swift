@@ -1,14 +1,7 @@
+import Platform
 import Relay
 import RelayNetwork
 import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What commands print: lines on standard output, complaints on standard error, written at once and in full.
 enum Output {

@@ -1,12 +1,5 @@
+import Platform
 import Relay
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// How commands come to a local store: without any network, and without making one where there is none.
 enum StoreAccess {

@@ -1,10 +1,5 @@
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The clock on the wall.
 enum WallClock {

@@ -1,13 +1,6 @@
 import ArgumentParser
+import Platform
 import Relay
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// `parley chat`: the interactive client. Its `run` does not suspend: it keeps the thread that it is called on.
 struct ChatCommand: ParsableCommand {

@@ -1,12 +1,7 @@
 import ArgumentParser
 import JSON5
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `parley config`: the configuration file.
 struct ConfigCommand: ParsableCommand {

@@ -1,19 +1,6 @@
 import ArgumentParser
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// `parley inbox read`.
 struct InboxReadCommand: AsyncParsableCommand {
@@ -97,13 +84,7 @@ struct InboxSaveCommand: AsyncParsableCommand {
     }
 
     private static func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-            Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #elseif canImport(Musl)
-            Musl.write(descriptor, bytes.baseAddress, bytes.count)
-        #elseif canImport(Darwin)
-            Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
+        Platform.write(descriptor, bytes.baseAddress, bytes.count)
     }
 }
 

@@ -1,19 +1,7 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// `parley join`: what somebody does with an invitation.
 struct JoinCommand: AsyncParsableCommand {

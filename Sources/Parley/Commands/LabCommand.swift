@@ -1,13 +1,8 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayLab
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `parley lab`: rehearsing faults.
 struct LabCommand: AsyncParsableCommand {

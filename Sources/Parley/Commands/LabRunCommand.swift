@@ -1,14 +1,9 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayFaults
 import RelayLab
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `parley lab run`: carries scenarios out.
 struct LabRunCommand: AsyncParsableCommand {

@@ -1,14 +1,9 @@
 import ArgumentParser
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayLab
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `parley lab send`: messages with numbers, for `parley lab watch` or any other reader to count.
 struct LabSendCommand: AsyncParsableCommand {

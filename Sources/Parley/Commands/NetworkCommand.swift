@@ -1,12 +1,7 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `parley network`: the private network as a service, and its users.
 struct NetworkCommand: AsyncParsableCommand {

@@ -1,12 +1,7 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `parley network serve`: the services of a network on a cluster.
 struct NetworkServeCommand: AsyncParsableCommand {

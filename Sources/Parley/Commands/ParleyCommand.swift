@@ -1,20 +1,8 @@
 import ArgumentParser
 import CProcess
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The whole command line. `parley` alone is `parley chat`.
 @main

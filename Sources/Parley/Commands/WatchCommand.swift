@@ -1,14 +1,7 @@
 import ArgumentParser
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// `parley watch`: every change of the connection's status, a line each, until it is over.
 struct WatchCommand: AsyncParsableCommand {

@@ -1,11 +1,6 @@
 import JSON5
+import Platform
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The configuration file: JSON5, so it may hold comments and trailing commas.
 ///

@@ -1,12 +1,7 @@
 import JSON5
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A configuration file that was read, with the place of everything in it.
 struct ConfigurationSource: Sendable {

@@ -1,10 +1,5 @@
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Where credentials come from. Never printed with what it holds.
 enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {

@@ -1,13 +1,6 @@
 import Dispatch
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Tells that a file may have changed: it was written, replaced, made, moved or deleted, or another one beside it was.
 /// The kernel says so; nothing is asked meanwhile, and no clock runs.
@@ -134,11 +127,7 @@ final class FileWatch: Sendable {
         }
 
         private static func closeDescriptor(_ descriptor: CInt) {
-            #if canImport(Glibc)
-                _ = Glibc.close(descriptor)
-            #else
-                _ = Musl.close(descriptor)
-            #endif
+            _ = Platform.close(descriptor)
         }
 
         /// Throws away what was told, since the file is read again in any case; false when nothing more can come.

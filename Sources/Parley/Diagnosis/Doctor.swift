@@ -1,19 +1,7 @@
+import Platform
 import Relay
 import RelayNetwork
 import Terminal
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Runs the checks one after the other. It starts no network, and waits for nothing longer than a few seconds.
 struct Doctor {

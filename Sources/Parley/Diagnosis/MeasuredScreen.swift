@@ -1,14 +1,7 @@
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A screen without a terminal, a person who types and a network that sends, all on one thread: it measures what the
 /// loop does and not what the kernel does.

@@ -1,12 +1,5 @@
+import Platform
 import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Messages' texts as they were broken into lines lately, so that a frame measures only what the one before it did not
 /// show. It holds nothing that the texts do not say, so a frame drawn with it is the frame drawn without.

@@ -1,17 +1,10 @@
 import ArgumentParser
 import Dispatch
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayNetwork
 import Terminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The interactive client without a screen: lines are read, and lines are written, each once. What happens is decided
 /// by the same model as on the screen.

@@ -1,10 +1,5 @@
+import Platform
 import Relay
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Whose wall clock the screen shows.
 enum DisplayZone: Hashable, Sendable {

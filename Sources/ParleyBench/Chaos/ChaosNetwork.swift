@@ -1,13 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A network on three servers, for a chaos run: its clients log in as one user, and their messages go through that
 /// user's account. A server that is killed is started again by the cluster's host, as fast as that does it.

@@ -1,20 +1,8 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import RelayFaults
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A publisher or subscriber of a chaos run: a process after the other in one folder, on links of its own. The present
 /// one ends with this process, however that ends.

@@ -1,14 +1,7 @@
 import NATS
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What a process of a chaos run does, under the name by which this program starts itself again. Each has a folder with
 /// its local store, and goes on there where an earlier process was killed.

@@ -1,13 +1,8 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The promise that nothing is lost, doubled or out of order, while everything that can be killed is.
 ///

@@ -1,13 +1,8 @@
 import NATS
 import NIOCore
 import NIOPosix
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What a chaos run's clients are on, and what of it is killed.
 protocol ChaosSite: Sendable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A message that was accepted and not sent, or perhaps not, and waits for the person in the local store.
 public struct NotSentMessage: Hashable, Sendable, Identifiable {

@@ -1,11 +1,6 @@
 import NATS
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 // What the network is asked about messages on their way.
 extension Publisher {

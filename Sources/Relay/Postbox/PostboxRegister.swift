@@ -1,11 +1,6 @@
 import NATS
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The user's own postboxes, which the network's host keeps, asked for over one connection.
 struct PostboxRegister: Sendable {

@@ -1,10 +1,5 @@
 import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// What the network's administrator tells a user's clients before acting on the server: why the connection is about to
 /// end.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The decisions about an exclusive session, as a pure value: what the network's bucket holds for this user in, what to
 /// do out.

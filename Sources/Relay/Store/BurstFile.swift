@@ -2,14 +2,7 @@ import GRDB
 import GRDBSQLite
 import NIOConcurrencyHelpers
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The file beside a store's database that has the messages of a burst until rows are made of them.
 ///
@@ -197,13 +190,7 @@ final class HeldBurstFile: Sendable {
 
     private static func close(_ opened: inout (path: String, descriptor: Int32)?) {
         guard let descriptor = exchange(&opened, with: nil)?.descriptor else { return }
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #elseif canImport(Musl)
-            _ = Musl.close(descriptor)
-        #elseif canImport(Darwin)
-            _ = Darwin.close(descriptor)
-        #endif
+        _ = Platform.close(descriptor)
     }
 
     /// The name of the file that is open; nil where none is, or somebody has deleted it meanwhile.

@@ -1,10 +1,5 @@
 import GRDB
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 // What is on its way out, and what was not sent. It is written with `commit`.
 extension LocalStore {

@@ -1,10 +1,5 @@
 import GRDB
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The postboxes of the local store, within a transaction of the caller's: as the network's host has told them, and
 /// when.

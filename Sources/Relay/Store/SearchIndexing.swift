@@ -1,10 +1,5 @@
 import GRDB
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Brings the search's words up to date, in small steps between two batches: to split a message into words costs as
 /// much as to keep it, and nobody searches what has just come.

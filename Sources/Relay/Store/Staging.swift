@@ -1,11 +1,6 @@
 import GRDB
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The messages of a burst on their way to become rows, each step within a transaction of the caller's.
 ///

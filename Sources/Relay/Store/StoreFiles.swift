@@ -1,12 +1,5 @@
+import Platform
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A process's hold on a store that it uses, which ends when it is told to, with the last reference and with the
 /// process.
@@ -204,13 +197,7 @@ enum StoreFiles {
     // MARK: Calls
 
     private static func descriptor(of path: String, _ flags: Int32 = O_RDWR | O_CREAT | O_CLOEXEC) -> Int32 {
-        #if canImport(Darwin)
-            Darwin.open(path, flags, 0o600)
-        #elseif canImport(Musl)
-            Musl.open(path, flags, 0o600)
-        #else
-            Glibc.open(path, flags, 0o600)
-        #endif
+        Platform.open(path, flags, 0o600)
     }
 
     private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }

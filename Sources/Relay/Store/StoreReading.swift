@@ -1,10 +1,5 @@
 import GRDB
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Reads messages of topics, within a transaction of the caller's.
 struct StoreReading {

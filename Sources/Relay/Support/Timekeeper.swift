@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Where a client takes the time from: the system, or a test that moves it by hand.
 package protocol Timekeeper: Sendable {

@@ -1,12 +1,7 @@
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The administrator's acts on a user of a private network: for a network that goes on running for others, whose server
 /// and disk are left alone.

@@ -1,19 +1,7 @@
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A private network for runs, in a folder of its own, whose server can be killed and whose users can be banned without
 /// harm to anybody. Its host works inside this process, and its server ends with this process, however that ends.

@@ -1,12 +1,7 @@
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A network that a run has for itself, in a temporary folder, and that ends with it.
 public protocol LabPlace: Sendable {

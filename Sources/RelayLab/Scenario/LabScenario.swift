@@ -1,11 +1,6 @@
 import JSON5
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A mistake in a scenario, with its place.
 public struct LabScenarioError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,11 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The bounds of a private network: the file `settings.json` of its folder, read whenever the network starts. What the
 /// file leaves out has the value given here.

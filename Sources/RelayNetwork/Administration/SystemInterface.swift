@@ -1,12 +1,7 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What the server does for its operator: the requests of the system account.
 struct SystemInterface: Sendable {

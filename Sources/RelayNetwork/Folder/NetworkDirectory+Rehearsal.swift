@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A network that finds its disk full, until this is let go or its process ends, however that ends.
 package final class RehearsedFullDisk: Sendable {

@@ -1,11 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension NetworkDirectory {
     /// The credentials by which this machine uses the network as a user, made on first use with every topic granted.

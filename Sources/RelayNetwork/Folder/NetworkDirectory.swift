@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The folder of one private network (0700): its keys, its users, the server's data, and the files through which the
 /// processes that use it find each other. Every file is 0600 and is written whole or not at all.

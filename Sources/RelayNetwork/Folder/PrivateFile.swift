@@ -1,15 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Files and folders that only their owner can read.
 enum PrivateFile {
@@ -113,13 +102,7 @@ enum PrivateFile {
 
     private static func read(_ descriptor: Int32, _ chunk: inout [UInt8]) -> Int {
         chunk.withUnsafeMutableBytes { buffer in
-            #if canImport(Darwin)
-                Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-            #elseif canImport(Glibc)
-                Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            #else
-                Musl.read(descriptor, buffer.baseAddress, buffer.count)
-            #endif
+            Platform.read(descriptor, buffer.baseAddress, buffer.count)
         }
     }
 
@@ -129,13 +112,7 @@ enum PrivateFile {
             let (count, code) = SystemCall.uninterrupted {
                 bytes.withUnsafeBytes { buffer in
                     let rest = UnsafeRawBufferPointer(rebasing: buffer[offset...])
-                    #if canImport(Darwin)
-                        return Darwin.write(descriptor, rest.baseAddress, rest.count)
-                    #elseif canImport(Glibc)
-                        return Glibc.write(descriptor, rest.baseAddress, rest.count)
-                    #else
-                        return Musl.write(descriptor, rest.baseAddress, rest.count)
-                    #endif
+                    return Platform.write(descriptor, rest.baseAddress, rest.count)
                 }
             }
             guard count >= 0 else { return code }

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Whether the network still stores messages, by the room that the disk has left. A pure value.
 struct DiskGuard: Hashable, Sendable {

@@ -1,14 +1,7 @@
 import CProcess
 import Dispatch
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// TERM, INT and HUP, so that a process can leave the network in good order before it ends, and where it asks for that
 /// TSTP, so that it can do so before it stops. A second one finds the standard action again, but for HUP, since a

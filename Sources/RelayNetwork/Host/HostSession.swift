@@ -1,12 +1,5 @@
 import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The host's work on one running server: waiting for its answer, provisioning, announcing, answering services, and
 /// watching over what users make and what the disk holds.

@@ -1,17 +1,5 @@
 import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The process behind a private network: it keeps a `nats-server` running, makes what the network needs on it, answers
 /// its services, and ends when the network has been unused for a while.

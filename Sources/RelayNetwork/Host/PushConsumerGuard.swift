@@ -1,13 +1,8 @@
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Deletes consumers that would have JetStream write to subjects of their maker's choice, and those that push letters.
 ///

@@ -1,11 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What somebody needs to join a network: its servers, whom to trust for them, and credentials that can do one thing
 /// once, which is to ask for the person's own. Its text is a secret until it was used.

@@ -1,11 +1,6 @@
 import NATS
 import NIOConcurrencyHelpers
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A client's share in the private network: as long as one is held, the network stays up.
 ///

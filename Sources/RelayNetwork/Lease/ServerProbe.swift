@@ -1,13 +1,6 @@
 import NATS
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Looks whether a NATS server answers at an address of this machine.
 enum ServerProbe {
@@ -36,13 +29,7 @@ enum ServerProbe {
 
     private static func connect(_ descriptor: Int32, to address: SocketAddress) -> Bool {
         address.withSockAddr { pointer, length in
-            #if canImport(Darwin)
-                let result = Darwin.connect(descriptor, pointer, socklen_t(length))
-            #elseif canImport(Glibc)
-                let result = Glibc.connect(descriptor, pointer, socklen_t(length))
-            #else
-                let result = Musl.connect(descriptor, pointer, socklen_t(length))
-            #endif
+            let result = Platform.connect(descriptor, pointer, socklen_t(length))
             return result == 0 || errno == EINPROGRESS
         }
     }

@@ -1,13 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A server of a cluster that its host does not start again, until this is let go or its process ends, however that
 /// ends.

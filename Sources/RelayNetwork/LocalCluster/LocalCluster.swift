@@ -1,10 +1,5 @@
 import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A cluster on this machine alone: three servers, a network on them with a copy of everything on each, and two
 /// processes of its services. It is a network on a cluster like any other, only that its servers are in its folder too.

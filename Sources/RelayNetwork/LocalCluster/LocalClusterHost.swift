@@ -1,18 +1,6 @@
 import NATS
 import NIOConcurrencyHelpers
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The process behind a cluster on this machine: it keeps the servers and the services running, and puts the network
 /// onto the servers. One runs for each folder, until it is asked to end; what it started ends with it, however it ends.

@@ -1,12 +1,5 @@
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Keeps one process running, with another one each time it has ended.
 struct ProcessKeeper: Sendable {

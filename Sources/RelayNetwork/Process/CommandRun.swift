@@ -1,13 +1,6 @@
 import NIOConcurrencyHelpers
+import Platform
 import Subprocess
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// One run of a ``ShellCommand``.
 ///

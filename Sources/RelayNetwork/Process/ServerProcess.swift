@@ -1,14 +1,7 @@
 import CProcess
 import NATS
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A child process that ends with this one, and whose end can be awaited, together with what it starts: a `nats-server`
 /// in `PATH` may be a script that runs the real one as its child.

@@ -1,11 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What the token of an account on a server lacks of the one that was planned: a pure value.
 struct AccountDifference: Hashable, Sendable {

@@ -1,10 +1,5 @@
 import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A network on servers that somebody else runs: the file `cluster.json` of the network's folder. The folder holds the
 /// network's keys and what was decided about its users; nothing of the network runs in it.

@@ -1,11 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Puts a network onto servers that somebody else runs, in operator mode with a full resolver: its accounts, exports,
 /// streams and buckets. Run again it finds what is otherwise there, and mends it where that is asked for.

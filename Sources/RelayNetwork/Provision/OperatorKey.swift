@@ -1,10 +1,5 @@
 import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The key of the operator of somebody's servers, or a signing key of it. It is read when an account is signed, and
 /// kept nowhere.

@@ -1,11 +1,6 @@
 import NATS
 import NIOConcurrencyHelpers
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The services of a network on a cluster, in this process. As many processes as one likes share the requests; none
 /// keeps anything, so that each can end at any time.

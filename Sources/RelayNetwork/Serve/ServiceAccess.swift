@@ -1,10 +1,5 @@
 import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// What the services of a network on a cluster need: one file, which whoever has it can issue users' tokens by. It
 /// holds no key that signs accounts, and none of the system account.

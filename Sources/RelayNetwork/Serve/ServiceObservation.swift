@@ -1,11 +1,6 @@
 import NATS
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The processes of a network's services, as they tell an observer of themselves.
 enum ServiceObservation {

@@ -1,11 +1,6 @@
 import NATS
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What an app's own server asks over HTTP for its users: `POST /tokens` for a bearer token, and `DELETE /tokens/ID`
 /// for its end. Whoever has the secret may ask.

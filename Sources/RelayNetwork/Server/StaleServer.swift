@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The port of a network's newest server, kept so that clients find the next one where it was.
 struct ServerRecord: Codable, Hashable, Sendable {

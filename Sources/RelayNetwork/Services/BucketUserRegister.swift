@@ -1,12 +1,7 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The users of a network on a cluster, in its bucket `relay_users`. An administrator's machine writes what is decided;
 /// the services write which invitations were used, each by making a key that only one of them can make; so does the

@@ -1,10 +1,5 @@
 import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Exchanges invitations for credentials (`relay.enrol.<user>`). The secret key stays with whoever asks.
 struct EnrolmentService: Sendable {

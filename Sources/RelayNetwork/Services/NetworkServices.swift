@@ -1,12 +1,7 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The services of a network, answered by any number of hosts together (a queue group).
 ///

@@ -1,13 +1,8 @@
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Creates, renames, enables, disables and deletes users' postboxes (`relay.postbox.<user>.<verb>`), and tells senders
 /// whether a postbox takes letters (`relay.recipient.<user>.<postbox>`).

@@ -1,12 +1,7 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Tells tools such as `nats micro` which services run, by NATS' services protocol (ADR-32): `$SRV.PING`, `$SRV.INFO`
 /// and `$SRV.STATS`, each for all services, for those of a name, and for one.

@@ -1,10 +1,5 @@
+import Platform
 import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Tells a user the names of the streams that it may read, in the form of JetStream's own call: a client that
 /// subscribes to a subject asks for the stream that holds it. JetStream's call would tell the names of all users'

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A colour as a screen shows it: red, green and blue in sRGB, and how it looks beside another.
 public struct RGB: Hashable, Sendable {

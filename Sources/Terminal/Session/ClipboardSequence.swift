@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// What asks a terminal to take a text into its clipboard (OSC 52): the text in base64, so that nothing of it is read
 /// as anything else.

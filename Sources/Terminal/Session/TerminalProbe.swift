@@ -1,12 +1,5 @@
 import CTerminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// What can be known of the terminal without taking it: for a program that explains what is wrong.
 public struct TerminalProbe: Hashable, Sendable {

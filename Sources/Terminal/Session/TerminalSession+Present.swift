@@ -1,12 +1,5 @@
 import CTerminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 extension TerminalSession {
     /// From this many changed cells on a frame is sent as one, where the terminal can.

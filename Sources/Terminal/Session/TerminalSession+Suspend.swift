@@ -1,12 +1,5 @@
 import CTerminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 extension TerminalSession {
     /// Gives the terminal back, stops the program as control-z would, and takes the terminal again when it is

@@ -1,12 +1,5 @@
 import CTerminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 extension TerminalSession {
     /// A terminal's line discipline hands out 4 KiB at once at most.

@@ -1,12 +1,5 @@
 import CTerminal
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Owns the terminal: ncurses for what is shown, our own parser for what is typed, every mode that is switched on, and
 /// the promise that the terminal is left as it was found, whatever ends the process.

@@ -1,14 +1,9 @@
 import NIOCore
+import Platform
 import TestSupport
 import Testing
 
 @testable import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("Permissions and limits of a user", .realProcesses)
 struct PermissionTests {

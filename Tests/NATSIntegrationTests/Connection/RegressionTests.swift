@@ -1,16 +1,11 @@
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import Platform
 import TestSupport
 import Testing
 
 @testable import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Faults of connections that must not come back", .realProcesses)
 struct ConnectionRegressionTests {

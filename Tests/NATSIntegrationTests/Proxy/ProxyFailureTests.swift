@@ -1,14 +1,9 @@
 import NIOCore
+import Platform
 import TestSupport
 import Testing
 
 @testable import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Proxies that do not work", .realProcesses)
 struct ProxyFailureTests {

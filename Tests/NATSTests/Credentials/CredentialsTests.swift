@@ -1,17 +1,7 @@
+import Platform
 import Testing
 
 @testable import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Credentials")
 struct CredentialsTests {

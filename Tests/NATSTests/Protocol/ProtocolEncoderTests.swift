@@ -1,13 +1,8 @@
 import NIOCore
+import Platform
 import Testing
 
 @testable import NATS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("Encoder of the client's operations")
 struct ProtocolEncoderTests {

@@ -1,13 +1,8 @@
 import NIOCore
+import Platform
 import Testing
 
 @testable import NATS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Dials to a proxy that failed")
 struct ProxyDialErrorTests {

@@ -1,14 +1,9 @@
 import Foundation
 import NATS
+import Platform
 import RelayFaults
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What somebody who is away misses, and what they find on return.
 private enum Missed {

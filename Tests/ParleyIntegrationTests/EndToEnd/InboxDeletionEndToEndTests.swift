@@ -1,14 +1,9 @@
 import Foundation
 import NATS
+import Platform
 import RelayFaults
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 extension EndToEndTests {
     @Suite("Deleting letters over a slow link and a broken one")

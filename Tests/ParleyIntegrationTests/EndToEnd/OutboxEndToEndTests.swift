@@ -1,13 +1,8 @@
 import Foundation
+import Platform
 import Relay
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 extension EndToEndTests {
     @Suite("What was not sent when the program ended")

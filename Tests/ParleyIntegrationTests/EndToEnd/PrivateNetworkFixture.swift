@@ -1,14 +1,9 @@
 import Foundation
 import NIOConcurrencyHelpers
+import Platform
 import RelayNetwork
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A private network for one test, in a folder of its own, with the people and commands on it.
 final class PrivateNetworkFixture: Sendable {

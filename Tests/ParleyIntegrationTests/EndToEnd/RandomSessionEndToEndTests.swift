@@ -1,12 +1,7 @@
 import Foundation
+import Platform
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What somebody without a plan does at a terminal, drawn from a seed.
 private struct RandomHands: RandomNumberGenerator {

@@ -1,14 +1,9 @@
 import Foundation
 import GRDB
+import Platform
 import Relay
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 extension EndToEndTests {
     @Suite("What the chat keeps on this machine")

@@ -1,14 +1,9 @@
+import Platform
 import Relay
 import TestSupport
 import Testing
 
 @testable import Parley
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("A letter in a file")
 struct LetterFileTests {

@@ -1,15 +1,10 @@
 import NATS
+import Platform
 import Relay
 import TestSupport
 import Testing
 
 @testable import Parley
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The engine on a store in a file, without a network.
 @Suite("What the engine reads from the local store")

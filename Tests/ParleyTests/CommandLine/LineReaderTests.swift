@@ -1,16 +1,9 @@
 import Dispatch
+import Platform
 import TestSupport
 import Testing
 
 @testable import Parley
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Lines of the input")
 struct LineReaderTests {

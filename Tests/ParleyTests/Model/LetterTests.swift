@@ -1,15 +1,10 @@
+import Platform
 import Relay
 import Terminal
 import TestSupport
 import Testing
 
 @testable import Parley
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("What is done with a letter")
 struct LetterTests {

@@ -1,16 +1,11 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A network of the version before, in which all users shared one account.
 @Suite("Accounts: carrying an older network over", .realProcesses)

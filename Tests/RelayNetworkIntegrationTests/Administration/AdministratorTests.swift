@@ -1,17 +1,12 @@
 import NATS
 import NIOCore
+import Platform
 import Relay
 import RelayFaults
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A user's client as far as the administrator is concerned: it hears why, and then its connection ends.
 struct HeardClient: Sendable {

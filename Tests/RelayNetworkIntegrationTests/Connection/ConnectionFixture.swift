@@ -1,15 +1,10 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import TestSupport
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension TestNetwork {
     var address: ServerAddress { get throws { try ServerAddress(parsing: description.url) } }

@@ -1,17 +1,12 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 import Relay
 import RelayFaults
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A client without references is gone, with its socket and its tasks, whatever it was doing.
 @Suite("Network: clients that are let go", .realProcesses)

@@ -1,18 +1,13 @@
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
+import Platform
 import Relay
 import RelayFaults
 import TestSupport
 import Testing
 
 @testable import RelayNetwork
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Outages of every kind, made by a proxy between a client and a real server.
 @Suite("Network: outages", .realProcesses)

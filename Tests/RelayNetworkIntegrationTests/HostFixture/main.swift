@@ -1,12 +1,5 @@
+import Platform
 import RelayNetwork
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 // The host process as the application runs it, for tests: HostFixture FOLDER IDLE-MILLISECONDS
 let arguments = CommandLine.arguments

@@ -1,14 +1,9 @@
 import NATS
+import Platform
 import TestSupport
 import Testing
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What the network's administrator says to a user's clients, and what they do then.
 @Suite("Client: the administrator's word, over a network in memory", .realProcesses)

@@ -1,16 +1,11 @@
 import GRDB
 import NIOConcurrencyHelpers
+import Platform
 import TestSupport
 import Testing
 
 @testable import NATS
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A network in memory, and a local store in a file. Time stands still unless a test moves it, so that nothing is
 /// written but what a client writes at once.

@@ -1,15 +1,10 @@
 import GRDB
 import NIOConcurrencyHelpers
+import Platform
 import TestSupport
 import Testing
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("Opening the local store on the way to a server", .realProcesses)
 struct StoreOpeningTests {

@@ -1,14 +1,9 @@
 import NATS
+import Platform
 import TestSupport
 import Testing
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("Client: changes of keys that wait, over a network in memory", .realProcesses)
 struct WaitingKeyClientTests {

@@ -1,11 +1,6 @@
+import Platform
 import Relay
 import Testing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The articles say what the code does: their examples are files that tests compile and most of which they run, and
 /// their tables name every row of the vocabularies and tests that exist. The description of the architecture names the

@@ -1,12 +1,7 @@
 import NATS
+import Platform
 import Relay
 import Testing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite struct TimestampTests {
     @Test(

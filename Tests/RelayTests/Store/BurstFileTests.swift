@@ -1,15 +1,10 @@
 import GRDB
 import NIOCore
+import Platform
 import TestSupport
 import Testing
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("Local store: the file of bursts")
 struct BurstFileTests {

@@ -1,13 +1,8 @@
 import GRDB
+import Platform
 import TestSupport
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A folder with a local store in it, and messages to keep.
 struct StoreFixture {

@@ -1,22 +1,9 @@
 import GRDB
+import Platform
 import TestSupport
 import Testing
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 @Suite("Local store: trouble")
 struct StoreTroubleTests {

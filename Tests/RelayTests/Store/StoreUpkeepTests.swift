@@ -1,14 +1,9 @@
 import GRDB
+import Platform
 import TestSupport
 import Testing
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 @Suite("Local store: upkeep")
 struct StoreUpkeepTests {

@@ -1,15 +1,10 @@
 import GRDB
 import NIOCore
+import Platform
 import TestSupport
 import Testing
 
 @testable import Relay
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Stores as earlier versions left them, brought up to date.
 @Suite("Local store: earlier versions")

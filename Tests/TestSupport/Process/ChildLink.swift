@@ -2,12 +2,7 @@ import CChildProcess
 import Dispatch
 import Foundation
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// The line to one running program: a thread that carries bytes both ways, and tasks that await what it sees.
 final class ChildLink: Sendable {
@@ -350,27 +345,15 @@ final class ChildLink: Sendable {
     }
 
     private static func close(_ descriptor: Int32) {
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #else
-            _ = Darwin.close(descriptor)
-        #endif
+        _ = Platform.close(descriptor)
     }
 
     private static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
         guard let bytes else { return 0 }
-        #if canImport(Glibc)
-            return Glibc.write(descriptor, bytes, count)
-        #else
-            return Darwin.write(descriptor, bytes, count)
-        #endif
+        return Platform.write(descriptor, bytes, count)
     }
 
     private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-            return Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-        #else
-            return Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-        #endif
+        return Platform.read(descriptor, buffer.baseAddress, buffer.count)
     }
 }

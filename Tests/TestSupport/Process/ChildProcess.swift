@@ -1,12 +1,7 @@
 import CChildProcess
 import Foundation
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A program without a terminal: its output is collected, and read as it comes.
 ///
@@ -209,10 +204,6 @@ public final class ChildProcess: Sendable {
     }
 
     private static func closeDescriptor(_ descriptor: Int32) {
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #else
-            _ = Darwin.close(descriptor)
-        #endif
+        _ = Platform.close(descriptor)
     }
 }

@@ -1,11 +1,6 @@
 import CChildProcess
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// What to start: a program, its arguments and its surroundings.
 struct Launch {

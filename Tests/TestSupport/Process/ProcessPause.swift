@@ -1,12 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Has a process stand still, and returns when it does. On a busy machine a signal is heard some moments after it was
 /// sent, in which a server may still answer.

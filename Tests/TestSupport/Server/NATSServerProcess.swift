@@ -1,11 +1,6 @@
 import Foundation
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A real nats-server on a loopback port that the system chose, for one test.
 ///

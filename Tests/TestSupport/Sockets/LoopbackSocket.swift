@@ -1,11 +1,6 @@
 import Dispatch
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A plain TCP socket of 127.0.0.1 for looking at bytes. What waits is there twice: for a test, whose thread goes on,
 /// and blocking, for a peer that has threads of its own.
@@ -206,11 +201,7 @@ public final class LoopbackSocket: Sendable {
     }
 
     private static func close(_ descriptor: Int32) {
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #else
-            _ = Darwin.close(descriptor)
-        #endif
+        _ = Platform.close(descriptor)
     }
 
     /// Bounds how long the system lets a call wait.

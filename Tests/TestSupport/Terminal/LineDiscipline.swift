@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// How the kernel treats what is typed into a terminal (termios), as far as a person would notice.
 public struct LineDiscipline: Hashable, Sendable, CustomStringConvertible {

@@ -1,11 +1,6 @@
 import CChildProcess
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A terminal with one program in it, for tests that do what a person does and see what a person sees.
 ///

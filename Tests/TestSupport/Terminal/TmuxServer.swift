@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// A tmux server of a test's own: its socket and its settings are in a temporary folder, and none of the developer's
 /// are read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or with the

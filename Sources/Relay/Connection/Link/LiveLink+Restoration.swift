@@ -1,11 +1,6 @@
 import NATS
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 // From a login to a connection over which everything is as it was.
 extension LiveLink {

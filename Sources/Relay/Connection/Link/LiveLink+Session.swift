@@ -1,11 +1,6 @@
 import NATS
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 // An exclusive session, held in the network's bucket over this connection.
 extension LiveLink {

@@ -1,13 +1,6 @@
 import Dispatch
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Platform
 
 /// Listens on the kernel's route socket and says, once for each burst, that something has changed. What the messages
 /// hold is not read: a look at the whole is simpler, and right also when messages were lost.
@@ -56,13 +49,7 @@ final class RouteSocket: Sendable {
     func close() { source.base.cancel() }
 
     private static func closeDescriptor(_ descriptor: CInt) {
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #elseif canImport(Musl)
-            _ = Musl.close(descriptor)
-        #else
-            _ = Darwin.close(descriptor)
-        #endif
+        _ = Platform.close(descriptor)
     }
 
     /// Throws away what has come; false when the socket can give nothing any more.
