@@ -5,7 +5,8 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
 // Release builds for Linux carry the Swift runtime inside the executable: it starts faster and runs on machines
 // without a toolchain. SQLite's Swift interface brings Foundation along, whose parts are named here since nothing
-// else names them to a static linker. The flags stay on the executables, so the libraries remain free to be depended on.
+// else names them to a static linker. The flags stay on the executables, so the libraries remain free to be depended
+// on.
 let standalone: [LinkerSetting] = [
     .unsafeFlags(
         [

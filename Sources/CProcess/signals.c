@@ -40,8 +40,8 @@ static void act(const int *numbers, int count, void (*handler)(int), int flags) 
     for (int index = 0; index < count; index++) {
         struct sigaction present;
         const int number = numbers[index];
-        // A closed terminal sends SIGHUP by its own way and by the shell's: the second one asks for nothing new. Nor does a
-        // second SIGTSTP, while the first is being carried out.
+        // A closed terminal sends SIGHUP by its own way and by the shell's: the second one asks for nothing new. Nor
+        // does a second SIGTSTP, while the first is being carried out.
         const bool may_come_again = number == SIGHUP || number == SIGTSTP;
         action.sa_flags = may_come_again ? flags & ~(int)SA_RESETHAND : flags;
         if (may_come_again && sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_IGN) {
@@ -66,8 +66,8 @@ static void stop(void) {
     act(&number, 1, note, SA_RESTART);
 }
 
-// True for a request to stop that is the only one. One that comes while another is being carried out is dropped; where that
-// takes long, the other may never be, and this one is carried out here.
+// True for a request to stop that is the only one. One that comes while another is being carried out is dropped; where
+// that takes long, the other may never be, and this one is carried out here.
 static bool is_first_request(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

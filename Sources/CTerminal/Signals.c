@@ -1,9 +1,10 @@
 // Everything that runs in a signal handler. Only async-signal-safe calls: write, tcsetattr, tcflush, poll, sigaction,
 // raise, pthread_kill, alarm, clock_gettime and their like.
 //
-// A signal that asks for the end or for a stop is handed to the loop through a pipe, and an alarm is set: a loop that is
-// blocked, in a write to a stalled terminal for instance, never acts, and then the handler does. A crash is handled at
-// once. The terminal is touched on the session's own thread only, so that no half-written frame can follow the restore.
+// A signal that asks for the end or for a stop is handed to the loop through a pipe, and an alarm is set: a loop that
+// is blocked, in a write to a stalled terminal for instance, never acts, and then the handler does. A crash is handled
+// at once. The terminal is touched on the session's own thread only, so that no half-written frame can follow the
+// restore.
 
 #define _GNU_SOURCE 1
 #define _DARWIN_C_SOURCE 1
@@ -246,8 +247,8 @@ static bool was_key_for_others(int number, const siginfo_t *info) {
 static void handle_death(int number, siginfo_t *info, void *context) {
     (void)context;
     const int error = errno;
-    // A closed terminal sends SIGHUP by its own way and by the shell's, which may be a while apart, and nobody is there to
-    // ask again.
+    // A closed terminal sends SIGHUP by its own way and by the shell's, which may be a while apart, and nobody is there
+    // to ask again.
     if (number == SIGHUP && atomic_load(&pending_death) != 0) {
         errno = error;
         return;

@@ -1,5 +1,5 @@
-// Starts one program for a test and goes with it: a parent that does job control as a shell would, in a process as small
-// as this one, since a fork of the test process copies the tables of all its memory.
+// Starts one program for a test and goes with it: a parent that does job control as a shell would, in a process as
+// small as this one, since a fork of the test process copies the tables of all its memory.
 //
 // child-supervisor KIND DIRECTORY PROGRAM ARGUMENT...: an empty directory is the caller's; the arguments begin with the
 // program's name. Standard streams and environment are the program's; the other descriptors are named in the header.

@@ -43,7 +43,8 @@ enum cterminal_open_result {
 
 /// Opens ncurses on standard input and output for the terminal type `type`: raw, no echo, no newline translation.
 enum cterminal_open_result cterminal_open(const char *type);
-/// Asks the terminal database about a type, while no terminal is open: its number of colours, or -1 for an unknown type,
+/// Asks the terminal database about a type, while no terminal is open: its number of colours, or -1 for an unknown
+/// type,
 /// -2 for no database, -3 for a type that cannot place its cursor.
 int cterminal_look_up(const char *type);
 /// Ends what `cterminal_open` began, and frees it.
@@ -63,12 +64,13 @@ void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mar
                    uint32_t attributes, int pair);
 /// Where ncurses has left the cursor.
 void cterminal_cursor(int *row, int *column);
-/// The bytes that move the cursor to a cell, for what is written past ncurses: at most `capacity` of them; returns how many.
+/// The bytes that move the cursor to a cell, for what is written past ncurses: at most `capacity` of them; returns how
+/// many.
 size_t cterminal_place_bytes(int row, int column, uint8_t *bytes, size_t capacity);
 /// The bytes that let all rows of the screen scroll; none where the terminal has no such sequence.
 size_t cterminal_scroll_all_bytes(uint8_t *bytes, size_t capacity);
-/// The bytes that lead from the attributes and the pair of colours of now to others; ncurses counts with these from then
-/// on, as if it had written them itself.
+/// The bytes that lead from the attributes and the pair of colours of now to others; ncurses counts with these from
+/// then on, as if it had written them itself.
 size_t cterminal_attribute_bytes(uint32_t attributes, int pair, uint8_t *bytes, size_t capacity);
 /// The window size that the kernel knows for descriptor `fd`; false when it knows none.
 bool cterminal_window_size(int fd, int *rows, int *columns);
@@ -96,7 +98,8 @@ void cterminal_uninstall(bool ends_process);
 bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const uint8_t *enter, size_t enter_count);
 /// Tells the handlers whether the terminal is in the session's modes now.
 void cterminal_set_active(bool active);
-/// Tells the handlers that the modes are about to be the shell's, in which keys become signals that are not meant for us.
+/// Tells the handlers that the modes are about to be the shell's, in which keys become signals that are not meant for
+/// us.
 void cterminal_stop_taking_keys(void);
 /// Empties the pipe and returns the events as a set of `cterminal_event` bits.
 int cterminal_take_events(void);

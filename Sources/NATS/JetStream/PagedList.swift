@@ -1,9 +1,9 @@
-/// A list that a server gives in pages, as a value. It ends where a page brings nothing new, and before it is much longer
-/// than the first page promised, whatever the server claims.
+/// A list that a server gives in pages, as a value. It ends where a page brings nothing new, and before it is much
+/// longer than the first page promised, whatever the server claims.
 ///
-/// A page begins with the last item of the one before. Where another one is there, some were deleted meanwhile and those
-/// after them have moved up past the end of what was read: the list goes back to what it knows. So no item is missing
-/// that was there all the time.
+/// A page begins with the last item of the one before. Where another one is there, some were deleted meanwhile and
+/// those after them have moved up past the end of what was read: the list goes back to what it knows. So no item is
+/// missing that was there all the time.
 struct PagedList<Item> {
     /// What has come, each once.
     private(set) var items: [Item] = []

@@ -56,8 +56,8 @@ extension StoreSchema {
         "staged",
     ]
 
-    /// Looks for a number that only damage can have brought. Where none is left behind one, SQLite says that the disk is
-    /// full.
+    /// Looks for a number that only damage can have brought. Where none is left behind one, SQLite says that the disk
+    /// is full.
     static func checkNumbers(in database: Database) throws {
         let most = Int64(1) << 62
         let odd = try String.fetchOne(

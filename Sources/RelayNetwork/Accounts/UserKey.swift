@@ -14,8 +14,8 @@ public struct UserKey: Codable, Hashable, Sendable {
 
     /// How many keys that hold a user may have.
     static let limit = 1_000
-    /// How long a key is remembered after its end, in seconds: `key list` shows it, and no server's clock lags behind by
-    /// more.
+    /// How long a key is remembered after its end, in seconds: `key list` shows it, and no server's clock lags behind
+    /// by more.
     static let memory: Int64 = 7 * 86_400
     /// How many keys that ended unrevoked are remembered: the newest. Only revocations have to be.
     static let endedLimit = 100

@@ -141,6 +141,7 @@ package final class ServerProcess: Sendable {
         let deadline = ContinuousClock.now + Self.childGrace
         while kill(-id, 0) == 0, .now < deadline + .seconds(1) {
             if .now >= deadline { signal(SIGKILL) }
+            // The system tells of the end of other processes' children by nothing but this, and the thread is our own.
             usleep(10_000)
         }
     }

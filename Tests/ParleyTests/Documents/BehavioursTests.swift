@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Documentation/Behaviours.md lists for each behaviour the files with tests that carry its number, and these only. What
-/// Accounts.md and Security.md promise names its tests.
+/// Documentation/Behaviours.md lists for each behaviour the files with tests that carry its number, and these only.
+/// What Accounts.md and Security.md promise names its tests.
 @Suite("Documents: behaviours")
 struct BehavioursTests {
     /// A behaviour's part of the document.
