@@ -54,6 +54,9 @@ struct Conversation: Equatable, Sendable {
     private var isOpen = false
     /// What was read last, as it is kept.
     private var readThrough: UInt64 = 0
+    /// The newest message that a subscription has brought, or the local store had: what history brings before the
+    /// subscription does is new all the same.
+    private var arrivedThrough: UInt64 = 0
     /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
     private(set) var isCatchingUp = false
     /// Up to when messages were missed while the program was suspended, which may come from now on: they are new,
@@ -190,17 +193,22 @@ struct Conversation: Equatable, Sendable {
     ///   - isLive: whether a subscription brings them, so that what was missed is among them.
     ///   - user: who is signed in; a line with this name that is not known to be the user's own is marked. Nil where
     ///     others share the name.
-    /// - Returns: the messages that were new here.
+    /// - Returns: the messages that were new here, and those of a subscription that history had brought before it.
     @discardableResult
     mutating func receive(
         _ messages: [TopicMessage], countsUnread: Bool, isLive: Bool = false, user: String? = nil
     ) -> [StoredLine] {
         var fresh: [StoredLine] = []
+        var shown: [StoredLine] = []
         for message in messages {
             let key = MessageKey(topic: message.topic, id: message.id)
             let known = sequences[key]
             if known == message.sequence {
                 correctTime(of: message)
+                guard isLive, message.sequence > arrivedThrough, let line = line(message.sequence, among: fresh),
+                    !line.isOwn
+                else { continue }
+                shown.append(line)
                 continue
             }
             if let known, let line = line(known, among: fresh), line.isRepeated(by: message) { continue }
@@ -227,11 +235,15 @@ struct Conversation: Equatable, Sendable {
         for line in added {
             textBytes += line.text.utf8.count
             names.meet(line.shownName)
+        }
+        let arrived = shown + added
+        for line in arrived {
             let isMissed = isLive && wasMissed(line)
             if countsUnread || isMissed, !line.isOwn, !isHidden(line) { noteUnread(line) }
         }
+        if isLive { arrivedThrough = max(arrivedThrough, messages.last?.sequence ?? 0) }
         trim()
-        return added
+        return arrived
     }
 
     /// Puts "messages are gone" where the stream's recovery found them missing: after all that is here.
@@ -277,6 +289,7 @@ struct Conversation: Equatable, Sendable {
         mentions = []
         newMarker = nil
         readThrough = 0
+        arrivedThrough = 0
         isOpen = false
         history = .more
         if scroll != .bottom { scroll = .bottom }
@@ -290,6 +303,7 @@ struct Conversation: Equatable, Sendable {
         for gap in kept.gaps { insert(gap) }
         for line in added where line.sequence > kept.readThrough && !line.isOwn && !isHidden(line) { noteUnread(line) }
         readThrough = kept.readThrough
+        arrivedThrough = kept.messages.last?.sequence ?? 0
         isCatchingUp = true
         isOpen = kept.isOpen
         keptThrough = kept.messages.last?.time

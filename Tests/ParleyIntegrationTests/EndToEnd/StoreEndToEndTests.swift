@@ -80,7 +80,10 @@ extension EndToEndTests {
                 #expect(try await network.started() == server)
                 let missed = try await network.parley("send", "--as", "bob", "chat.qa", "missed meanwhile")
                 #expect(missed.exitCode == 0, "\(missed)")
-                try await again.waitFor(text: "Nothing here yet. Say hello.", deadline: .seconds(60))
+                try await again.waitFor("what came out of view, counted", deadline: .seconds(60)) { screen in
+                    screen.contains("Nothing here yet. Say hello.")
+                        && screen.rows.contains { $0.hasPrefix(" chat.qa ") && $0.prefix(24).hasSuffix("1") }
+                }
                 try again.press(.ctrl("p"))
                 let filled = try await again.waitFor("what was missed", deadline: .seconds(60)) {
                     $0.main(row: 1).contains("chat.qa") && $0.contains("missed meanwhile") && $0.contains("● CONNECTED")

@@ -249,6 +249,23 @@ struct KeptTests {
         #expect(desk.conversation("chat.lobby")?.unread == 0)
     }
 
+    @Test("B38 what history brings before the subscription does is shown once, and is new all the same")
+    func historyComesFirst() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.send(.topic("chat.qa", .kept(Self.kept(1...3, readThrough: 3, topic: "chat.qa"))))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.topic("chat.qa", .live))
+        let page = (1...4).map { message(UInt64($0), "m\($0)", topic: "chat.qa") }
+        desk.send(.topic("chat.qa", .history(page, isComplete: true)))
+        #expect(desk.conversation("chat.qa")?.unread == 0)
+        desk.send(.topic("chat.qa", .messages([page[3], message(5, "m5", topic: "chat.qa")])))
+        #expect(desk.conversation("chat.qa")?.unread == 2)
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(4))
+        desk.send(.topic("chat.qa", .messages([page[3]])))
+        #expect(desk.conversation("chat.qa")?.unread == 2)
+        #expect(desk.texts("chat.qa") == (1...5).map { "\($0) m\($0)" })
+    }
+
     @Test("B39 an own line that is kept and comes again is shown once, and is never unread")
     func own() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
