@@ -29,7 +29,9 @@ struct MemoryNetwork: Sendable {
     var surroundings: Surroundings {
         Surroundings(
             dial: { [server] (address, options) async throws(NATSError) in try await server.connect(address, options) },
-            clock: time)
+            clock: time,
+            // Real time, as the wire's limits below.
+            answerLimit: .seconds(60))
     }
 
     func configuration(
