@@ -22,6 +22,8 @@ actor ChatEngine {
     /// Asks for the postboxes until the network tells them.
     var boxesTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
+    /// Letters that are leaving the postbox.
+    private var deletion: Task<Void, Never>?
     private var keyValueTask: Task<Void, Never>?
     private var keyWatch: Task<Void, Never>?
     private var peopleWatch: Task<Void, Never>?
@@ -148,6 +150,7 @@ actor ChatEngine {
         subscriptions = [:]
         lettersTask?.cancel()
         boxesTask?.cancel()
+        deletion?.cancel()
         keyWatch?.cancel()
         peopleWatch?.cancel()
         connector.tokenCommand?.end()
@@ -203,7 +206,8 @@ actor ChatEngine {
             listPage(request, postbox, token, limit, order)
         case .readLetters(let request, let postbox, let token, let source, let order):
             readLetters(request, postbox, token, from: source, order)
-        case .delete(let request, let ids): delete(request, ids)
+        case .delete(let ids): delete(ids)
+        case .stopDeleting: deletion?.cancel()
         case .postLetter(let id, let user, let postbox, let subject, let text):
             await postLetter(id, user, postbox, subject, text)
         case .postboxes(let act): perform(act)
@@ -473,13 +477,19 @@ actor ChatEngine {
         }
     }
 
-    private func delete(_ request: UInt64, _ ids: [String]) {
-        Task { [client, queue] in
+    private func delete(_ ids: [String]) {
+        deletion = Task { [client, queue] in
             do throws(RelayError) {
-                let deletion = try await client.deleteMessages(withMessageIds: ids)
-                await queue.send(.postbox(.deletion(request: request, deletion)))
+                let deletion = try await client.deleteMessages(withMessageIds: ids) { done in
+                    // The screen need not hear of each, and of none where it is behind.
+                    guard done.isMultiple(of: BulkDeletion.maximumCount) else { return }
+                    _ = queue.offer(.postbox(.deleting(done: done)))
+                }
+                await queue.send(.postbox(.deleted(deletion)))
             } catch {
-                await queue.send(.postbox(.deletionFailed(request: request, error)))
+                // None has left.
+                let failed = ids.map { BulkDeletion.Failure(id: $0, error: error) }
+                await queue.send(.postbox(.deleted(BulkDeletion(failed: failed))))
             }
         }
     }

@@ -13,13 +13,12 @@ struct Inbox: Equatable, Sendable {
     /// Letters of each postbox that were read, by its id, as far as this machine knows.
     private(set) var readCounts: [String: Int] = [:]
     /// Letters that were opened here.
-    private(set) var opened = BoundedSet(limit: 4_096)
+    private(set) var opened = RecentSet<String>(capacity: 4_096)
     /// Those among them that are still to be kept as read, with their postboxes.
     private var newlyRead: [ReadLetter] = []
-    /// Letters that are known to be deleted: a list made a moment ago cannot bring them back.
-    private(set) var tombstones = BoundedSet(limit: Inbox.tombstoneLimit)
-    /// When these are forgotten; nil where there is none.
-    private var tombstonesEnd: ContinuousClock.Instant?
+    /// Letters that were deleted since the list was asked for that is here or on its way: it may have been made before.
+    /// What is listed later is there, as the core leaves out what a server that lags behind has still.
+    private var gone: Set<String> = []
     /// The page, in the order of the list, with what has come since.
     private(set) var page: [PostboxMessage] = []
     /// The letters of the page that are shown: those that the filter lets through, as they are sorted.
@@ -80,10 +79,6 @@ struct Inbox: Equatable, Sendable {
     static let trailLimit = 10_000
     /// Letters that can be marked.
     static let markLimit = 10_000
-    /// Letters that are known to be deleted.
-    private static let tombstoneLimit = 16_384
-    /// For so long after the last deletion a list may be behind.
-    static let tombstoneTime = Duration.seconds(60)
 
     /// What is known of a page that this machine keeps.
     struct Kept: Hashable, Sendable {
@@ -155,6 +150,9 @@ struct Inbox: Equatable, Sendable {
     /// Letters in all postboxes that were not read.
     var unreadCount: Int { counts.keys.reduce(0) { $0 &+ unreadCount(ofBox: $1) } }
 
+    /// Whether a letter was deleted, though a list that was made before may have it.
+    func isGone(_ id: String) -> Bool { gone.contains(id) }
+
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool { deletion.contains(id) }
 
@@ -222,11 +220,18 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: The page
 
+    /// A page is asked for: what is deleted by now it does not have.
+    mutating func begin(_ fetch: Fetch) {
+        self.fetch = fetch
+        // Neither do the portions, but for one that is on its way.
+        if marking == nil, finding == nil || finding?.end != nil { forgetDeleted() }
+    }
+
     /// Takes in a page. What came while it was on its way is added where its list does not have it.
     ///
     /// - Parameter isFromNetwork: whether the network told it. What this machine keeps does not tell what was deleted.
     mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch, isFromNetwork: Bool = true) {
-        let items = output.items.filter { !tombstones.contains($0.id) }
+        let items = output.items.filter { !gone.contains($0.id) }
         let before = isFromNetwork && isLoaded && fetch.trail == trail ? page : []
         trail = fetch.trail
         page = trail.isFromEnd ? items.reversed() : items
@@ -242,7 +247,7 @@ struct Inbox: Equatable, Sendable {
         let present = Set(numbered)
         // A letter that the list lacks and that came before one that it has was deleted meanwhile.
         let known = arrivals.lastIndex { present.contains($0.id) }.map { $0 + 1 } ?? 0
-        let missing = arrivals[known...].filter { !tombstones.contains($0.id) }
+        let missing = arrivals[known...].filter { !gone.contains($0.id) }
         arrivals = []
         for letter in missing { place(letter) }
         unmarkGone(before, since: output)
@@ -269,7 +274,7 @@ struct Inbox: Equatable, Sendable {
     /// Takes in a letter that was just created; false when it was known.
     mutating func add(_ letter: PostboxMessage, shownBox: String?) -> Bool {
         let isKnown = page.contains { $0.id == letter.id } || arrivals.contains { $0.id == letter.id }
-        guard !tombstones.contains(letter.id), !isKnown else { return false }
+        guard !gone.contains(letter.id), !isKnown else { return false }
         guard shownBox == nil || shownBox == letter.postboxId else { return true }
         if fetch != nil {
             arrivals.append(letter)
@@ -308,11 +313,10 @@ struct Inbox: Equatable, Sendable {
     }
 
     /// Takes letters away that are deleted.
-    mutating func remove(_ ids: [String], at now: ContinuousClock.Instant) {
+    mutating func remove(_ ids: [String]) {
         guard !ids.isEmpty else { return }
         let gone = Set(ids)
-        for id in ids { tombstones.insert(id) }
-        tombstonesEnd = now + Self.tombstoneTime
+        self.gone.formUnion(gone)
         for letter in page where gone.contains(letter.id) {
             if let count = counts[letter.postboxId] { counts[letter.postboxId] = max(0, count - 1) }
             guard !isUnread(letter), let count = readCounts[letter.postboxId] else { continue }
@@ -328,15 +332,7 @@ struct Inbox: Equatable, Sendable {
 
     /// Forgets what was deleted over an earlier connection: what the network lists from now on is there, be it that a
     /// server has it again after a crash.
-    mutating func forgetDeleted() {
-        tombstones = BoundedSet(limit: Self.tombstoneLimit)
-        tombstonesEnd = nil
-    }
-
-    /// Forgets what was deleted longer ago than any list is behind.
-    mutating func forgetDeleted(at now: ContinuousClock.Instant) {
-        if let tombstonesEnd, tombstonesEnd <= now { forgetDeleted() }
-    }
+    mutating func forgetDeleted() { gone = [] }
 
     /// Keeps the selection on a row.
     mutating func clampSelection() {

@@ -2,7 +2,7 @@ import Relay
 
 extension Inbox {
     /// Letters on their way out: those deleted within the last seconds, which can be brought back, and those that are
-    /// leaving, a chunk at a time. One letter and thousands go the same way.
+    /// leaving. One letter and thousands go the same way.
     struct Deletion: Equatable, Sendable {
         /// What one key or one answer deleted.
         struct Step: Equatable, Sendable {
@@ -20,6 +20,8 @@ extension Inbox {
         private(set) var isHeld = false
         /// The letters that are leaving; nil where none are.
         private(set) var run: Run?
+        /// Whether the run was stopped and nobody was told so yet.
+        private var isStopNew = false
 
         /// How long a deletion can be undone.
         static let time = Duration.seconds(5)
@@ -34,7 +36,7 @@ extension Inbox {
         var count: Int { undoable.count + (run?.leaving ?? 0) }
 
         /// Whether a letter is on its way out.
-        func contains(_ id: String) -> Bool { undoable.contains(id) || run?.members.contains(id) == true }
+        func contains(_ id: String) -> Bool { undoable.contains(id) || run?.contains(id) == true }
 
         // MARK: Undoing
 
@@ -69,9 +71,9 @@ extension Inbox {
             (deadline, isHeld) = (now, false)
         }
 
-        /// Whether undoable letters have to leave now. A run that was stopped ends before they do.
+        /// Whether undoable letters have to leave now. One run ends before the next one begins.
         func isDue(at now: ContinuousClock.Instant) -> Bool {
-            guard let deadline, !isHeld, run?.isStopped != true else { return false }
+            guard let deadline, !isHeld, run == nil else { return false }
             return deadline <= now
         }
 
@@ -92,36 +94,31 @@ extension Inbox {
 
         // MARK: Leaving
 
-        /// Has the undoable letters leave: they join the run, or begin one.
+        /// Has the undoable letters leave.
         ///
-        /// - Returns: the first letters of a run that has begun; nil where one was under way.
-        mutating func begin(_ request: UInt64, now: ContinuousClock.Instant) -> [String]? {
-            let ids = steps.flatMap(\.ids)
-            let marks = steps.reduce(into: [:]) { $0.merge($1.marks) { first, _ in first } }
-            (steps, undoable, deadline, isHeld) = ([], [], nil, false)
-            guard run == nil else {
-                run?.add(ids, marks: marks)
-                return nil
-            }
-            var begun = Run(ids, marks: marks, began: now)
-            let chunk = begun.next(request)
-            if chunk != nil { run = begun }
-            return chunk
+        /// - Returns: them.
+        mutating func begin(now: ContinuousClock.Instant) -> [String] {
+            let begun = Run(steps, began: now)
+            (steps, undoable, deadline, isHeld, run) = ([], [], nil, false, begun)
+            return begun.ids
         }
 
-        /// Takes in what became of the letters that are with the network.
-        ///
-        /// - Returns: those that are gone.
-        mutating func take(_ result: BulkDeletion) -> [String] { run?.take(result) ?? [] }
+        /// Takes in how many letters of the run have come to their end.
+        mutating func progress(to done: Int) { run?.done = done }
 
-        /// Takes in that the network did nothing, as far as is known.
-        mutating func fail(_ error: RelayError) { run?.fail(error) }
+        /// Stops the run: what is not with the network stays. False where there is nothing to stop.
+        mutating func stop() -> Bool {
+            guard let run, run.isStoppable else { return false }
+            self.run?.isStopped = true
+            isStopNew = true
+            return true
+        }
 
-        /// Goes on with the next letters; nil where there are none, or nobody knows what became of the last ones.
-        mutating func next(_ request: UInt64) -> [String]? { run?.next(request) }
-
-        /// Stops the run after the letters that are with the network; false where these are the last.
-        mutating func stop() -> Bool { run?.stop() ?? false }
+        /// Whether the run was stopped since this was asked last.
+        mutating func takeStop() -> Bool {
+            defer { isStopNew = false }
+            return isStopNew
+        }
 
         /// Ends the run.
         mutating func end() -> Run? {
@@ -132,118 +129,32 @@ extension Inbox {
 }
 
 extension Inbox.Deletion {
-    /// Letters that are leaving, one chunk at a time.
+    /// Letters that are leaving.
     struct Run: Equatable, Sendable {
-        /// The request that is with the network.
-        private(set) var request: UInt64 = 0
-        /// Its letters.
-        private(set) var current: [String] = []
-        /// All letters, and how many of them the network was asked to delete.
-        private var queue: [String]
-        private var taken = 0
-        /// Those that are on their way out still.
-        private(set) var members: Set<String>
+        let ids: [String]
+        private let members: Set<String>
         /// The postboxes of those that were marked, by the letters' ids: what stays is marked again.
         fileprivate(set) var marks: [String: String]
-        /// Letters that are gone: deleted now, and before by others.
-        private(set) var deleted = 0
-        private(set) var goneBefore = 0
-        /// Letters that the network did not delete.
-        private(set) var refused = 0
-        /// Letters of which it is not known whether they are gone.
-        private(set) var unknown = 0
-        /// Why the last of these was not deleted.
-        private(set) var lastFailure: String?
+        /// Letters that are dealt with, one way or the other.
+        fileprivate(set) var done = 0
         /// Whether the person has stopped it.
-        private(set) var isStopped = false
+        fileprivate(set) var isStopped = false
         let began: ContinuousClock.Instant
 
-        /// Letters of one request at most, as the network's call takes them.
-        static let chunk = 25
-
-        fileprivate init(_ ids: [String], marks: [String: String], began: ContinuousClock.Instant) {
-            queue = ids
+        fileprivate init(_ steps: [Step], began: ContinuousClock.Instant) {
+            ids = steps.flatMap(\.ids)
             members = Set(ids)
-            self.marks = marks
+            marks = steps.reduce(into: [:]) { $0.merge($1.marks) { first, _ in first } }
             self.began = began
         }
 
-        var total: Int { queue.count }
-        /// Letters that are dealt with, one way or the other.
-        var done: Int { deleted + goneBefore + refused + unknown }
-        /// Letters that are not with the network yet.
-        var waitingCount: Int { queue.count - taken }
-        /// Letters that are still there.
-        var staying: Int { total - deleted - goneBefore - unknown }
+        func contains(_ id: String) -> Bool { members.contains(id) }
+
         /// Letters that are still to leave: those alone that are with the network once it is stopped.
-        var leaving: Int { isStopped ? current.count : total - done }
+        var leaving: Int { isStopped ? min(ids.count - done, BulkDeletion.window) : ids.count - done }
 
-        fileprivate mutating func add(_ ids: [String], marks more: [String: String]) {
-            queue += ids.filter { members.insert($0).inserted }
-            marks.merge(more) { first, _ in first }
-        }
-
-        fileprivate mutating func take(_ result: BulkDeletion) -> [String] {
-            var gone = result.deleted
-            deleted += result.deleted.count
-            for failure in result.failed {
-                if case .notFound = failure.error {
-                    goneBefore += 1
-                    gone.append(failure.id)
-                    continue
-                }
-                refused += 1
-                lastFailure = failure.error.words
-            }
-            unknown += result.unknown.count
-            lastFailure = result.unknown.last?.error.words ?? lastFailure
-            current = []
-            members.subtract(gone)
-            for id in gone { marks[id] = nil }
-            return gone
-        }
-
-        fileprivate mutating func fail(_ error: RelayError) {
-            if error.leavesDeletionUnknown { unknown += current.count }
-            lastFailure = error.words
-            current = []
-        }
-
-        fileprivate mutating func next(_ request: UInt64) -> [String]? {
-            guard waitingCount > 0, !isStopped, unknown == 0 else { return nil }
-            self.request = request
-            current = Array(queue[taken..<min(queue.count, taken + Self.chunk)])
-            taken += current.count
-            return current
-        }
-
-        fileprivate mutating func stop() -> Bool {
-            guard waitingCount > 0, !isStopped else { return false }
-            isStopped = true
-            return true
-        }
-
-        /// What became of it, and whether all went well.
-        var report: (words: String, isFailure: Bool) {
-            let all =
-                deleted > 0
-                ? "Deleted \(Wording.count(deleted, "letter"))"
-                : "No letter \(unknown > 0 ? "is known to be" : "was") deleted"
-            let before =
-                goneBefore > 0
-                ? ", \(Wording.grouped(goneBefore)) \(goneBefore == 1 ? "was" : "were") gone already" : ""
-            if done == total {
-                var words = all + before
-                if refused > 0 { words += ", \(Wording.grouped(refused)) \(refused == 1 ? "was" : "were") refused" }
-                if unknown > 0 { words += ", \(Wording.grouped(unknown)) unknown" }
-                return (words + "." + (lastFailure.map { " \($0)" } ?? ""), refused + unknown > 0)
-            }
-            let part = deleted > 0 ? "Deleted \(Wording.grouped(deleted)) of \(Wording.grouped(total))" : all
-            var words = "\(part)\(before); "
-            if unknown > 0 { words += "\(Wording.grouped(unknown)) unknown, " }
-            words += "\(Wording.grouped(staying)) \(staying == 1 ? "stays" : "stay")."
-            return (words + (lastFailure.map { " \($0)" } ?? ""), !isStopped || lastFailure != nil)
-        }
+        /// Whether some of them are not with the network yet, and can be kept back.
+        var isStoppable: Bool { !isStopped && ids.count - done > BulkDeletion.window }
 
         /// Letters a second; nil before there is anything to tell.
         func rate(now: ContinuousClock.Instant) -> Int? {
@@ -254,11 +165,39 @@ extension Inbox.Deletion {
     }
 }
 
+extension BulkDeletion {
+    /// What the person is told of it, and whether that is a failure.
+    var report: (words: String, isFailure: Bool) {
+        let before = gone.count - deleted.count
+        let unsent = failed.count { $0.error.leavesLetter }
+        let refused = failed.count - before - unsent
+        let reason = (unknown.last ?? failed.last { !gone.contains($0.id) && $0.error != .cancelled })?.error.words
+        var words =
+            deleted.isEmpty
+            ? "No letter \(unknown.isEmpty ? "was" : "is known to be") deleted"
+            : "Deleted \(Wording.count(deleted.count, "letter"))"
+        if unsent > 0, !deleted.isEmpty {
+            let count = deleted.count + notDeleted.count
+            words = "Deleted \(Wording.grouped(deleted.count)) of \(Wording.grouped(count))"
+        }
+        if before > 0 { words += ", \(Wording.grouped(before)) \(before == 1 ? "was" : "were") gone already" }
+        if unsent > 0 {
+            let staying = unsent + refused
+            words += "; " + (unknown.isEmpty ? "" : "\(Wording.grouped(unknown.count)) unknown, ")
+            words += "\(Wording.grouped(staying)) \(staying == 1 ? "stays" : "stay")"
+        } else {
+            if refused > 0 { words += ", \(Wording.grouped(refused)) \(refused == 1 ? "was" : "were") refused" }
+            if !unknown.isEmpty { words += ", \(Wording.grouped(unknown.count)) unknown" }
+        }
+        return (words + "." + (reason.map { " \($0)" } ?? ""), reason != nil)
+    }
+}
+
 extension RelayError {
-    /// Whether a deletion that ended with it may have taken place all the same.
-    fileprivate var leavesDeletionUnknown: Bool {
+    /// Whether a letter is still there whose deletion ended with it: the network was not asked.
+    fileprivate var leavesLetter: Bool {
         switch self {
-        case .timeout, .connection, .uncertain, .cancelled: true
+        case .timeout, .connection, .notConnected, .cancelled: true
         default: false
         }
     }

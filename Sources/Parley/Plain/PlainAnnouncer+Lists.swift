@@ -179,7 +179,7 @@ extension PlainAnnouncer {
         case .keptPage(let request, _):
             return request == awaitedPage ? ["Without a connection, as kept here:"] + letters(model) : []
         case .pageFailed(_, let error): return ["The letters could not be listed. \(error.words)"]
-        case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .deletion, .deletionFailed, .saving,
+        case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .deleting, .deleted, .saving,
             .subscription:
             return []
         }

@@ -68,8 +68,10 @@ enum ChatEffect: Equatable, Sendable {
     /// the session choose.
     case readLetters(
         request: UInt64, postbox: String?, token: String?, from: LetterPortion.Source?, order: LetterOrder)
-    /// Delete letters, at most `Inbox.Deletion.Run.chunk` at once.
-    case delete(request: UInt64, ids: [String])
+    /// Delete letters, in any number.
+    case delete(ids: [String])
+    /// Delete no more of them than the network was asked for.
+    case stopDeleting
     case postLetter(id: String, user: String, postbox: String, subject: String?, text: String)
     /// Do something with the person's postboxes; `postboxes` tells what became of it.
     case postboxes(PostboxAct)

@@ -156,9 +156,10 @@ enum ChatEvent: Equatable, Sendable {
         case portionFailed(request: UInt64, RelayError)
         /// A letter was just created.
         case created(PostboxMessage)
+        /// Of so many of the letters that `delete` was asked for it is known what became of them.
+        case deleting(done: Int)
         /// What `delete` did.
-        case deletion(request: UInt64, BulkDeletion)
-        case deletionFailed(request: UInt64, RelayError)
+        case deleted(BulkDeletion)
         /// What became of a letter that was to be saved in a file.
         case saving(LetterFile.Outcome)
         /// The subscription to new letters.
@@ -178,9 +179,11 @@ extension ChatEvent {
             }
         case .postbox(let news):
             switch news {
-            case .page, .pageFailed, .keptPage, .deletion, .deletionFailed, .saving: true
+            case .page, .pageFailed, .keptPage, .deleted, .saving: true
             // Letters are marked behind what the person does.
-            case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .created, .subscription: false
+            case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .created, .deleting,
+                .subscription:
+                false
             }
         default: false
         }

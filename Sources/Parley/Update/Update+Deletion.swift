@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-// Letters are deleted: for some seconds it can be undone, then they leave in parts.
+// Letters are deleted: for some seconds it can be undone, then they leave.
 extension ChatModel {
     // MARK: Undoing
 
@@ -64,8 +64,7 @@ extension ChatModel {
     /// Has what was deleted leave when its time is over.
     mutating func settleDueDeletions() -> [ChatEffect] {
         guard inbox.deletion.isDue(at: now.instant) else { return [] }
-        let request = newNumber()
-        return inbox.deletion.begin(request, now: now.instant).map { [.delete(request: request, ids: $0)] } ?? []
+        return [.delete(ids: inbox.deletion.begin(now: now.instant))]
     }
 
     /// Whether a key brings back what was deleted, wherever the person has gone meanwhile.
@@ -133,34 +132,17 @@ extension ChatModel {
 
     // MARK: Leaving
 
-    mutating func handleDeletion(_ result: BulkDeletion, _ request: UInt64) -> [ChatEffect] {
-        guard inbox.deletion.run?.request == request else {
-            inbox.remove(result.deleted, at: now.instant)
-            return []
-        }
-        inbox.remove(inbox.deletion.take(result), at: now.instant)
-        return goOnDeleting()
-    }
-
-    /// The network did not do what was asked, or nobody knows.
-    mutating func handleFailedDeletion(_ error: RelayError, _ request: UInt64) -> [ChatEffect] {
-        guard inbox.deletion.run?.request == request else { return [] }
-        inbox.deletion.fail(error)
-        return endDeletion()
-    }
-
-    private mutating func goOnDeleting() -> [ChatEffect] {
-        let request = newNumber()
-        return inbox.deletion.next(request).map { [.delete(request: request, ids: $0)] } ?? endDeletion()
-    }
-
-    /// Says what became of the letters. Those that stay are marked as before.
-    private mutating func endDeletion() -> [ChatEffect] {
+    /// Says what became of the letters that were to leave. Those that stay are marked as before.
+    mutating func handleDeletion(_ result: BulkDeletion) -> [ChatEffect] {
         guard let run = inbox.deletion.end() else { return [] }
-        inbox.markAgain(run.marks.filter { !inbox.tombstones.contains($0.key) })
-        let report = run.report
+        let gone = result.gone
+        inbox.remove(gone)
+        var stays = run.marks
+        for id in gone { stays[id] = nil }
+        inbox.markAgain(stays)
+        let report = result.report
         say(report.words, report.isFailure ? .failure : .information)
-        var effects: [ChatEffect] = [.countLetters] + refresh(after: run)
+        var effects: [ChatEffect] = [.countLetters] + refresh(isUncertain: !result.unknown.isEmpty)
         effects += settleDueDeletions()
         if case .question(let question)? = overlay, question.act == .leaveDeletion {
             overlay = nil
@@ -169,10 +151,10 @@ extension ChatModel {
         return effects
     }
 
-    /// Stops a deletion after the chunk that is with the network.
+    /// Stops a deletion behind what is with the network; false where none is under way.
     mutating func stopDeletion() -> Bool {
         guard inbox.deletion.stop() else { return false }
-        say("Stopping after this part.")
+        say("Stopping the deletion.")
         return true
     }
 }

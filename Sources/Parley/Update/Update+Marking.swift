@@ -52,7 +52,7 @@ extension ChatModel {
     /// Those letters of a portion that a filter lets through and that stay.
     private func matching(_ portion: LetterPortion, _ filter: Inbox.Filter?) -> [PostboxMessage] {
         portion.letters.filter { letter in
-            guard !inbox.tombstones.contains(letter.id), !inbox.isBeingDeleted(letter.id) else { return false }
+            guard !inbox.isGone(letter.id), !inbox.isBeingDeleted(letter.id) else { return false }
             return filter?.lets(through: letter, of: inbox, isRead: portion.readIDs.contains(letter.id)) ?? true
         }
     }

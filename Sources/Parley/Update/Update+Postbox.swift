@@ -51,10 +51,10 @@ extension ChatModel {
             handleFailedPortion(error, request)
         case .created(let letter):
             return handleLetter(letter)
-        case .deletion(let request, let result):
-            return handleDeletion(result, request)
-        case .deletionFailed(let request, let error):
-            return handleFailedDeletion(error, request)
+        case .deleting(let done):
+            inbox.deletion.progress(to: done)
+        case .deleted(let result):
+            return handleDeletion(result)
         case .saving(let outcome):
             awaitedAnswers = max(0, awaitedAnswers - 1)
             handleSaving(outcome)
@@ -77,7 +77,7 @@ extension ChatModel {
         guard case .inbox(let box) = view, inbox.fetch == nil else { return [] }
         let request = newNumber()
         let limit = letterPageSize
-        inbox.fetch = Inbox.Fetch(request: request, trail: trail, limit: limit)
+        inbox.begin(Inbox.Fetch(request: request, trail: trail, limit: limit))
         inbox.failure = nil
         return [
             .listPage(request: request, postbox: box, token: trail.token, limit: limit, order: trail.listOrder)
@@ -164,8 +164,8 @@ extension ChatModel {
     }
 
     /// Lists the page again where nobody knows what became of some letters.
-    mutating func refresh(after deletion: Inbox.Deletion.Run) -> [ChatEffect] {
-        deletion.unknown > 0 && inbox.isLoaded ? fetch(inbox.trail) : refill()
+    mutating func refresh(isUncertain: Bool) -> [ChatEffect] {
+        isUncertain && inbox.isLoaded ? fetch(inbox.trail) : refill()
     }
 
     private mutating func handleLetter(_ letter: PostboxMessage) -> [ChatEffect] {

@@ -94,6 +94,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     if hasTyped, model.notice == noticeBefore { model.passAnswer() }
     model.answersPerson = false
     effects += model.settleDueDeletions()
+    if model.inbox.deletion.takeStop() { effects.append(.stopDeleting) }
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
     if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
@@ -173,7 +174,6 @@ extension ChatModel {
     /// It is later now.
     fileprivate mutating func pass(_ moment: Moment) {
         now = moment
-        inbox.forgetDeleted(at: moment.instant)
         if let notice, notice.until <= moment.instant {
             self.notice = nil
             quitIsArmed = false

@@ -186,9 +186,16 @@ extension Frame {
         }
     }
 
+    /// Whether it is said that letters can still be brought back: until their time is over, though they may wait for
+    /// earlier ones to be gone.
+    private var isUndoShown: Bool {
+        let deletion = model.inbox.deletion
+        return deletion.deadline.map { deletion.run == nil || $0 > now } ?? false
+    }
+
     /// What is deleted in a moment, and how that is undone.
     private func drawPending(_ parts: InboxLayout) {
-        guard let area = parts.progress, let deadline = model.inbox.deletion.deadline else { return }
+        guard let area = parts.progress, let deadline = model.inbox.deletion.deadline, isUndoShown else { return }
         let count = model.inbox.deletion.undoableCount
         let wait = Wording.wait(now.duration(to: deadline))
         let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
@@ -204,16 +211,16 @@ extension Frame {
     /// it.
     private func drawProgress(_ parts: InboxLayout) {
         // What can still be undone is said first.
-        guard let area = parts.progress, model.inbox.deletion.deadline == nil, let deletion = model.inbox.deletion.run
-        else { return }
-        let total = Wording.grouped(deletion.total)
+        guard let area = parts.progress, !isUndoShown, let deletion = model.inbox.deletion.run else { return }
+        let count = deletion.ids.count
+        let total = Wording.grouped(count)
         // It stays as wide as it is while the figures grow.
         let width = min(20, area.columns - Self.progressColumns - 2 * total.count)
-        let filled = deletion.total > 0 ? max(0, width) * min(deletion.done, deletion.total) / deletion.total : 0
+        let filled = count > 0 ? max(0, width) * min(deletion.done, count) / count : 0
         let bar =
             width < Self.leastBar
             ? "" : String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled) + " "
-        let key = deletion.waitingCount == 0 || deletion.isStopped ? nil : model.settings.keys.label(of: .escape)
+        let key = deletion.isStoppable ? model.settings.keys.label(of: .escape) : nil
         let stop = key.map { "   \($0) stops" } ?? ""
         let rate = deletion.rate(now: model.now.instant).map { ", \(Wording.grouped($0)) a second" } ?? ""
         let figures = " \(bar)deleting \(Wording.grouped(deletion.done)) of \(total)"

@@ -16,6 +16,8 @@ public struct BulkDeletion: Hashable, Sendable {
 
     /// The most messages that one call deletes (Sudo relay's bound).
     public static let maximumCount = 25
+    /// So many deletions are with the server at a time.
+    package static let window = 128
 
     /// The identifiers that were deleted, in the order passed.
     public var deleted: [String]

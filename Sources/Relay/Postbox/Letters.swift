@@ -139,9 +139,6 @@ struct Letters: Sendable {
 
     // MARK: Deleting
 
-    /// So many deletions are with the server at a time.
-    private static let window = 128
-
     /// Deletes letters, with one question about the stream for all. What has been sent to the server is waited for
     /// whatever happens, so that its end is known where the server tells it.
     ///
@@ -160,25 +157,23 @@ struct Letters: Sendable {
         let ends = await withTaskGroup(
             of: (Int, BulkDeletion.LetterEnd).self, returning: [BulkDeletion.LetterEnd].self
         ) { group in
-            var ends: [BulkDeletion.LetterEnd] = []
-            ends.reserveCapacity(ids.count)
-            var waiting: [Int: BulkDeletion.LetterEnd] = [:]
+            var ends: [BulkDeletion.LetterEnd?] = Array(repeating: nil, count: ids.count)
             var (begun, ended) = (0, 0)
             while true {
-                while begun < ids.count, begun - ended < Self.window, !isCancelled(), jetStream.connection.isOpen {
+                while begun < ids.count, begun - ended < BulkDeletion.window, !isCancelled(),
+                    jetStream.connection.isOpen
+                {
                     let index = begun
                     group.addTask { (index, await delete(ids[index], of: incarnation)) }
                     begun += 1
                 }
                 guard let (index, end) = await group.next() else { break }
-                waiting[index] = end
+                ends[index] = end
                 ended += 1
-                while let next = waiting.removeValue(forKey: ends.count) { ends.append(next) }
                 progress?(ended)
             }
             let reason: RelayError = isCancelled() ? .cancelled : .notConnected
-            while ends.count < ids.count { ends.append(.failed(reason)) }
-            return ends
+            return ends.map { $0 ?? .failed(reason) }
         }
         return BulkDeletion(of: ids, ends: ends)
     }

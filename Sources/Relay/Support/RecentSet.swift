@@ -1,37 +1,39 @@
 /// The newest of many values: at least so many of them, and fewer than twice as many. The oldest are forgotten
-/// together, which costs nothing for each.
+/// together, which costs nothing for each. One that is inserted again is among the newest again.
 ///
 /// Hundreds of thousands of messages a second are looked up here by their identifiers: a value is hashed once, for both
 /// of the parts that remember it, and a part that is forgotten leaves its room to the next one.
-struct RecentSet<Element: Hashable & Sendable>: Sendable {
+package struct RecentSet<Element: Hashable & Sendable>: Equatable, Sendable {
     private var newer = Part()
     private var older = Part()
     private let capacity: Int
 
-    init(capacity: Int) { self.capacity = max(capacity, 1) }
+    package init(capacity: Int) { self.capacity = max(capacity, 1) }
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
     /// Whether a value is among the remembered ones.
-    func contains(_ element: Element) -> Bool {
+    package func contains(_ element: Element) -> Bool {
         let hash = element.hashValue
         return newer.contains(element, hash) || older.contains(element, hash)
     }
 
     /// Adds a value; false when it is among the remembered ones.
-    mutating func insert(_ element: Element) -> Bool {
+    @discardableResult
+    package mutating func insert(_ element: Element) -> Bool {
         let hash = element.hashValue
-        guard !older.contains(element, hash), newer.insert(element, hash) else { return false }
+        let isOld = older.contains(element, hash)
+        guard newer.insert(element, hash) else { return false }
         if newer.count == capacity {
             swap(&newer, &older)
             newer.removeAll()
         }
-        return true
+        return !isOld
     }
 
     /// Values in the order in which they came, and a table in which a value stands at the place that its hash names, or
     /// at the next free one. Half of the table at least is free.
-    private struct Part: Sendable {
+    private struct Part: Equatable, Sendable {
         private var values: [Element] = []
         private var hashes: [Int] = []
         /// Numbers of values, from 1 on; 0 where a place is free.

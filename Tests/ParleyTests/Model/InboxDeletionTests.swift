@@ -24,10 +24,16 @@ struct InboxDeletionTests {
         return desk
     }
 
+    /// A deletion of which the first letters are gone, and the others were not sent any more.
+    private func broken(_ ids: [String], behind count: Int, _ error: RelayError = .notConnected) -> BulkDeletion {
+        BulkDeletion(
+            deleted: Array(ids.prefix(count)), failed: ids.dropFirst(count).map { .init(id: $0, error: error) })
+    }
+
     private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
 
     @Test("B50: a letter goes some seconds after it was deleted, and a list made before cannot bring it back")
-    func deleteOne() throws {
+    func deleteOne() {
         var desk = Desk.inbox([letter(1), letter(2)])
         #expect(desk.press(.delete) == [])
         #expect(shows(desk, "✕ 1 letter is deleted in 5 s, Alt-u undoes"))
@@ -37,53 +43,22 @@ struct InboxDeletionTests {
         #expect(shows(desk, "deleted in 3 s"))
         #expect(desk.effects == [])
         desk.wait(.seconds(3))
-        guard case .delete(let request, ["l1"]) = try #require(desk.effects.first) else {
-            Issue.record("no deletion: \(desk.effects)")
-            return
-        }
-        desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        #expect(desk.effects == [.delete(ids: ["l1"])])
+        #expect(desk.press(.control("r")).isListing(token: nil))
+        desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"]))))
         #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
         #expect(desk.model.inbox.selected == 0)
         #expect(desk.model.notice?.text == "Deleted 1 letter.")
-        #expect(desk.press(.control("r")).isListing(token: nil))
         desk.answerPage([letter(1), letter(2)])
         #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
-    }
-
-    @Test("B50: what a server has again after a crash is listed again")
-    func broughtBack() throws {
-        var desk = Desk.inbox([letter(1), letter(2)])
-        desk.press(.delete)
-        desk.wait(.seconds(5))
-        let request = try #require(desk.model.inbox.deletion.run?.request)
-        desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
-        desk.press(.control("r"))
-        desk.answerPage([letter(1), letter(2)])
-        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        // What a server has again after a crash is there.
         desk.press(.control("r"))
         desk.answerPage([letter(1), letter(2)])
         #expect(desk.model.inbox.letters.map(\.id) == ["l1", "l2"])
     }
 
-    @Test("B50: a minute after the last deletion a list is taken at its word, over the same connection too")
-    func broughtBackLater() throws {
-        var desk = Desk.inbox([letter(1), letter(2)])
-        desk.press(.delete)
-        desk.wait(.seconds(5))
-        let request = try #require(desk.model.inbox.deletion.run?.request)
-        desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
-        for (seconds, ids) in [(59, ["l2"]), (1, ["l1", "l2"])] {
-            desk.wait(.seconds(seconds))
-            desk.press(.control("r"))
-            desk.answerPage([letter(1), letter(2)])
-            #expect(desk.model.inbox.letters.map(\.id) == ids)
-        }
-    }
-
     @Test("B50: a list that was made before thousands were deleted brings none of them back, the first ones neither")
-    func notBroughtBackByThousands() throws {
+    func notBroughtBackByThousands() {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.model.mark((1...10_000).map { letter($0) })
         desk.press(.delete)
@@ -94,30 +69,27 @@ struct InboxDeletionTests {
         desk.press(.character("y"))
         desk.wait(.seconds(5))
         desk.press(.control("r"))
-        while let deletion = desk.model.inbox.deletion.run {
-            desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current))))
+        for _ in 1...2 {
+            let ids = desk.model.inbox.deletion.run?.ids ?? []
+            desk.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
+            #expect(desk.model.notice?.text == "Deleted 10,000 letters.")
         }
-        #expect(desk.model.notice?.text == "Deleted 20,000 letters.")
+        #expect(desk.model.inbox.deletion.isEmpty)
         desk.answerPage([letter(1), letter(2), letter(20_001)])
         #expect(desk.model.inbox.letters.map(\.id) == ["l20001"])
     }
 
-    @Test("B50: a new connection's list is taken at its word while a long deletion goes on, and nothing gone is marked")
+    @Test("B50: a new connection's list is taken at its word while a deletion ends, and nothing gone is marked")
     func broughtBackMeanwhile() throws {
         var desk = Self.deleting(60)
-        let first = try #require(desk.model.inbox.deletion.run)
-        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
-        let second = try #require(desk.model.inbox.deletion.run)
+        let ids = try #require(desk.model.inbox.deletion.run).ids
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.press(.control("r"))
-        let gone = try #require(Int(first.current[0].dropFirst()))
-        let leaving = try #require(Int(second.current[0].dropFirst()))
-        desk.answerPage([letter(gone), letter(leaving)])
-        #expect(desk.model.inbox.letters.map(\.id) == ["l\(gone)", "l\(leaving)"])
-        #expect(!desk.model.inbox.isBeingDeleted("l\(gone)") && desk.model.inbox.isBeingDeleted("l\(leaving)"))
-        desk.send(.postbox(.deletionFailed(request: second.request, .notConnected)))
-        #expect(desk.model.inbox.marked.count == 35 && desk.model.inbox.marked.isDisjoint(with: first.current))
+        desk.answerPage([letter(1), letter(2)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l1", "l2"])
+        desk.send(.postbox(.deleted(broken(ids, behind: 25))))
+        #expect(desk.model.inbox.marked == Set(ids.dropFirst(25)))
     }
 
     @Test("The screen is drawn again with every second that is left, and when it is over")
@@ -175,12 +147,12 @@ struct InboxDeletionTests {
         desk.press(.delete)
         desk.press(.alt("1"))
         desk.wait(.seconds(6))
-        #expect(desk.effects.contains { if case .delete(_, ["l1"]) = $0 { true } else { false } })
+        #expect(desk.effects.contains(.delete(ids: ["l1"])))
         #expect(desk.model.inbox.deletion.steps.isEmpty)
     }
 
     @Test("B50: whoever stops the program can undo a deletion after the return; the time begins anew then")
-    func suspended() throws {
+    func suspended() {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.press(.delete)
         desk.wait(.seconds(4))
@@ -194,7 +166,7 @@ struct InboxDeletionTests {
         undone.wait(.seconds(60))
         #expect(undone.model.inbox.deletion.steps.isEmpty && undone.model.inbox.deletion.run == nil)
         desk.wait(.seconds(5))
-        #expect(desk.effects.contains { if case .delete(_, ["l1"]) = $0 { true } else { false } })
+        #expect(desk.effects.contains(.delete(ids: ["l1"])))
     }
 
     @Test("B50: turning the page, listing again, filter and order leave a deletion its time and its undo")
@@ -214,7 +186,7 @@ struct InboxDeletionTests {
             #expect(undone.model.inbox.deletion.steps.isEmpty && undone.model.inbox.deletion.run == nil, "\(key)")
             #expect(undone.model.inbox.marked == ["l1"], "\(key)")
             desk.wait(.seconds(5))
-            #expect(desk.model.inbox.deletion.run?.current == ["l1"], "\(key)")
+            #expect(desk.model.inbox.deletion.run?.ids == ["l1"], "\(key)")
         }
     }
 
@@ -226,7 +198,7 @@ struct InboxDeletionTests {
             _ = desk.model.openInbox(box)
             desk.answerPage([letter(99, box: "b2")])
             let deletion = try #require(desk.model.inbox.deletion.run)
-            desk.send(.postbox(.deletionFailed(request: deletion.request, .notConnected)))
+            desk.send(.postbox(.deleted(broken(deletion.ids, behind: 0))))
             #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 60 stay.") == true)
             #expect(desk.model.inbox.marked.count == count)
         }
@@ -275,7 +247,7 @@ struct InboxDeletionTests {
         desk.wait(.seconds(4))
         #expect(!desk.model.inbox.deletion.steps.isEmpty)
         desk.wait(.seconds(2))
-        #expect(desk.model.inbox.deletion.run?.current == ["l1"])
+        #expect(desk.model.inbox.deletion.run?.ids == ["l1"])
     }
 
     @Test("A line that is no yes lets letters leave in their time about which quitting has asked")
@@ -287,35 +259,31 @@ struct InboxDeletionTests {
         desk.wait(.seconds(4))
         #expect(!desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.deletion.run == nil)
         desk.wait(.seconds(2))
-        #expect(desk.model.inbox.deletion.run?.current == ["l1"])
+        #expect(desk.model.inbox.deletion.run?.ids == ["l1"])
     }
 
     @Test("/close that stops a deletion stays in the list")
     func closing() {
-        var desk = Self.deleting(60)
+        var desk = Self.deleting(200)
         desk.model.focus = .compose
         desk.enter("/close")
         #expect(desk.model.inbox.deletion.run?.isStopped == true && desk.model.view == .inbox(nil))
     }
 
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
-    func quitting() throws {
+    func quitting() {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.press(.delete)
         desk.press(.control("q"))
         let effects = desk.press(.character("y"))
-        guard case .delete(let request, ["l1"]) = try #require(effects.first) else {
-            Issue.record("no deletion: \(effects)")
-            return
-        }
+        #expect(effects.contains(.delete(ids: ["l1"])))
         #expect(!effects.contains(.quit))
         let question = " 1 letter is still being deleted; Parley quits afterwards. Quit now?"
         #expect(desk.screen().last?.hasPrefix(question) == true)
         var waiting = desk
-        #expect(
-            waiting.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"])))).contains(.quit))
+        #expect(waiting.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).contains(.quit))
         var failing = desk
-        #expect(!failing.send(.postbox(.deletionFailed(request: request, .notConnected))).contains(.quit))
+        #expect(!failing.send(.postbox(.deleted(broken(["l1"], behind: 0)))).contains(.quit))
         #expect(failing.model.overlay == nil)
         #expect(failing.model.notice?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
         #expect(failing.press(.control("q")) == [.quit])
@@ -355,7 +323,7 @@ struct InboxDeletionTests {
     @Test(
         "B50: letters on several pages and of several postboxes are deleted after a question that names these, and undone by one key"
     )
-    func overPages() throws {
+    func overPages() {
         var desk = Desk.inbox([letter(1), letter(2, box: "b2")], next: "t2")
         desk.press(.control("a"))
         desk.press(.alt("n"))
@@ -380,8 +348,7 @@ struct InboxDeletionTests {
         #expect(!undone.effects.contains { if case .delete = $0 { true } else { false } })
         desk.wait(.seconds(1))
         let effects = desk.effects.filter { if case .delete = $0 { true } else { false } }
-        let request = try #require(desk.model.inbox.deletion.run?.request)
-        #expect(effects == [.delete(request: request, ids: ["l3", "l4", "l1", "l2"])])
+        #expect(effects == [.delete(ids: ["l3", "l4", "l1", "l2"])])
     }
 
     @Test("A question about letters of many postboxes names those with the most")
@@ -438,42 +405,39 @@ struct InboxDeletionTests {
         #expect(desk.model.overlay == nil && desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2", "l3"])
     }
 
-    @Test("B50: more than 25 letters go in chunks with progress and rate, and what failed is reported")
-    func chunks() throws {
+    @Test("B50: any number of letters is one deletion, with progress and rate, and what failed is reported")
+    func many() throws {
         var desk = Self.deleting(60)
-        var sizes: [Int] = []
-        var kept = ""
-        while let deletion = desk.model.inbox.deletion.run {
-            sizes.append(deletion.current.count)
-            #expect(shows(desk, "deleting \(deletion.done) of 60"))
-            #expect(shows(desk, "25 a second") == (sizes.count == 2))
-            var result = BulkDeletion(deleted: deletion.current)
-            if sizes.count == 2 {
-                kept = result.deleted.removeLast()
-                result.failed = [.init(id: kept, error: .notAuthorized("that"))]
-            }
-            if sizes.count == 1 { desk.wait(.seconds(1)) } else { desk.wait(.seconds(9)) }
-            desk.send(.postbox(.deletion(request: deletion.request, result)))
-        }
-        #expect(sizes == [25, 25, 10])
-        #expect(desk.model.inbox.marked == [kept])
+        let ids = try #require(desk.model.inbox.deletion.run).ids
+        #expect(desk.effects.filter { if case .delete = $0 { true } else { false } } == [.delete(ids: ids)])
+        #expect(shows(desk, "deleting 0 of 60") && !shows(desk, "a second"))
+        desk.wait(.seconds(1))
+        desk.send(.postbox(.deleting(done: 25)))
+        #expect(shows(desk, "deleting 25 of 60, 25 a second"))
+        var result = BulkDeletion(deleted: ids)
+        let kept = result.deleted.removeLast()
+        result.failed = [.init(id: kept, error: .notAuthorized("that"))]
+        desk.send(.postbox(.deleted(result)))
+        #expect(desk.model.inbox.marked == [kept] && desk.model.inbox.deletion.run == nil)
         #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 was refused.") == true)
     }
 
     @Test("A bar grows with what is done, and on a narrow screen the figures and the key stay")
-    func bar() throws {
-        var desk = Self.deleting(60)
-        #expect(shows(desk, " ░░░░░░░░░░░░░░ deleting 0 of 60   Esc stops"))
+    func bar() {
+        var desk = Self.deleting(200)
+        #expect(shows(desk, " ░░░░░░░░░░░░ deleting 0 of 200   Esc stops"))
         desk.wait(.seconds(1))
-        let first = try #require(desk.model.inbox.deletion.run)
-        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
-        #expect(shows(desk, " █████░░░░░░░░░ deleting 25 of 60, 25 a second   Esc stops"))
+        desk.send(.postbox(.deleting(done: 50)))
+        #expect(shows(desk, " ███░░░░░░░░░ deleting 50 of 200, 50 a second   Esc stops"))
         #expect(
             desk.screen(Size(rows: 24, columns: 120)).contains {
-                $0.contains(" ████████░░░░░░░░░░░░ deleting 25 of 60, 25 a second   Esc stops")
+                $0.contains(" █████░░░░░░░░░░░░░░░ deleting 50 of 200, 50 a second   Esc stops")
             })
         let narrow = desk.screen(Size(rows: 12, columns: 40))
-        #expect(narrow.contains(" deleting 25 of 60   Esc stops"))
+        #expect(narrow.contains(" deleting 50 of 200   Esc stops"))
+        // The rest is with the network.
+        desk.send(.postbox(.deleting(done: 75)))
+        #expect(shows(desk, "deleting 75 of 200") && !shows(desk, "Esc stops"))
     }
 
     @Test("Thousands are deleted with a bar, the rate and the key on 80 columns; what Escape leaves is told as it is")
@@ -486,71 +450,68 @@ struct InboxDeletionTests {
         #expect(desk.screen().last?.contains(question) == true)
         desk.press(.character("y"))
         desk.wait(.seconds(5))
-        for _ in 0..<200 {
-            desk.wait(.milliseconds(100))
-            let deletion = try #require(desk.model.inbox.deletion.run)
-            desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current))))
-        }
+        desk.wait(.seconds(20))
+        desk.send(.postbox(.deleting(done: 5_000)))
         #expect(shows(desk, " ███░░░ deleting 5,000 of 10,000, 250 a second   Esc stops"))
         desk.press(.escape)
-        #expect(desk.model.notice?.text == "Stopping after this part.")
-        let last = try #require(desk.model.inbox.deletion.run)
-        var result = BulkDeletion(deleted: Array(last.current.dropLast()))
-        result.failed = [.init(id: last.current[24], error: .notFound(last.current[24]))]
-        desk.send(.postbox(.deletion(request: last.request, result)))
+        #expect(desk.model.notice?.text == "Stopping the deletion." && desk.effects.contains(.stopDeleting))
+        let ids = try #require(desk.model.inbox.deletion.run).ids
+        var result = broken(ids, behind: 5_025, .cancelled)
+        let gone = result.deleted.removeLast()
+        result.failed.insert(.init(id: gone, error: .notFound(gone)), at: 0)
+        desk.send(.postbox(.deleted(result)))
         #expect(desk.model.inbox.deletion.run == nil && desk.model.inbox.marked.count == 4_975)
         #expect(desk.model.notice?.text == "Deleted 5,024 of 10,000, 1 was gone already; 4,975 stay.")
     }
 
-    @Test("Escape stops a deletion after the part that is under way, and says what is gone and what is not")
+    @Test("Escape stops a deletion behind what is under way, and says what is gone and what is not")
     func stop() throws {
-        var desk = Self.deleting(60)
-        desk.press(.escape)
-        #expect(!shows(desk, "Esc stops"))
-        let deletion = try #require(desk.model.inbox.deletion.run)
-        desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current))))
+        var desk = Self.deleting(200)
+        #expect(desk.press(.escape).contains(.stopDeleting))
+        #expect(!shows(desk, "Esc stops") && !desk.press(.escape).contains(.stopDeleting))
+        let ids = try #require(desk.model.inbox.deletion.run).ids
+        desk.send(.postbox(.deleted(broken(ids, behind: 128, .cancelled))))
         #expect(desk.model.inbox.deletion.run == nil)
-        #expect(desk.model.notice?.text == "Deleted 25 of 60; 35 stay.")
-        #expect(desk.model.inbox.marked.count == 35)
+        #expect(desk.model.notice?.text == "Deleted 128 of 200; 72 stay.")
+        #expect(desk.model.inbox.marked.count == 72)
     }
 
     @Test("B50: what is deleted while another deletion is being stopped leaves after it, and is told apart from it")
     func deletedAfterStop() throws {
-        var desk = Self.deleting(60)
+        var desk = Self.deleting(200)
         desk.press(.alt("<"))
-        desk.answerPage([letter(99)])
+        desk.answerPage([letter(99_999)])
         desk.press(.escape)
         desk.press(.delete)
         desk.wait(.seconds(5))
         let stopped = try #require(desk.model.inbox.deletion.run)
-        #expect(desk.model.inbox.isBeingDeleted("l99") && !stopped.members.contains("l99"))
-        let effects = desk.send(.postbox(.deletion(request: stopped.request, BulkDeletion(deleted: stopped.current))))
-        #expect(desk.model.notice?.text == "Deleted 25 of 60; 35 stay.")
-        #expect(desk.model.inbox.marked.count == 35)
-        let next = try #require(desk.model.inbox.deletion.run)
-        #expect(effects.contains(.delete(request: next.request, ids: ["l99"])))
-        desk.send(.postbox(.deletion(request: next.request, BulkDeletion(deleted: ["l99"]))))
+        #expect(desk.model.inbox.isBeingDeleted("l99999") && !stopped.contains("l99999"))
+        #expect(shows(desk, "deleting 0 of 200"))
+        let effects = desk.send(.postbox(.deleted(broken(stopped.ids, behind: 25, .cancelled))))
+        #expect(desk.model.notice?.text == "Deleted 25 of 200; 175 stay.")
+        #expect(desk.model.inbox.marked.count == 175)
+        #expect(effects.contains(.delete(ids: ["l99999"])))
+        desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l99999"]))))
         #expect(desk.model.notice?.text == "Deleted 1 letter.")
-        #expect(desk.model.inbox.deletion.run == nil && desk.model.inbox.marked.count == 35)
+        #expect(desk.model.inbox.deletion.run == nil && desk.model.inbox.marked.count == 175)
     }
 
     @Test("Whoever quits over a deletion that was stopped is told of the letters that are with the network alone")
     func quittingStopped() {
-        var desk = Self.deleting(60)
+        var desk = Self.deleting(200)
         desk.press(.escape)
         desk.press(.control("q"))
-        #expect(desk.screen().last?.hasPrefix(" 25 letters are still being deleted;") == true)
+        #expect(desk.screen().last?.hasPrefix(" 128 letters are still being deleted;") == true)
     }
 
     @Test("A deletion that the connection broke says what is gone, what is not and what nobody knows")
-    func broken() throws {
+    func outage() throws {
         var desk = Self.deleting(60)
-        let first = try #require(desk.model.inbox.deletion.run)
-        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
-        let second = try #require(desk.model.inbox.deletion.run)
-        var result = BulkDeletion(deleted: Array(second.current.prefix(20)))
-        result.unknown = second.current.suffix(5).map { .init(id: $0, error: .timeout("deleting a letter")) }
-        let effects = desk.send(.postbox(.deletion(request: second.request, result)))
+        let ids = try #require(desk.model.inbox.deletion.run).ids
+        var result = broken(ids, behind: 45)
+        result.unknown = ids[45..<50].map { .init(id: $0, error: .timeout("deleting a letter")) }
+        result.failed.removeFirst(5)
+        let effects = desk.send(.postbox(.deleted(result)))
         #expect(desk.model.inbox.deletion.run == nil)
         #expect(desk.model.notice?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)
         #expect(desk.model.inbox.marked.count == 15)
@@ -563,14 +524,13 @@ struct InboxDeletionTests {
         arguments: [true, false])
     func brokenIsRead(statusFirst: Bool) throws {
         var desk = Self.deleting(60)
-        let first = try #require(desk.model.inbox.deletion.run)
-        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
-        let second = try #require(desk.model.inbox.deletion.run)
-        var result = BulkDeletion()
-        result.unknown = second.current.map { .init(id: $0, error: .timeout("deleting a letter")) }
+        let ids = try #require(desk.model.inbox.deletion.run).ids
+        var result = broken(ids, behind: 25)
+        result.unknown = ids[25..<50].map { .init(id: $0, error: .timeout("deleting a letter")) }
+        result.failed.removeFirst(25)
         let outage = ChatEvent.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x")))
         if statusFirst { desk.send(outage) }
-        desk.send(.postbox(.deletion(request: second.request, result)))
+        desk.send(.postbox(.deleted(result)))
         if !statusFirst { desk.send(outage) }
         // The page that is listed for it cannot be had either.
         let fetch = try #require(desk.model.inbox.fetch)
@@ -588,36 +548,34 @@ struct InboxDeletionTests {
         desk.press(.control("a"))
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let request = try #require(desk.model.inbox.deletion.run?.request)
-        desk.send(.postbox(.deletionFailed(request: request, .notConnected)))
+        let ids = try #require(desk.model.inbox.deletion.run).ids
+        desk.send(.postbox(.deleted(broken(ids, behind: 0))))
         #expect(desk.model.inbox.letters.count == 3)
         #expect(desk.model.inbox.marked.count == 3)
         #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 3 stay.") == true)
     }
 
     @Test("Letters that were gone already are no failure")
-    func gone() throws {
+    func gone() {
         var desk = Desk.inbox((1...3).map { letter($0) })
         desk.press(.control("a"))
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let request = try #require(desk.model.inbox.deletion.run?.request)
         var result = BulkDeletion(deleted: ["l1", "l2"])
         result.failed = [.init(id: "l3", error: .notFound("l3"))]
-        desk.send(.postbox(.deletion(request: request, result)))
+        desk.send(.postbox(.deleted(result)))
         #expect(desk.model.inbox.letters.isEmpty)
         #expect(desk.model.notice?.text == "Deleted 2 letters, 1 was gone already.")
     }
 
     @Test("A letter that the network does not delete is said to be refused")
-    func refused() throws {
+    func refused() {
         var desk = Desk.inbox([letter(1)])
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let request = try #require(desk.model.inbox.deletion.run?.request)
         var result = BulkDeletion(deleted: [])
         result.failed = [.init(id: "l1", error: .notAuthorized("that"))]
-        desk.send(.postbox(.deletion(request: request, result)))
+        desk.send(.postbox(.deleted(result)))
         #expect(desk.model.notice?.text.hasPrefix("No letter was deleted, 1 was refused.") == true)
     }
 
@@ -629,6 +587,6 @@ struct InboxDeletionTests {
         desk.press(.character("y"))
         #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
         desk.wait(.seconds(5))
-        #expect(desk.effects.contains { if case .delete(_, ["l2"]) = $0 { true } else { false } })
+        #expect(desk.effects.contains(.delete(ids: ["l2"])))
     }
 }

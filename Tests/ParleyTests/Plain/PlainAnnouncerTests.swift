@@ -276,9 +276,8 @@ struct PlainAnnouncerTests {
 
         #expect(plain.enter("/delete 1").lines.first?.hasPrefix("Delete the letter from bob of") == true)
         _ = plain.enter("yes")
-        let deletion = try #require(plain.desk.model.inbox.deletion.run?.request)
         let ids = [page.items[0].id]
-        _ = plain.send(.postbox(.deletion(request: deletion, BulkDeletion(deleted: ids))))
+        _ = plain.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
         #expect(plain.desk.model.inbox.letters.count == 2)
         let read = plain.enter("/read 3").lines
         #expect(read.contains("text 3") && read.contains("more of it"))

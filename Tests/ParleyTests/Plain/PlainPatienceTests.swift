@@ -25,11 +25,10 @@ struct PlainPatienceTests {
         #expect(plain.desk.model.isSettled)
         _ = plain.enter("/delete 1")
         _ = plain.enter("y")
-        let request = try #require(plain.desk.model.inbox.deletion.run?.request)
         #expect(!plain.desk.model.isSettled)
         #expect(
             plain.desk.model.undone(keeps: true) == "It is not known whether 1 letter left the postbox.")
-        _ = plain.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        _ = plain.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"]))))
         #expect(plain.desk.model.inbox.deletion.run == nil && plain.desk.model.undone(keeps: true) == nil)
     }
 

@@ -125,10 +125,9 @@ private struct EventSource {
                     .pageFailed(request: request, error()),
                 ]))
         case 21:
-            let deletion = model.inbox.deletion.run
-            let request = deletion?.request ?? UInt64(next(40))
-            let result = BulkDeletion(deleted: deletion?.current ?? ["l1"], failed: [.init(id: "l2", error: error())])
-            return .postbox(pick([.deletion(request: request, result), .deletionFailed(request: request, error())]))
+            let ids = model.inbox.deletion.run?.ids ?? ["l1"]
+            let result = BulkDeletion(deleted: ids, failed: [.init(id: "l2", error: error())])
+            return .postbox(pick([.deleted(result), .deleting(done: next(ids.count + 1))]))
         case 22:
             return .postbox(
                 pick([
