@@ -15,6 +15,7 @@ public actor RelayClient {
     /// The name of this client in every message.
     nonisolated let clientID: String
     nonisolated let surroundings: Surroundings
+    nonisolated let log: ClientLog
 
     // Who hears of what happens.
     private nonisolated let storeBoard = StatusBoard<LocalStore.Opening>(nil, bufferedValues: 4)
@@ -74,6 +75,7 @@ public actor RelayClient {
         let configuration = settings.configuration
         self.settings = NIOLockedValueBox(settings)
         self.surroundings = surroundings
+        log = ClientLog(configuration)
         signIn = SignIn(configuration)
         let seed = configuration.seed ?? UInt64.random(in: 0 ... .max)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: seed)
@@ -272,6 +274,7 @@ public actor RelayClient {
     }
 
     private func perform(_ action: ConnectionMachine.Action) {
+        log.note(action, before: statusBoard.current, now: surroundings.clock.now)
         switch action {
         case .dial(let generation, _): startDial(generation)
         case .restore: link?.restore(configuration, known: following.namespace, publisher)

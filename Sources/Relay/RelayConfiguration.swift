@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Platform
 
@@ -105,6 +106,10 @@ public struct RelayConfiguration: Sendable {
     /// Where the client's chances come from, such as the jitter of its waits: equal seeds give equal ones. Nil draws
     /// one.
     public var seed: UInt64?
+    /// Where the client and its connections log what happens: changes of state, dials, refusals, what was lost, sent
+    /// again or recovered, at `debug`, and every question to the server's liveness at `trace`. Nothing is logged unless
+    /// a logger is given. No entry has a message's text or a secret in it.
+    public var logger: Logger = .silent
     /// The largest message in bytes that `publish` takes, without what is put around it for the way; the server's own
     /// limit applies as well.
     public var maximumMessageBytes: Int

@@ -1,3 +1,5 @@
+import Logging
+
 /// How a client proves who it is. The secrets are held in memory only and never printed.
 public enum Authentication: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Nothing is presented.
@@ -94,14 +96,19 @@ public struct ConnectOptions: Sendable {
     public var outboundHighWaterMark: Int
     /// With this many unsent bytes, `publish` throws `outboundBufferFull`.
     public var outboundLimit: Int
+    /// Where the connection logs what happens to it, at `trace` and `debug`. No entry has a payload or a secret in
+    /// it.
+    public var logger: Logger
 
     /// Creates options; the defaults suit an interactive client.
+    ///
+    /// - Parameter logger: nil logs nothing.
     public init(
         name: String = "parley", authentication: Authentication = .none, tls: TLSOptions? = nil,
         proxy: ProxyAddress? = nil, inboxPrefix: String? = nil, connectTimeout: Duration = .seconds(5),
         pingInterval: Duration = .seconds(20),
         pongTimeout: Duration = .seconds(5), echo: Bool = true, outboundHighWaterMark: Int = 1 << 20,
-        outboundLimit: Int = 64 << 20
+        outboundLimit: Int = 64 << 20, logger: Logger? = nil
     ) {
         self.name = name
         self.authentication = authentication
@@ -114,6 +121,7 @@ public struct ConnectOptions: Sendable {
         self.echo = echo
         self.outboundHighWaterMark = outboundHighWaterMark
         self.outboundLimit = outboundLimit
+        self.logger = logger ?? .silent
     }
 }
 

@@ -41,6 +41,7 @@ final class ConnectionCore: Sendable {
     static let inboxSID: UInt64 = 1
 
     let options: ConnectOptions
+    let log: ConnectionLog
     let outbound: OutboundBuffer
     let requests: RequestTable
     let inboxPrefix: String
@@ -52,8 +53,9 @@ final class ConnectionCore: Sendable {
     private let isClockRunning = Atomic(false)
     private let isCutNoted = Atomic(false)
 
-    init(options: ConnectOptions, inboxPrefix: String, eventLoop: any EventLoop) {
+    init(options: ConnectOptions, server: ServerAddress, inboxPrefix: String, eventLoop: any EventLoop) {
         self.options = options
+        log = ConnectionLog(options.logger, to: server)
         self.inboxPrefix = inboxPrefix
         self.eventLoop = eventLoop
         requests = RequestTable(inbox: inboxPrefix + "." + UniqueToken.next())
@@ -334,6 +336,7 @@ final class ConnectionCore: Sendable {
     }
 
     func emit(_ event: NATSConnectionEvent) {
+        log.note(event)
         let continuations = state.withLockedValue { Array($0.eventStreams.values) }
         for continuation in continuations { continuation.yield(event) }
     }
@@ -371,6 +374,7 @@ final class ConnectionCore: Sendable {
             return old
         }
         guard let ended else { return }
+        log.note(.closed(error))
         let reason = error ?? .closed
         outbound.close(reason)
         requests.close(reason)

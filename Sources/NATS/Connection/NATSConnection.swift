@@ -145,7 +145,8 @@ public final class NATSConnection: Sendable {
                 guard Subject.isPublishable(text) else { throw .invalidSubject(text) }
                 return text
             } ?? InboxPrefix.permitted(by: authentication.token)
-        let core = ConnectionCore(options: options, inboxPrefix: prefix, eventLoop: loop)
+        let core = ConnectionCore(options: options, server: address, inboxPrefix: prefix, eventLoop: loop)
+        core.log.connecting()
         let outcome = Completion<Result<NIOLoopBound<ConnectionHandler>, NATSError>>()
         loop.execute {
             let timeout = TimeAmount.nanoseconds(max(1, options.connectTimeout.nanoseconds))
@@ -155,7 +156,9 @@ public final class NATSConnection: Sendable {
             let bound = NIOLoopBound(handler, eventLoop: loop)
             ready.futureResult.assumeIsolated().whenComplete { result in
                 switch result {
-                case .success: outcome.fulfil(.success(bound))
+                case .success:
+                    core.log.connected(core.info)
+                    outcome.fulfil(.success(bound))
                 case .failure(let error):
                     let error = ErrorTranslation.natsError(error, address: address)
                     outcome.fulfil(.failure(options.proxy.map { error.through($0) } ?? error))

@@ -11,6 +11,7 @@ protocol ConnectionFlags {
     var user: String? { get }
     var config: String? { get }
     var proxy: String? { get }
+    var log: String? { get }
 }
 
 /// A command line that does not say. No parser has to be made for it, which takes as long as a tenth of the start.
@@ -21,10 +22,26 @@ struct NoConnectionFlags: ConnectionFlags {
     let user: String? = nil
     let config: String? = nil
     let proxy: String? = nil
+    let log: String? = nil
 }
 
-/// Who to be and where to connect, for every subcommand.
+/// Who to be and where to connect, and what is logged of it, for every subcommand but the lab's.
 struct ConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var target: ConnectionTarget
+
+    @Option(help: ArgumentHelp("Append to this file what the connection does, for a bug report.", valueName: "file"))
+    var log: String?
+
+    var profile: String? { target.profile }
+    var server: [String] { target.server }
+    var creds: String? { target.creds }
+    var user: String? { target.user }
+    var config: String? { target.config }
+    var proxy: String? { target.proxy }
+}
+
+/// Who to be and where to connect.
+struct ConnectionTarget: ParsableArguments, ConnectionFlags {
     @Option(help: ArgumentHelp("A profile of the configuration file.", valueName: "name"))
     var profile: String?
 
@@ -44,6 +61,9 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
         help: ArgumentHelp(
             "A proxy to the servers, http:// or socks5:// with host and port; empty for none.", valueName: "url"))
     var proxy: String?
+
+    /// The lab has logs of its own.
+    var log: String? { nil }
 }
 
 /// How long the first connection may take, for the commands that stay connected.
@@ -92,6 +112,7 @@ extension ConnectionFlags {
             _ = try ProxySetting.choose(flag: proxy, profile: profile.proxy ?? "", servers: [], [:])
         }
         plan.sessions = try Self.sessions(profile.session)
+        plan.log = (log ?? environment["PARLEY_LOG"]).flatMap { Self.path($0.isEmpty ? nil : $0, environment) }
         plan.device = profile.device.flatMap { $0.isEmpty ? nil : $0 }
         plan.store = plan.storePlace(environment)
         plan.retention = profile.retention?.policy ?? .parley
@@ -305,6 +326,8 @@ struct ConnectionPlan: Sendable {
     var tokenCommand: TokenCommand?
     /// Whether nothing says how to sign in on servers other than the private network's.
     var isAnonymous = false
+    /// The file that the library's log is appended to; nil for none.
+    var log: String?
     /// The interactive client's local store; nil keeps it in memory.
     var store: String?
     /// How long messages stay in the local store.

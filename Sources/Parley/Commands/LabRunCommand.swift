@@ -14,7 +14,7 @@ struct LabRunCommand: AsyncParsableCommand {
             + "afterwards, unless --server or --profile names another one; there the server's side is left alone. The exit "
             + "status is 1 where one did not pass.")
 
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var connection: ConnectionTarget
 
     @Flag(help: "Carry out all that come with Parley.")
     var all = false
@@ -116,7 +116,7 @@ struct LabGround: Sendable {
 
     /// What the options name; only what they name themselves, since the configuration's own servers are no place for
     /// rehearsals that nobody asked for there.
-    init(_ options: ConnectionOptions) throws {
+    init(_ options: ConnectionTarget) throws {
         guard !options.server.isEmpty || options.profile != nil else {
             server = nil
             return
@@ -269,7 +269,7 @@ struct LabRecordCommand: AsyncParsableCommand {
             + "delay by=200ms, kick, background, foreground, restore. ^D ends it and writes the file: the acts at their "
             + "times, and what followed as what is expected.")
 
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var connection: ConnectionTarget
 
     @Option(help: ArgumentHelp("The scenario's file.", valueName: "file"))
     var out: String

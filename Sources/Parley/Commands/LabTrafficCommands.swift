@@ -11,7 +11,7 @@ struct LabSendCommand: AsyncParsableCommand {
         commandName: "send", abstract: "Send messages with numbers, and tell what became of each.",
         discussion: "Each says “lab WRITER NUMBER”. The exit status is 1 where one was not acknowledged.")
 
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var connection: ConnectionTarget
 
     @Option(help: ArgumentHelp("How many.", valueName: "number"))
     var count = 10
@@ -95,7 +95,7 @@ struct LabWatchCommand: AsyncParsableCommand {
             "A message has a number where it says “lab WRITER NUMBER”, bare or in a chat line, or is an object with "
             + "lab and n. The exit status is 1 where one was lost, doubled or out of order.")
 
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var connection: ConnectionTarget
 
     @Option(help: ArgumentHelp("End when each writer's message of this number is here.", valueName: "number"))
     var count: Int?

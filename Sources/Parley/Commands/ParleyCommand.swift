@@ -126,7 +126,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// How many words at the beginning are flags of identity and server, with their values.
     private static func leadingFlags(_ words: [String]) -> Int {
-        let flags = ["--profile", "--server", "--creds", "--as", "--config", "--proxy"]
+        let flags = ["--profile", "--server", "--creds", "--as", "--config", "--proxy", "--log"]
         var leading = 0
         while leading < words.count {
             let word = words[leading]

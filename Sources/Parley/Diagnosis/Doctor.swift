@@ -36,6 +36,7 @@ struct Doctor {
         }
         report(CredentialsFindings.clock(now: now, issued: plan.credentials?.times?.issued))
         await limited("local store") { [store = plan.store] in FileFindings.localStore(store) }
+        report(Finding("log", .ok, plan.log ?? "none; --log FILE writes what the connection does, for a bug report"))
         switch plan.target {
         case .privateNetwork(let user, let credentials):
             if let credentials {

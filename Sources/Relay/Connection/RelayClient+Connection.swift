@@ -53,7 +53,8 @@ extension RelayClient {
         return ConnectOptions(
             name: configuration.clientID, authentication: configuration.credentials.authentication,
             tls: configuration.tls, proxy: configuration.proxy, connectTimeout: configuration.dialTimeout,
-            pingInterval: configuration.pingInterval, pongTimeout: configuration.pongTimeout)
+            pingInterval: configuration.pingInterval, pongTimeout: configuration.pongTimeout,
+            logger: configuration.logger)
     }
 
     /// Lets what waits leave over this link.

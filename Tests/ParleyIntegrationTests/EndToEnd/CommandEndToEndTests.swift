@@ -66,6 +66,21 @@ extension EndToEndTests {
                 }
                 #expect(try await network.texts(on: "chat.ids") == ["once", "a", "b"])
 
+                let log = network.folder.path("send.log")
+                for count in 1...2 {
+                    let logged = try await network.parley("send", "chat.log", "a secret", "--as", "alice", "--log", log)
+                    #expect(logged.exitCode == 0, "\(logged)")
+                    let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+                    #expect(lines.count { $0.contains(" debug Connected nats.client.id=") } == count, "\(lines)")
+                    #expect(lines.last?.contains("The connection has ended") == true)
+                    #expect(!lines.contains { $0.contains("a secret") })
+                }
+                let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int
+                #expect(mode == 0o600)
+                let nowhere = try await network.parley(
+                    "send", "chat.log", "x", "--as", "alice", environment: ["PARLEY_LOG": "/nowhere/x.log"])
+                #expect(nowhere.exitCode == 73 && nowhere.diagnostics.contains("/nowhere/x.log cannot be written"))
+
                 let nothing = try await network.parley("send", "chat.lobby", "--as", "alice", input: "")
                 #expect(nothing.exitCode == 65 && nothing.diagnostics.contains("nothing to send"), "\(nothing)")
             }

@@ -82,7 +82,7 @@ extension EndToEndTests {
                 #expect(missed.exitCode == 0, "\(missed)")
                 try await again.waitFor("what came out of view, counted", deadline: .seconds(60)) { screen in
                     screen.contains("Nothing here yet. Say hello.")
-                        && screen.rows.contains { $0.hasPrefix(" chat.qa ") && $0.prefix(24).hasSuffix("1") }
+                        && screen.rows.contains { $0.hasPrefix(" chat.qa ") && $0.contains(" 1 │") }
                 }
                 try again.press(.ctrl("p"))
                 let filled = try await again.waitFor("what was missed", deadline: .seconds(60)) {

@@ -1,0 +1,111 @@
+import Logging
+import NIOConcurrencyHelpers
+import NIOPosix
+import Platform
+import Relay
+import Terminal
+
+/// The file that `--log` names: an entry of the library's log is a line of it.
+///
+/// Whoever logs does not wait for the disk: one thread writes, in order. The process's end waits for it.
+final class LogFile: Sendable {
+    private struct State {
+        var waitingBytes = 0
+        var leftOut = 0
+    }
+
+    /// So much may wait for a slow disk; further entries are left out, and the file says how many.
+    private static let limit = 4 << 20
+    /// The files of this process by their paths, for several clients with one log.
+    private static let files = NIOLockedValueBox<[String: LogFile]>([:])
+
+    private let descriptor: Int32
+    private let writer = NIOThreadPool(numberOfThreads: 1)
+    private let state = NIOLockedValueBox(State())
+
+    private init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        writer.start()
+    }
+
+    /// A logger that appends to a file, which is made where there is none and which its owner alone can read then.
+    ///
+    /// - Throws: a failure that says why the file cannot be opened.
+    static func logger(appendingTo path: String) throws(CommandFailure) -> Logger {
+        if let file = files.withLockedValue({ $0[path] }) { return logger(file) }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(
+                CommandFailure.cannotCreate, "The log \(path) cannot be written: \(String(cString: strerror(errno))).")
+        }
+        let file = LogFile(descriptor)
+        let isFirst = files.withLockedValue { files in
+            defer { files[path] = file }
+            return files.isEmpty
+        }
+        if isFirst { atexit { LogFile.finishAll() } }
+        return logger(file)
+    }
+
+    private static func logger(_ file: LogFile) -> Logger { Logger(label: "parley") { _ in Handler(file: file) } }
+
+    private static func finishAll() {
+        for file in files.withLockedValue({ Array($0.values) }) { try? file.writer.syncShutdownGracefully() }
+    }
+
+    fileprivate func append(_ line: String) {
+        let bytes = Array(line.utf8)
+        let leftOut = state.withLockedValue { state -> Int? in
+            guard state.waitingBytes + bytes.count <= Self.limit else {
+                state.leftOut += 1
+                return nil
+            }
+            defer { state.leftOut = 0 }
+            state.waitingBytes += bytes.count
+            return state.leftOut
+        }
+        guard let leftOut else { return }
+        writer.submit { [self] _ in
+            if leftOut > 0 { write(Array("… \(leftOut) entries were left out: the disk is too slow\n".utf8)) }
+            write(bytes)
+            state.withLockedValue { $0.waitingBytes -= bytes.count }
+        }
+    }
+
+    private func write(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            // A full disk must not end a chat: what has no room is missing.
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+/// Writes an entry as its time, its level, what it says, and its metadata in the order of their names.
+private struct Handler: LogHandler {
+    let file: LogFile
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+    var logLevel = Logger.Level.debug
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var text = "\(WallClock.now.iso8601) \(event.level) \(event.message)"
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+            let value = "\(value)"
+            text +=
+                value.contains(where: { $0.isWhitespace || $0 == "\"" })
+                ? " \(key)=\(value.debugDescription)" : " \(key)=\(value)"
+        }
+        // What a server says is in it.
+        file.append("\(SafeText(text))\n")
+    }
+}
