@@ -131,8 +131,8 @@ let package = Package(
         .executableTarget(
             name: "parley-bench",
             dependencies: [
-                "NATS", "Platform", "Relay", "RelayFaults", "RelayNetwork",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "NATS", "Platform", "Relay", "RelayFaults", "RelayLab", "RelayNetwork",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -32,8 +32,10 @@ struct BenchServerTests {
             try await eventually("the server runs") {
                 let files = FileManager.default.enumerator(atPath: folder.path)
                 while let path = files?.nextObject() as? String {
-                    guard path.hasSuffix(".ports"), let name = path.split(separator: "_").last else { continue }
-                    server = name.split(separator: ".").first.flatMap { pid_t($0) }
+                    guard path.hasSuffix("server.pid"),
+                        let text = try? String(contentsOfFile: "\(folder.path)/\(path)", encoding: .utf8)
+                    else { continue }
+                    server = pid_t(text.split(separator: "\n").first ?? "")
                 }
                 return server != nil
             }

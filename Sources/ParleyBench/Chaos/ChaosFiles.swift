@@ -10,7 +10,7 @@ final class ChaosCounter: Sendable {
 
     init(_ path: String) throws {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ChaosFailure("\(path): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw BenchFailure("\(path): \(String(cString: strerror(errno)))") }
     }
 
     deinit { close(descriptor) }
@@ -26,31 +26,25 @@ final class ChaosCounter: Sendable {
         var number = Int64(value)
         let size = MemoryLayout<Int64>.size
         guard pwrite(descriptor, &number, size, 0) == size else {
-            throw ChaosFailure("the number \(value) cannot be written: \(String(cString: strerror(errno)))")
+            throw BenchFailure("the number \(value) cannot be written: \(String(cString: strerror(errno)))")
         }
     }
 }
 
-/// What a client was told that it should never be told, a line each, in a file that outlives it. So many of each run.
+/// What a client was told that it should never be told, a line each in its process's log. So many of each process.
 final class ChaosNotes: Sendable {
-    private static let limit = 20
-    private let descriptor: Int32
-    private let count = Atomic(0)
-
-    init(_ path: String) throws {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ChaosFailure("\(path): \(String(cString: strerror(errno)))") }
-    }
-
-    deinit { close(descriptor) }
+    private static let mark = "a broken promise: "
+    private let left = Atomic(20)
 
     func note(_ text: String) {
-        guard count.wrappingAdd(1, ordering: .relaxed).oldValue < Self.limit else { return }
-        let line = Array("\(text)\n".utf8)
-        _ = line.withUnsafeBytes { Self.put(descriptor, $0) }
+        guard left.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 else { return }
+        Meter.remark(Self.mark + text)
     }
 
-    private static func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        write(descriptor, bytes.baseAddress, bytes.count)
+    /// The notes in a process's log.
+    static func read(_ log: String) -> [String] {
+        let bytes = (try? Data(contentsOf: URL(fileURLWithPath: log))) ?? Data()
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        return lines.compactMap { line in line.firstRange(of: mark).map { String(line[$0.upperBound...]) } }
     }
 }

@@ -9,12 +9,9 @@ struct ChaosPlan: Sendable {
     /// How many messages are published together.
     let messages: Int
     let topics: Int
-    /// One server alone, or so many in a cluster, each with a copy of the stream.
+    /// One server alone, or three with a network on them and a copy of the stream on each.
     let servers: Int
-    /// Whether there is a network on the three servers, as `parley network cluster start` makes one: clients log in,
-    /// and what they do goes through their accounts' imports.
-    let isNetwork: Bool
-    /// How often the server is killed, or in a cluster the stream's leader.
+    /// How often the server is killed, or of three the stream's leader.
     let serverKills: Int
     /// How often each publisher and each subscriber is killed.
     let processKills: Int
@@ -29,21 +26,17 @@ struct ChaosPlan: Sendable {
     let keepsFolder: Bool
 
     init(_ words: Words) {
-        messages = max(100, words.number("n", 100_000))
-        topics = max(1, words.number("topics", 20))
-        isNetwork = words.number("network", 0) != 0
-        servers = isNetwork ? 3 : min(5, max(1, words.number("cluster", 1)))
-        serverKills = max(0, words.number("server-kills", servers == 1 ? 20 : 5))
-        processKills = max(0, words.number("process-kills", 5))
-        cuts = max(0, words.number("cuts", max(5, messages / 1_000)))
-        outage = .milliseconds(max(1, words.number("outage", 1_500)))
-        window = max(1, words.number("window", min(500, max(20, messages / 40))))
-        seed = UInt64(words.text("seed", "")) ?? UInt64.random(in: 1...999_999)
+        messages = words.number("n", 100_000, atLeast: 100)
+        topics = words.number("topics", 20, atLeast: 1)
+        servers = words.number("cluster", 1) > 1 || words.number("network", 0) != 0 ? 3 : 1
+        serverKills = words.number("server-kills", servers == 1 ? 20 : 5)
+        processKills = words.number("process-kills", 5)
+        cuts = words.number("cuts", max(5, messages / 1_000))
+        outage = .milliseconds(words.number("outage", 1_500, atLeast: 1))
+        window = words.number("window", min(500, max(20, messages / 40)), atLeast: 1)
+        seed = UInt64(words.text("seed")) ?? UInt64.random(in: 1...999_999)
         keepsFolder = words.number("keep", 0) != 0
     }
-
-    /// The names of the topics.
-    var topicNames: [String] { (0..<topics).map { Self.topic(of: $0, topics) } }
 
     /// The topic of a publisher's message with this number.
     static func topic(of number: Int, _ topics: Int) -> String { "room.\(number % topics)" }
@@ -62,11 +55,4 @@ struct ChaosPlan: Sendable {
         let part = max(1, total * 3 / 4 / max(1, count))
         return (0..<count).map { total / 20 + $0 * part + Int.random(in: 0..<part, using: &generator) }
     }
-}
-
-/// Why a chaos run could not be carried through.
-struct ChaosFailure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
 }

@@ -13,30 +13,25 @@ final class ChaosProcess: Sendable {
     private let command: [String]
     private let links: [FaultProxy]
     private let counter: ChaosCounter
-    private let state = NIOLockedValueBox(State())
-
-    private struct State {
-        var process: ServerProcess?
-        var kills = 0
-    }
+    private let state = NIOLockedValueBox((process: ServerProcess?.none, kills: 0))
 
     /// Makes its folder and links, and starts nothing yet.
-    init(_ role: ChaosRole, _ index: Int, _ plan: ChaosPlan, _ servers: any ChaosSite, in parent: String) async throws {
+    init(_ role: ChaosRole, _ index: Int, _ plan: ChaosPlan, _ place: ChaosPlace, in parent: String) async throws {
         self.role = role
-        name = role == .publisher ? "publisher-\(index)" : "subscriber-\(index)"
+        name = "\(role == .publisher ? "publisher" : "subscriber")-\(index)"
         folder = "\(parent)/\(name)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        counter = try ChaosCounter("\(folder)/\(ChaosRole.Files.accepted)")
+        counter = try ChaosCounter("\(folder)/\(ChaosRole.accepted)")
         var links: [FaultProxy] = []
-        for address in servers.addresses { links.append(try await FaultProxy.start(target: address, seed: plan.seed)) }
+        for address in place.addresses { links.append(try await FaultProxy.start(target: address, seed: plan.seed)) }
         self.links = links
-        let urls = links.map { "nats://\($0.address.host):\($0.address.port)" }.joined(separator: ",")
-        command =
-            [
-                ThisProgram.path, role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)",
-                "servers=\(urls)",
-                "topics=\(plan.topics)", "n=\(role == .publisher ? plan.share(of: index) : 0)", "window=\(plan.window)",
-            ] + servers.words
+        let names = place.namespace
+        command = [
+            ThisProgram.path, role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)",
+            "servers=\(links.map { "\($0.address)" }.joined(separator: ","))", "topics=\(plan.topics)",
+            "n=\(role == .publisher ? plan.share(of: index) : 0)", "window=\(plan.window)", "namespace=\(names.name)",
+            "hash=\(names.hash)", "api=\(names.apiPrefix)", "creds=\(place.credentials)",
+        ]
     }
 
     /// How many messages of a publisher were accepted.
@@ -45,15 +40,12 @@ final class ChaosProcess: Sendable {
     var kills: Int { state.withLockedValue(\.kills) }
     /// How often its links were cut.
     var cuts: Int { links.reduce(0) { $0 + $1.statistics.cuts } }
-    var store: String { "\(folder)/\(ChaosRole.Files.store)" }
-
+    var store: String { "\(folder)/\(ChaosRole.store)" }
     /// What its client was told that it should never be told.
-    var notes: [String] {
-        let bytes = try? Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(ChaosRole.Files.notes)"))
-        return String(decoding: bytes ?? Data(), as: UTF8.self).split(separator: "\n").map { "\(name): \($0)" }
-    }
-
-    // MARK: Life
+    var notes: [String] { ChaosNotes.read("\(folder)/log").map { "\(name): \($0)" } }
+    private var process: ServerProcess? { state.withLockedValue(\.process) }
+    /// Whether it has ended.
+    var hasEnded: Bool { process?.hasEnded ?? true }
 
     func start() async throws {
         let process = try await ServerProcess.start(
@@ -61,21 +53,25 @@ final class ChaosProcess: Sendable {
         state.withLockedValue { $0.process = process }
     }
 
+    /// Nothing of what is rehearsed takes so long.
+    private static let patience = Duration.seconds(180)
+
     /// Kills it at some moments of a progress, and starts it again each time. Returns with the end of a publisher that
     /// has published all, and for a subscriber when it has been killed for the last time.
     func killing(at moments: [Int], of progress: @Sendable () -> Int, using generator: SeededGenerator) async throws {
         var generator = generator
         var left = moments[...]
         var newest = (progress: -1, at: ContinuousClock.now)
-        while true {
-            if let status = await ending() {
-                guard status == 0, role == .publisher else { throw failure("it ended with status \(status)") }
+        while let process {
+            if process.hasEnded {
+                let status = await process.end()
+                guard status == 0, role == .publisher else { throw failure("it ended with status \(status ?? -1)") }
                 return
             }
             let now = progress()
             if let next = left.first, now >= next {
                 left.removeFirst()
-                guard try await kill() else { return }
+                guard try await kill(process) else { return }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...500, using: &generator)))
                 try await start()
                 continue
@@ -89,18 +85,8 @@ final class ChaosProcess: Sendable {
         }
     }
 
-    /// Nothing of what is rehearsed takes so long.
-    private static let patience = Duration.seconds(180)
-
-    /// The wait status of the present process; nil while it lives.
-    private func ending() async -> Int32? {
-        guard let process = state.withLockedValue(\.process), process.hasEnded else { return nil }
-        return await process.end()
-    }
-
     /// Kills it without a word; false when it had come to its good end before.
-    private func kill() async throws -> Bool {
-        guard let process = state.withLockedValue(\.process) else { return false }
+    private func kill(_ process: ServerProcess) async throws -> Bool {
         process.signal(SIGKILL)
         guard let status = await process.end() else { throw CancellationError() }
         if status == 0, role == .publisher { return false }
@@ -110,26 +96,22 @@ final class ChaosProcess: Sendable {
         return true
     }
 
-    /// Whether it has ended.
-    var hasEnded: Bool { state.withLockedValue { $0.process?.hasEnded ?? true } }
-
     /// Asks it to end, and returns its wait status when it has.
     @discardableResult
     func stop() async -> Int32? {
-        guard let process = state.withLockedValue(\.process) else { return nil }
-        await process.stop(grace: .seconds(30))
-        return await process.end()
+        await process?.stop(grace: .seconds(30))
+        return await process?.end()
     }
 
-    func closeLinks() async {
+    /// Ends it and its links.
+    func close() async {
+        await stop()
         for link in links { await link.close() }
     }
 
-    func failure(_ words: String) -> ChaosFailure {
-        ChaosFailure("\(name): \(words)\n\(LogFile.tail(of: "\(folder)/log", lines: 5))")
+    func failure(_ words: String) -> BenchFailure {
+        BenchFailure("\(name): \(words)\n\(LogFile.tail(of: "\(folder)/log", lines: 5))")
     }
-
-    // MARK: Links
 
     /// Cuts its connection at a chance place.
     func cut(using generator: inout SeededGenerator) async {
@@ -137,15 +119,5 @@ final class ChaosProcess: Sendable {
         let direction: FaultProxy.Direction = Bool.random(using: &generator) ? .fromClient : .fromServer
         let ending: FaultProxy.Ending = Bool.random(using: &generator) ? .reset : .finish
         for link in links { await link.cut(afterBytes: bytes, direction: direction, how: ending) }
-    }
-}
-
-/// This program's file, for scenarios that start it again in another role.
-enum ThisProgram {
-    static var path: String {
-        #if os(Linux)
-            if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
-        #endif
-        return CommandLine.arguments.first ?? "parley-bench"
     }
 }

@@ -47,9 +47,7 @@ struct ChaosReport: Sendable {
     private var allProcessKills: Int { processKills.reduce(0) { $0 + $1.kills } }
 
     var text: String {
-        let servers =
-            plan.isNetwork
-            ? "a network of \(plan.servers) servers" : plan.servers == 1 ? "one server" : "\(plan.servers) servers"
+        let servers = plan.servers == 1 ? "one server" : "a network of \(plan.servers) servers"
         let processes = (ChaosPlan.publishers + ChaosPlan.subscribers) * plan.processKills
         var lines = [
             "chaos on \(servers), version \(version), seed \(plan.seed)",
@@ -67,7 +65,6 @@ struct ChaosReport: Sendable {
         lines += undone.map { "not done as planned: \($0)" }
         if let folder { lines.append("the files are in \(folder)") }
         lines.append(verdict)
-        lines.append(measurement.json)
         return lines.joined(separator: "\n")
     }
 
@@ -78,23 +75,22 @@ struct ChaosReport: Sendable {
     }
 
     private func row(_ name: String, _ cells: [String]) -> String {
-        let blanks = String(repeating: " ", count: max(0, 14 - name.count))
-        return cells.reduce(name + blanks) { line, cell in
+        cells.reduce(name.padded(to: 14)) { line, cell in
             line + String(repeating: " ", count: max(1, 14 - cell.count)) + cell
         }
     }
 
-    private var measurement: Measurement {
-        let worst = { (figure: (ChaosTally) -> Int) in Double(tallies.map { figure($0.tally) }.max() ?? 0) }
-        return Measurement(ChaosScenario.name).adding("n", Double(plan.messages))
-            .adding("servers", Double(plan.servers)).adding("network", plan.isNetwork ? 1 : 0).adding(
-                "seed", Double(plan.seed)
-            )
-            .adding("server_kills", Double(serverKills)).adding("process_kills", Double(allProcessKills))
-            .adding("cuts", Double(cuts)).adding("seconds", seconds)
-            .adding("stored", Double(tallies.first?.tally.stored ?? 0)).adding("duplicates", worst(\.duplicates))
-            .adding("lost", worst(\.lost)).adding("disorder", worst(\.disorder)).adding("unsent", Double(unsent))
-            .adding("notes", Double(notes.count)).adding("holds", holds ? 1 : 0)
-            .adding("hwm_kb", Meter.peakMemory())
+    var measurement: Measurement {
+        func worst(_ figure: (ChaosTally) -> Int) -> Double { Double(tallies.map { figure($0.tally) }.max() ?? 0) }
+        return Measurement(
+            "chaos",
+            [
+                "n": Double(plan.messages), "servers": Double(plan.servers), "seed": Double(plan.seed),
+                "server_kills": Double(serverKills), "process_kills": Double(allProcessKills), "cuts": Double(cuts),
+                "seconds": seconds, "stored": Double(tallies.first?.tally.stored ?? 0),
+                "duplicates": worst(\.duplicates), "lost": worst(\.lost), "disorder": worst(\.disorder),
+                "unsent": Double(unsent), "notes": Double(notes.count), "holds": holds ? 1 : 0,
+                "hwm_kb": Meter.peakMemory(),
+            ])
     }
 }

@@ -5,32 +5,32 @@ import RelayNetwork
 
 /// What a process of a chaos run does, under the name by which this program starts itself again. Each has a folder with
 /// its local store, and goes on there where an earlier process was killed.
-enum ChaosRole: String, CaseIterable {
+enum ChaosRole: String {
     /// Publishes numbered messages, each accepted once.
     case publisher = "chaos-publisher"
     /// Keeps what all topics bring in its local store, until it is told to end.
     case subscriber = "chaos-subscriber"
 
-    /// The files in a process's folder.
-    enum Files {
-        static let store = "store.db"
-        /// The last number that was accepted.
-        static let accepted = "accepted"
-        static let notes = "notes"
-    }
+    /// The files in a process's folder: its store, and the last number that was accepted.
+    static let (store, accepted) = ("store.db", "accepted")
 
     @concurrent
     func run(_ words: Words) async throws {
         let folder = words.text("folder", ".")
-        let notes = try ChaosNotes("\(folder)/\(Files.notes)")
+        let notes = ChaosNotes()
         let signals = self == .subscriber ? EndingSignals() : nil
+        let creds = words.text("creds")
+        let servers = words.text("servers").split(separator: ",").map(String.init)
         var configuration = RelayConfiguration(
-            servers: .fixed(
-                try RelayConfiguration.addresses(words.text("servers", "").split(separator: ",").map(String.init))),
-            credentials: try credentials(words), user: words.text("name", "chaos"), namespace: namespace(words),
+            servers: .fixed(try RelayConfiguration.addresses(servers)),
+            credentials: creds.isEmpty ? .none : RelayCredentials(try Credentials.load(path: creds)),
+            user: words.text("name", "chaos"),
+            namespace: .init(
+                name: words.text("namespace"), hash: words.text("hash"),
+                apiPrefix: words.text("api", JetStream.standardPrefix)),
             reconnect: ReconnectPolicy(schedule: [50, 100, 250, 500].map { .milliseconds($0) }, jitter: .full),
             // An orderly end, too, leaves what waits to the next run.
-            outbox: OutboxPolicy(discardsOnClose: false), store: .file("\(folder)/\(Files.store)"))
+            outbox: OutboxPolicy(discardsOnClose: false), store: .file("\(folder)/\(Self.store)"))
         configuration.followsNetwork = false
         let client = RelayClient(configuration: configuration)
         let openings = client.storeOpenings
@@ -41,31 +41,19 @@ enum ChaosRole: String, CaseIterable {
             if opening.rescue != nil { notes.note("the store was damaged") }
             break
         }
-        guard let store = await client.keptStore() else { throw ChaosFailure("there is no local store") }
+        guard let store = await client.keptStore() else { throw BenchFailure("there is no local store") }
         let news = store.news
         let watch = Task {
             for await case .failing(let error) in news { notes.note("the store cannot keep something: \(error)") }
         }
         defer { watch.cancel() }
-        switch self {
-        case .publisher: try await Self.publish(words, folder, client)
-        case .subscriber: try await Self.subscribe(words, client, store, notes, signals)
+        if let signals {
+            try await Self.subscribe(words, client, store, notes, signals)
+        } else {
+            try await Self.publish(words, folder, client)
         }
         await client.close()
     }
-
-    private func credentials(_ words: Words) throws -> RelayCredentials {
-        let path = words.text("creds", "")
-        return path.isEmpty ? .none : RelayCredentials(try Credentials.load(path: path))
-    }
-
-    private func namespace(_ words: Words) -> RelayConfiguration.Namespace {
-        .init(
-            name: words.text("namespace", ""), hash: words.text("hash", ""),
-            apiPrefix: words.text("api", JetStream.standardPrefix))
-    }
-
-    // MARK: Publishing
 
     /// Publishes from the first number on that is not known to have been accepted.
     ///
@@ -74,9 +62,9 @@ enum ChaosRole: String, CaseIterable {
     /// over again under its identifier, as one that may be stored: it is in the journal, or on the network, or nowhere.
     /// All numbers before it are never handed over again, whatever has become of them by then.
     private static func publish(_ words: Words, _ folder: String, _ client: RelayClient) async throws {
-        let (publisher, topics) = (words.number("index", 0), max(1, words.number("topics", 1)))
-        let (share, window) = (words.number("n", 0), max(1, words.number("window", 1)))
-        let accepted = try ChaosCounter("\(folder)/\(Files.accepted)")
+        let (publisher, topics) = (words.number("index", 0), words.number("topics", 1, atLeast: 1))
+        let (share, window) = (words.number("n", 0), words.number("window", 1, atLeast: 1))
+        let accepted = try ChaosCounter("\(folder)/\(Self.accepted)")
         var number = accepted.value + 1
         var isInDoubt = true
         while number <= share {
@@ -100,17 +88,15 @@ enum ChaosRole: String, CaseIterable {
         while client.queuedCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
         let unsent = try await client.notSent()
         guard unsent.isEmpty else {
-            throw ChaosFailure("\(unsent.count) messages were not sent, the first for this reason: \(unsent[0].reason)")
+            throw BenchFailure("\(unsent.count) messages were not sent, the first for this reason: \(unsent[0].reason)")
         }
     }
 
-    // MARK: Subscribing
-
     /// Follows the topics, one by one or all by a pattern, behind what the store has of them.
     private static func subscribe(
-        _ words: Words, _ client: RelayClient, _ store: LocalStore, _ notes: ChaosNotes, _ signals: EndingSignals?
+        _ words: Words, _ client: RelayClient, _ store: LocalStore, _ notes: ChaosNotes, _ signals: EndingSignals
     ) async throws {
-        let topics = max(1, words.number("topics", 1))
+        let topics = words.number("topics", 1, atLeast: 1)
         let names = words.number("index", 0) == 0 ? (0..<topics).map { ChaosPlan.topic(of: $0, topics) } : ["room.>"]
         try await withThrowingTaskGroup(of: Void.self) { group in
             for name in names {
@@ -118,9 +104,8 @@ enum ChaosRole: String, CaseIterable {
                 let events = try await client.messages(topic: name, from: place.map { .after($0) } ?? .all)
                 group.addTask { try await read(events, of: name, behind: place?.sequence ?? 0, notes) }
             }
-            if let numbers = signals?.numbers {
-                group.addTask { for await _ in numbers { return } }
-            }
+            let numbers = signals.numbers
+            group.addTask { for await _ in numbers { return } }
             // A subscription does not end by itself, so this is the signal, or a failure.
             try await group.next()
             group.cancelAll()

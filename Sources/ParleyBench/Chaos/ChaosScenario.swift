@@ -7,20 +7,17 @@ import RelayNetwork
 /// The promise that nothing is lost, doubled or out of order, while everything that can be killed is.
 ///
 /// Two publishers and two subscribers, each a process with a local store and links of its own, on one server or
-/// (`cluster=3`) on three with a copy of the stream each, or (`network=1`) on a network that three servers carry, as a
-/// user of it. `n` (100000) numbered messages go to `topics` (20) topics. Meanwhile the server, or the stream's leader,
-/// is killed with -9 and started again `server-kills` times (20, in a cluster 5), each publisher and each subscriber
-/// `process-kills` times (5), and `cuts` links are cut (one for every thousand messages). At the end the stream and the
-/// subscribers' stores are read: each has each message once and in order, or the promise is broken; a run that did not
-/// do all that was planned proves nothing, and fails as well. `seed` repeats what was drawn, `outage` is the longest
-/// time in milliseconds for which a server is away, and `keep=1` leaves the files there.
+/// (`cluster=3`, or `network=1`) on a network that three servers carry, as a user of it. `n` (100000) numbered messages
+/// go to `topics` (20) topics. Meanwhile the server, or the stream's leader, is killed with -9 and started again
+/// `server-kills` times (20, of three 5), each publisher and each subscriber `process-kills` times (5), and `cuts` links
+/// are cut (one for every thousand messages). At the end the stream and the subscribers' stores are read: each has each
+/// message once and in order, or the promise is broken; a run that did not do all that was planned proves nothing, and
+/// fails as well. `seed` repeats what was drawn, `outage` is the longest time in milliseconds for which a server is
+/// away, and `keep=1` leaves the clients' files there, and those of one server.
 enum ChaosScenario {
-    /// The scenario's name on the command line.
-    static let name = "chaos"
-
     /// Runs until the end or the first signal that asks for it; all processes have ended when this returns.
     @concurrent
-    static func run(_ words: Words) async throws -> ChaosReport {
+    static func run(_ words: Words) async throws -> [Measurement] {
         let plan = ChaosPlan(words)
         let signals = EndingSignals()
         defer { signals.cancel() }
@@ -31,9 +28,11 @@ enum ChaosScenario {
         }
         defer { watch.cancel() }
         do {
-            return try await work.value
+            let report = try await work.value
+            Meter.say(report.text)
+            return [report.measurement]
         } catch {
-            throw ChaosFailure("seed \(plan.seed): \(error)")
+            throw BenchFailure("seed \(plan.seed): \(error)")
         }
     }
 
@@ -42,71 +41,67 @@ enum ChaosScenario {
         defer {
             if !plan.keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
         }
-        guard !plan.isNetwork else {
-            let report = try await BenchCluster.run(in: folder) { network in
-                try await run(plan, ChaosNetwork(network), folder)
+        return try await ChaosPlace.run(plan, in: folder) { place in
+            var processes: [ChaosProcess] = []
+            return try await finally {
+                for process in processes { await process.close() }
+            } after: {
+                for index in 0..<ChaosPlan.subscribers {
+                    processes.append(try await ChaosProcess(.subscriber, index, plan, place, in: folder))
+                }
+                for index in 0..<ChaosPlan.publishers {
+                    processes.append(try await ChaosProcess(.publisher, index, plan, place, in: folder))
+                }
+                var report = try await rehearse(plan, place, processes)
+                if plan.keepsFolder { report.folder = folder }
+                return report
             }
-            return plan.keepsFolder ? report.kept(in: folder) : report
         }
-        let servers = try await ChaosServers.start(plan.servers, in: folder)
-        var report: Result<ChaosReport, any Error>
-        do { report = .success(try await run(plan, servers, folder)) } catch { report = .failure(error) }
-        await servers.stop()
-        if plan.keepsFolder { report = report.map { $0.kept(in: folder) } }
-        return try report.get()
-    }
-
-    private static func run(_ plan: ChaosPlan, _ servers: any ChaosSite, _ folder: String) async throws -> ChaosReport {
-        var processes: [ChaosProcess] = []
-        let report: Result<ChaosReport, any Error>
-        do {
-            for index in 0..<ChaosPlan.subscribers {
-                processes.append(try await ChaosProcess(.subscriber, index, plan, servers, in: folder))
-            }
-            for index in 0..<ChaosPlan.publishers {
-                processes.append(try await ChaosProcess(.publisher, index, plan, servers, in: folder))
-            }
-            report = .success(try await rehearse(plan, servers, processes))
-        } catch {
-            report = .failure(error)
-        }
-        for process in processes { await process.stop() }
-        for process in processes { await process.closeLinks() }
-        return try report.get()
     }
 
     private static func rehearse(
-        _ plan: ChaosPlan, _ servers: any ChaosSite, _ processes: [ChaosProcess]
+        _ plan: ChaosPlan, _ place: ChaosPlace, _ processes: [ChaosProcess]
     ) async throws -> ChaosReport {
-        var report = ChaosReport(plan: plan, version: servers.version)
+        var report = ChaosReport(plan: plan, version: place.version)
         let begin = Meter.now()
         let serverKills = NIOLockedValueBox(0)
         for process in processes { try await process.start() }
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        // The first failure ends all.
+        try await withThrowingDiscardingTaskGroup { group in
             for (number, process) in processes.enumerated() {
                 group.addTask { try await kill(process, number, plan, processes) }
             }
             group.addTask {
-                try await killServers(plan, servers, processes) { serverKills.withLockedValue { $0 += 1 } }
+                var generator = plan.generator(1_000)
+                for moment in ChaosPlan.moments(plan.serverKills, of: plan.messages, using: &generator) {
+                    try await wait(for: moment, processes)
+                    let most = Int(plan.outage / .milliseconds(1))
+                    try await place.kill(.milliseconds(Int.random(in: 0...most, using: &generator)))
+                    serverKills.withLockedValue { $0 += 1 }
+                }
             }
-            group.addTask { try await cutLinks(plan, processes) }
-            // The first failure ends all.
-            while try await group.next() != nil {}
+            group.addTask {
+                var generator = plan.generator(2_000)
+                for moment in ChaosPlan.moments(plan.cuts, of: plan.messages, using: &generator) {
+                    try await wait(for: moment, processes)
+                    await processes.randomElement(using: &generator)?.cut(using: &generator)
+                }
+            }
         }
         report.serverKills = serverKills.withLockedValue(\.self)
         report.processKills = processes.map { ($0.name, $0.kills) }
         report.cuts = processes.reduce(0) { $0 + $1.cuts }
 
-        let state = try await servers.state()
+        let state = try await place.state()
         for subscriber in processes where subscriber.role == .subscriber {
             try await waitForAll(state.messages, of: subscriber)
         }
         report.seconds = Meter.now() - begin
-        report.tallies.append(("stream", try await servers.tally(plan, through: state.lastSequence)))
+        report.tallies.append(("stream", try await place.tally(plan, through: state.lastSequence)))
         for process in processes {
             guard await process.stop() == 0 else { throw process.failure("it did not end well") }
             report.notes += process.notes
-            try await using(process.store) { store in
+            try await StoreScenario.using(process.store) { store in
                 switch process.role {
                 case .publisher: report.unsent += try await store.status().outbox
                 case .subscriber: report.tallies.append((process.name, try await tally(plan, store)))
@@ -115,8 +110,6 @@ enum ChaosScenario {
         }
         return report
     }
-
-    // MARK: Chaos
 
     /// A publisher is killed by its own progress, so that it never ends before, and a subscriber by that of all.
     private static func kill(
@@ -130,26 +123,6 @@ enum ChaosScenario {
             at: moments, of: { isPublisher ? process.accepted : accepted(processes) }, using: generator)
     }
 
-    private static func killServers(
-        _ plan: ChaosPlan, _ servers: any ChaosSite, _ processes: [ChaosProcess], _ killed: () -> Void
-    ) async throws {
-        var generator = plan.generator(1_000)
-        for moment in ChaosPlan.moments(plan.serverKills, of: plan.messages, using: &generator) {
-            try await wait(for: moment, processes)
-            let most = Int(plan.outage / .milliseconds(1))
-            try await servers.killLeader(for: .milliseconds(Int.random(in: 0...most, using: &generator)))
-            killed()
-        }
-    }
-
-    private static func cutLinks(_ plan: ChaosPlan, _ processes: [ChaosProcess]) async throws {
-        var generator = plan.generator(2_000)
-        for moment in ChaosPlan.moments(plan.cuts, of: plan.messages, using: &generator) {
-            try await wait(for: moment, processes)
-            await processes.randomElement(using: &generator)?.cut(using: &generator)
-        }
-    }
-
     private static func accepted(_ processes: [ChaosProcess]) -> Int { processes.reduce(0) { $0 + $1.accepted } }
 
     /// Publishers that come no further are their own kill's failure, which cancels this.
@@ -160,9 +133,9 @@ enum ChaosScenario {
     // MARK: What is kept
 
     /// Waits until a subscriber keeps as many messages as the stream has. What has not come when nothing has for a
-    /// minute is lost.
+    /// minute is lost. Another process has the store open too.
     private static func waitForAll(_ count: UInt64, of subscriber: ChaosProcess) async throws {
-        try await using(subscriber.store) { store in
+        try await StoreScenario.using(subscriber.store) { store in
             var newest = (count: -1, at: ContinuousClock.now)
             while true {
                 let kept = try await store.status().messages
@@ -177,31 +150,12 @@ enum ChaosScenario {
 
     private static func tally(_ plan: ChaosPlan, _ store: LocalStore) async throws -> ChaosTally {
         var tally = ChaosTally(plan)
-        for topic in plan.topicNames {
+        for topic in (0..<plan.topics).map({ ChaosPlan.topic(of: $0, plan.topics) }) {
             for try await message in store.export(try TopicPattern(topic)) { tally.take(message.payload, on: topic) }
         }
         // What is under other names is none of the run's.
         let others = try await store.status().messages - tally.stored
-        if others > 0 { for _ in 0..<others { tally.take([], on: "") } }
+        for _ in 0..<max(0, others) { tally.take([], on: "") }
         return tally
-    }
-
-    /// Hands over a store that another process may have open too.
-    private static func using(_ path: String, _ body: (LocalStore) async throws -> Void) async throws {
-        let store = try LocalStore.open(.file(path)).store
-        do { try await body(store) } catch {
-            try? await store.close()
-            throw error
-        }
-        try await store.close()
-    }
-}
-
-extension ChaosReport {
-    /// The same, with the folder that stays.
-    fileprivate func kept(in folder: String) -> ChaosReport {
-        var copy = self
-        copy.folder = folder
-        return copy
     }
 }

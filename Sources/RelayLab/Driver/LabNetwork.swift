@@ -10,7 +10,9 @@ public actor LabNetwork: LabServerSide, LabPlace {
     public static let user = "lab"
 
     private let folder: String
-    private let directory: NetworkDirectory
+    /// Its folder, and where its server and its processes are.
+    package nonisolated let directory: NetworkDirectory
+    package nonisolated let description: NetworkDescription
     private let options: NetworkHost.Options
     private let isDiskFull: NIOLockedValueBox<Bool>
     private var host: Task<NetworkHost.Outcome, Never>?
@@ -18,7 +20,7 @@ public actor LabNetwork: LabServerSide, LabPlace {
     /// Where the server listens; the same after each restart.
     public nonisolated let address: ServerAddress
     /// The server's version.
-    public nonisolated let version: String
+    public nonisolated var version: String { description.serverVersion }
     /// The same address, as the only one.
     public nonisolated var addresses: [ServerAddress] { [address] }
 
@@ -68,7 +70,7 @@ public actor LabNetwork: LabServerSide, LabPlace {
         self.host = host
         self.lease = lease
         self.address = address
-        version = lease.description.serverVersion
+        description = lease.description
     }
 
     /// Ends the network and deletes its folder.

@@ -69,12 +69,14 @@ extension LabPlace {
 /// services end with this process, however that ends.
 public final class LabClusterNetwork: LabPlace {
     private let folder: String
-    private let cluster: LocalCluster
+    /// The cluster, and where its servers are.
+    package let cluster: LocalCluster
+    package let description: LocalClusterDescription
     private let host: Task<NetworkHost.Outcome, Never>
     /// Where the servers listen; the same after each restart.
     public let addresses: [ServerAddress]
     /// The servers' version.
-    public let version: String
+    public var version: String { description.serverVersion }
 
     /// Starts a cluster.
     ///
@@ -98,7 +100,7 @@ public final class LabClusterNetwork: LabPlace {
             }
             _ = try await cluster.credentials(for: LabNetwork.user)
             return LabClusterNetwork(
-                folder, cluster, host, try RelayConfiguration.addresses(description.servers), description.serverVersion)
+                folder, cluster, host, try RelayConfiguration.addresses(description.servers), description)
         } catch {
             host.cancel()
             _ = await host.value
@@ -109,14 +111,13 @@ public final class LabClusterNetwork: LabPlace {
 
     private init(
         _ folder: String, _ cluster: LocalCluster, _ host: Task<NetworkHost.Outcome, Never>,
-        _ addresses: [ServerAddress],
-        _ version: String
+        _ addresses: [ServerAddress], _ description: LocalClusterDescription
     ) {
         self.folder = folder
         self.cluster = cluster
         self.host = host
         self.addresses = addresses
-        self.version = version
+        self.description = description
     }
 
     /// The server's side: all that can be done to a cluster of this machine.

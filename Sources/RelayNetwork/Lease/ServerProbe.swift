@@ -3,10 +3,10 @@ import NIOCore
 import Platform
 
 /// Looks whether a NATS server answers at an address of this machine.
-enum ServerProbe {
+package enum ServerProbe {
     /// Whether the server says INFO within two seconds, of which it needs the most on a busy machine alone. Where none
     /// listens that is known at once. No thread waits for it.
-    static func answers(at address: ServerAddress) async -> Bool {
+    package static func answers(at address: ServerAddress) async -> Bool {
         guard let target = try? SocketAddress(ipAddress: address.host, port: address.port) else { return false }
         let descriptor = LoopbackPort.newSocket(target.protocol == .inet6 ? AF_INET6 : AF_INET)
         guard descriptor >= 0 else { return false }

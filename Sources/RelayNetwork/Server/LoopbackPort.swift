@@ -1,13 +1,13 @@
 import Platform
 
 /// Ports of 127.0.0.1.
-enum LoopbackPort {
+package enum LoopbackPort {
     /// The port that everybody's NATS server has; a private network never takes it.
     static let reserved = 4222
 
     /// The preferred port when it is free, else one that the system chooses.
     /// - Parameter others: ports that are to be somebody else's.
-    static func choose(preferred: Int?, besides others: Set<Int> = []) throws(NetworkError) -> Int {
+    package static func choose(preferred: Int?, besides others: Set<Int> = []) throws(NetworkError) -> Int {
         let taken = others.union([reserved])
         if let preferred, !taken.contains(preferred), let port = free(preferred) { return port }
         for _ in 0..<(8 + others.count) {

@@ -1,0 +1,104 @@
+import NATS
+import NIOCore
+import Platform
+import Relay
+import RelayNetwork
+
+/// What a chaos run's clients are on, and what of it is killed: one server, or a network that three servers carry, as a
+/// user of it.
+struct ChaosPlace: Sendable {
+    /// Where the servers are; each stays at its port.
+    let addresses: [ServerAddress]
+    let version: String
+    let namespace: RelayConfiguration.Namespace
+    /// The file of the credentials; empty where everybody is let in.
+    let credentials: String
+    /// Kills the server, or the one that leads the stream, which is away for a while.
+    let kill: @Sendable (_ outage: Duration) async throws -> Void
+
+    /// Starts servers, in a folder of the caller's where there is one alone; they have ended when this returns.
+    static func run<R>(_ plan: ChaosPlan, in folder: String, _ body: (ChaosPlace) async throws -> R) async throws -> R {
+        guard plan.servers == 1 else {
+            return try await BenchCluster.run { network in
+                let names = network.description
+                let place = ChaosPlace(
+                    addresses: network.addresses, version: names.serverVersion,
+                    namespace: .init(name: names.namespace, hash: names.hash, apiPrefix: names.api),
+                    credentials: try await network.cluster.credentials(for: "chaos")
+                ) { try await network.killLeader(for: $0) }
+                return try await body(place)
+            }
+        }
+        return try await BenchServer.run(in: folder) { server in
+            try await server.makeStream()
+            let place = ChaosPlace(
+                addresses: [server.address], version: try await server.version(),
+                namespace: .init(name: "bench", hash: "bench"), credentials: ""
+            ) { outage in
+                await server.crash()
+                try await Task.sleep(for: outage)
+                try await server.start()
+            }
+            return try await body(place)
+        }
+    }
+
+    /// What the stream of topics holds.
+    func state() async throws -> StreamInfo.State {
+        try await asking { try await $0.streamInfo("\(namespace.name)_stream").state }
+    }
+
+    /// The stream's messages up to a sequence, counted.
+    func tally(_ plan: ChaosPlan, through last: UInt64) async throws -> ChaosTally {
+        var tally = ChaosTally(plan)
+        var next: UInt64 = 1
+        var deadline = ContinuousClock.now + .seconds(30)
+        while next <= last {
+            let start = next
+            let page = try await asking {
+                let stream = "\(namespace.name)_stream"
+                return try await $0.page(of: stream, from: .sequence(start), limit: 1_000, bytes: 8 << 20).messages
+            }
+            for message in page where message.sequence <= last {
+                // The first token is no part of the topic.
+                let topic = message.subject.dropFirst(namespace.hash.utf8.count + 1)
+                tally.take(message.payload.readableBytesView, on: String(topic))
+            }
+            if let end = page.last?.sequence {
+                next = end &+ 1
+                deadline = ContinuousClock.now + .seconds(30)
+            } else {
+                // The copy that was read may lag behind for a moment.
+                guard ContinuousClock.now < deadline else { break }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        return tally
+    }
+
+    /// Asks one server after the other, for a minute at most, until one answers.
+    private func asking<Value: Sendable>(
+        _ question: @Sendable (JetStream) async throws -> Value
+    ) async throws -> Value {
+        var options = ConnectOptions(name: "parley-bench", connectTimeout: .seconds(5))
+        if !credentials.isEmpty {
+            options.authentication = Authentication(try Credentials.load(path: credentials))
+            options.inboxPrefix = "_INBOX_chaos"
+        }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            var failure: (any Error)?
+            for address in addresses {
+                do {
+                    let connection = try await NATSConnection.connect(to: address, options: options)
+                    defer { connection.closeNow() }
+                    return try await question(JetStream(connection, apiPrefix: namespace.apiPrefix))
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure, ContinuousClock.now >= deadline { throw failure }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+}

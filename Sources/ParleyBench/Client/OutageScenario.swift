@@ -1,0 +1,239 @@
+import NATS
+import NIOConcurrencyHelpers
+import Platform
+import Relay
+import RelayFaults
+
+/// Outages of a whole client, on a server of its own.
+enum OutageScenario {
+    /// The server is killed and started again within half a second, `n` times (20): how long after its port opens the
+    /// client is connected, with its subscription live.
+    @concurrent
+    static func reconnect(_ words: Words) async throws -> [Measurement] {
+        let count = words.number("n", 20, atLeast: 1)
+        return try await BenchServer.run { server in
+            try await server.makeStream()
+            let client = RelayClient.bench(at: server.address)
+            try await client.connect(timeLimit: 20)
+            let reader = Reader(try await client.messages(topic: "line"))
+            var (delays, floors) = ([Double](), [Double]())
+            for round in 0..<count {
+                // Only a connection that has been open for a while begins the ladder of waits anew.
+                try await Task.sleep(for: client.configuration.reconnect.stableAfter + .milliseconds(100))
+                let statuses = client.statuses
+                let connected = Task { () -> Double in
+                    for await status in statuses where status.state == .connected && status.recoveries == round + 1 {
+                        return Meter.now()
+                    }
+                    return .infinity
+                }
+                await server.crash()
+                try await Task.sleep(for: .milliseconds(Int.random(in: 50...500)))
+                try await server.start()
+                let opened = Meter.now()
+                delays.append(max(0, await connected.value - opened))
+                let begin = Meter.now()
+                let bare = try await NATSConnection.connect(to: server.address)
+                floors.append(Meter.now() - begin)
+                await bare.close()
+                try await client.publish(topic: "line", message: .int(Int64(round)))
+                try await reader.reach(round + 1)
+            }
+            await client.close()
+            return [
+                Measurement("reconnect", ["n": Double(count)]).adding(percentilesOf: delays)
+                    .adding([
+                        "bare_login_us": floors.median * 1e6, "times_bare_login": delays.median / floors.median,
+                    ])
+            ]
+        }
+    }
+
+    /// A busy connection is cut at `n` (1000) random byte positions, while `writers` (8) write; it has to end connected,
+    /// with every message delivered once, and with no more memory and descriptors than after the first tenth.
+    @concurrent
+    static func cuts(_ words: Words) async throws -> [Measurement] {
+        let count = words.number("n", 1_000, atLeast: 10)
+        return try await BenchServer.run { server in
+            try await server.makeStream()
+            let proxy = try await FaultProxy.start(target: server.address, seed: 1)
+            let policy = ReconnectPolicy(schedule: [.milliseconds(1)])
+            let trial = try await Trial(RelayClient.bench(at: proxy.address) { $0.reconnect = policy })
+            let client = trial.client
+            let written = NIOLockedValueBox<Int64>(0)
+            let writers = (0..<words.number("writers", 8)).map { _ in
+                Task {
+                    // The outbox takes what the connection does not; each must come out once and in order.
+                    while !Task.isCancelled {
+                        let number = written.withLockedValue {
+                            $0 += 1
+                            return $0
+                        }
+                        _ = try await client.submit(topic: "line", message: .int(number)).receipt(within: .seconds(120))
+                    }
+                }
+            }
+            var early = Holding()
+            for round in 0..<count {
+                if round == count / 10 { early = Holding() }
+                let before = proxy.statistics.cuts
+                try await trial.connected(after: round)
+                await proxy.cut(
+                    afterBytes: writers.isEmpty ? 0 : Int.random(in: 0...3_000),
+                    direction: Bool.random() ? .fromClient : .fromServer, how: Bool.random() ? .reset : .finish)
+                try await wait(for: "cut \(round + 1) of \(count)", every: .milliseconds(1)) {
+                    proxy.statistics.cuts > before
+                }
+            }
+            try await proxy.set(.passThrough)
+            // Until the client has noticed the last cut, it still is what it was before.
+            try await trial.connected(after: count)
+            for writer in writers { writer.cancel() }
+            for writer in writers { _ = await writer.result }
+            let last = try await client.submit(topic: "line", message: "end").receipt(within: .seconds(60))
+            let result = try await trial.end("cuts", count, reaching: Int(last.sequence), early)
+            await proxy.close()
+            return [
+                result.adding([
+                    "cuts": Double(proxy.statistics.cuts), "recoveries": Double(client.status.recoveries),
+                    "written": Double(written.withLockedValue(\.self) + 1), "stored": Double(last.sequence),
+                ])
+            ]
+        }
+    }
+
+    /// The application leaves, writes something, and comes back, `n` times (1000): each absence closes the connection,
+    /// and each return brings what was written to a subscription. It has to end with no more memory and descriptors
+    /// than after the first tenth, and without the tasks of its rounds but the last.
+    @concurrent
+    static func absences(_ words: Words) async throws -> [Measurement] {
+        let count = words.number("n", 1_000, atLeast: 10)
+        return try await BenchServer.run { server in
+            try await server.makeStream()
+            let trial = try await Trial(RelayClient.bench(at: server.address))
+            let client = trial.client
+            var early = Holding()
+            var rounds: [RoundTrace.Weak] = []
+            for round in 0..<count {
+                if round == count / 10 { early = Holding() }
+                let trace = RoundTrace()
+                rounds.append(RoundTrace.Weak(trace: trace))
+                try await RoundTrace.$current.withValue(trace) {
+                    await client.lifecycleChanged(.stopping)
+                    let pending = try client.submit(topic: "line", message: .int(Int64(round)))
+                    await client.lifecycleChanged(.foreground)
+                    _ = try await pending.receipt(within: .seconds(60))
+                }
+            }
+            let seconds = Meter.now() - trial.begin
+            // The last words of a round may take a moment; what is left behind that stays.
+            try? await wait(for: "the rounds' end", within: .seconds(10)) { rounds.count { $0.trace != nil } <= 1 }
+            let tasks = rounds.count { $0.trace != nil }
+            let result = try await trial.end("absences", count, reaching: count, early)
+            return [result.adding(["cycle_ms": seconds * 1e3 / Double(count), "rounds_with_tasks": Double(tasks)])]
+        }
+    }
+}
+
+/// Held by each task that was begun in one round, and by those that they begin, until they end.
+private final class RoundTrace: Sendable {
+    @TaskLocal static var current: RoundTrace?
+
+    struct Weak {
+        weak var trace: RoundTrace?
+    }
+}
+
+/// What this process has of the system.
+private struct Holding {
+    let memory = Meter.memory()
+    let descriptors = Meter.descriptors()
+}
+
+/// A client with a reader, through many outages.
+private struct Trial {
+    let begin = Meter.now()
+    let client: RelayClient
+    private let reader: Reader
+    /// Counts changes of state that no table allows.
+    private let illegal = NIOLockedValueBox(0)
+
+    init(_ client: RelayClient) async throws {
+        self.client = client
+        let statuses = client.statuses
+        Task { [illegal] in
+            var last: ConnectionStatus.State?
+            for await status in statuses {
+                if let last, last != status.state, !last.successors.contains(status.state) {
+                    illegal.withLockedValue { $0 += 1 }
+                }
+                last = status.state
+            }
+        }
+        try await client.connect(timeLimit: 20)
+        reader = Reader(try await client.messages(topic: "line", from: .all))
+    }
+
+    func connected(after recoveries: Int) async throws {
+        try await wait(for: "connection \(recoveries + 1)", every: .milliseconds(1)) {
+            client.status.state == .connected && client.status.recoveries == recoveries
+        }
+    }
+
+    /// Waits until so many messages have been delivered, and closes the client.
+    func end(_ name: String, _ count: Int, reaching messages: Int, _ early: Holding) async throws -> Measurement {
+        try await reader.reach(messages)
+        // What waited leaves, and is delivered, before a connection counts as restored.
+        try await wait(for: "the last connection") { client.status.state == .connected }
+        let late = Holding()
+        let result = Measurement(
+            name,
+            [
+                "n": Double(count), "seconds": Meter.now() - begin, "delivered": Double(reader.count),
+                "disorder": Double(reader.disorder), "illegal_edges": Double(illegal.withLockedValue(\.self)),
+                "connected": 1, "memory_growth_kb": late.memory - early.memory,
+                "descriptor_growth": Double(late.descriptors - early.descriptors),
+            ])
+        await client.close()
+        return result
+    }
+}
+
+/// Counts what a subscription brings.
+private final class Reader: Sendable {
+    private let state = NIOLockedValueBox((count: 0, newest: UInt64(0), disorder: 0))
+    private let task: Task<Void, Never>
+
+    init(_ events: TopicEvents) {
+        task = Task { [state] in
+            do throws(RelayError) {
+                var iterator = events.makeAsyncIterator()
+                while let event = try await iterator.next() {
+                    state.withLockedValue { state in
+                        switch event {
+                        case .message(let message):
+                            state.count += 1
+                            if message.sequence <= state.newest { state.disorder += 1 }
+                            state.newest = max(state.newest, message.sequence)
+                        case .gap, .unreadable, .restarted: state.disorder += 1
+                        case .live, .interrupted: break
+                        }
+                    }
+                }
+            } catch {
+                state.withLockedValue { $0.disorder += 1_000_000 }
+            }
+        }
+    }
+
+    deinit { task.cancel() }
+
+    var count: Int { state.withLockedValue(\.count) }
+    var disorder: Int { state.withLockedValue(\.disorder) }
+
+    func reach(_ count: Int) async throws {
+        try await wait(for: "message \(count), with \(self.count) read and \(disorder) in disorder,") {
+            self.count >= count
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import NIOConcurrencyHelpers
+import Platform
+import Relay
+
+/// A network on three servers that are restarted one after the other, `rounds` (1) times each, while somebody publishes
+/// `rate` (1000) messages a second and somebody else reads. Each message has to be acknowledged and read once. What is
+/// measured is the longest time in which none was acknowledged, and none arrived. Of those that are under way when
+/// another server takes over, a later one may be stored before an earlier one (`disorder`); with `window=1`, so many of
+/// one destination under way at most, none is. `holds` is 1 where nothing was lost or doubled, nor with `window=1` out
+/// of order.
+enum RollingScenario {
+    private static let topic = "room.rolling"
+
+    @concurrent
+    static func run(_ words: Words) async throws -> [Measurement] {
+        let rate = min(100_000, words.number("rate", 1_000, atLeast: 1))
+        let rounds = words.number("rounds", 1, atLeast: 1)
+        let window = words.number("window", OutboxPolicy().maximumInFlightPerDestination, atLeast: 1)
+        return try await BenchCluster.run { network in
+            let writer = try await network.client("writer") { $0.outbox.maximumInFlightPerDestination = window }
+            let reader = try await network.client("reader")
+            try await writer.connect(within: .seconds(60))
+            try await reader.connect(within: .seconds(60))
+            let count = Count()
+            let events = try await reader.messages(topic: topic, from: .all)
+            let reading = Task { try await read(events, count) }
+            let begin = Meter.now()
+            let publishing = Task { try await publish(writer, rate, count) }
+            try await wait(for: "a first acknowledgement") { count.state.acknowledged > 0 }
+            let servers = network.cluster.serverProcesses().keys.sorted()
+            for server in (0..<rounds).flatMap({ _ in servers }) { try await network.restart(server) }
+            let restarted = Meter.now() - begin
+            count.change { $0.isEnding = true }
+            let published = try await publishing.value
+            try await wait(for: "the last message", within: .seconds(120)) { count.state.arrived >= published }
+            reading.cancel()
+            await writer.close()
+            await reader.close()
+            let state = count.state
+            let isWhole = state.acknowledged == published && state.next == published
+            let holds = isWhole && state.doubled == 0 && state.strange == 0 && (state.disorder == 0 || window > 1)
+            return [
+                Measurement(
+                    "rolling",
+                    [
+                        "acknowledged": Double(state.acknowledged), "doubled": Double(state.doubled),
+                        "disorder": Double(state.disorder), "strange": Double(state.strange),
+                        "longest_pause_ms": state.acknowledgements.longest * 1e3,
+                        "longest_silence_ms": state.arrivals.longest * 1e3, "n": Double(published),
+                        "rate": Double(rate), "restarts": Double(rounds * servers.count), "seconds": restarted,
+                        "lost": Double(published - state.next - state.early.count), "holds": holds ? 1 : 0,
+                    ])
+            ]
+        }
+    }
+
+    /// Publishes numbers until that is to end, and waits until each is acknowledged.
+    /// - Returns: how many.
+    private static func publish(_ client: RelayClient, _ rate: Int, _ count: Count) async throws -> Int {
+        try await withThrowingDiscardingTaskGroup { group in
+            let begin = Meter.now()
+            var number = 0
+            while !count.state.isEnding {
+                while number < Int((Meter.now() - begin) * Double(rate)) {
+                    do throws(RelayError) {
+                        let pending = try client.submit(topic: topic, message: .int(Int64(number)))
+                        number += 1
+                        group.addTask {
+                            _ = try await pending.receipt(within: .seconds(120))
+                            count.change { $0.acknowledge() }
+                        }
+                    } catch {
+                        // The outbox is full while there is no leader: what it has leaves first.
+                        break
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            return number
+        }
+    }
+
+    private static func read(_ events: TopicEvents, _ count: Count) async throws {
+        var iterator = events.makeAsyncIterator()
+        while let batch = try await iterator.nextBatch() {
+            for event in batch {
+                switch event {
+                case .message(let message): count.change { $0.arrive(message.message.intValue.map { Int($0) }) }
+                case .gap, .unreadable, .restarted: count.change { $0.strange += 1 }
+                case .live, .interrupted: break
+                }
+            }
+        }
+    }
+
+    /// Moments, and the longest time between two.
+    private struct Gaps {
+        private var last: Double?
+        private(set) var longest = 0.0
+
+        mutating func mark() {
+            let now = Meter.now()
+            if let last { longest = max(longest, now - last) }
+            last = now
+        }
+    }
+
+    private struct State {
+        var isEnding = false
+        var (acknowledged, arrived, disorder, doubled, strange) = (0, 0, 0, 0, 0)
+        /// All smaller numbers arrived.
+        var next = 0
+        /// Larger ones that came before it.
+        var early: Set<Int> = []
+        var (acknowledgements, arrivals) = (Gaps(), Gaps())
+
+        mutating func acknowledge() {
+            acknowledged += 1
+            acknowledgements.mark()
+        }
+
+        mutating func arrive(_ number: Int?) {
+            guard let number else { return strange += 1 }
+            arrived += 1
+            arrivals.mark()
+            guard number != next else {
+                next += 1
+                while early.remove(next) != nil { next += 1 }
+                return
+            }
+            if number < next || !early.insert(number).inserted { doubled += 1 }
+            disorder += 1
+        }
+    }
+
+    /// What was acknowledged and what arrived.
+    private final class Count: Sendable {
+        private let box = NIOLockedValueBox(State())
+
+        var state: State { box.withLockedValue(\.self) }
+        func change(_ body: (inout State) -> Void) { box.withLockedValue(body) }
+    }
+}

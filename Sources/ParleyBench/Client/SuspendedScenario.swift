@@ -1,0 +1,221 @@
+import NATS
+import Platform
+import Relay
+import RelayFaults
+import RelayNetwork
+
+/// What a suspended client still does, which is to be nothing: a process with the client core alone, with a
+/// subscription, a local store and a message that waits, and beside it the chat in a terminal that has lost its focus.
+/// Each reaches a server through a proxy of its own. They rest for `settle` seconds (5), and are watched for `seconds`
+/// (60): the bytes and dials that the proxy sees, the sockets that are open, how often it wakes up, and the processor's
+/// ticks. Behind each figure stands its goal. The language's runtime wakes up by itself, in every program: a third
+/// process, which does nothing but sleep, is watched at the same time, and what the others do beyond it is
+/// `above_floor_min`.
+enum SuspendedScenario {
+    /// The name under which this program starts itself as the process that rests.
+    static let role = "suspended-client"
+    /// The name under which this program starts itself as the process that only sleeps.
+    static let floorRole = "suspended-floor"
+
+    /// Nothing without the chat, and where the system does not say what a process does.
+    @concurrent
+    static func run(_ words: Words) async throws -> [Measurement] {
+        guard let parley = ThisProgram.parley(for: "suspended") else { return [] }
+        let settling = Duration.seconds(words.number("settle", 5))
+        let seconds = Double(words.number("seconds", 60, atLeast: 1))
+        let folder = try TemporaryFolder.make("bench")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try await BenchServer.run { server in
+            try await server.makeStream()
+            return try await withProcess(floorRole, in: folder) { floor in
+                try await withClient(server, folder) { client in
+                    try await withChat(parley, server, folder) { chat in
+                        try await Task.sleep(for: settling)
+                        return try await watch([client, chat], beside: floor.id, for: seconds)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: The process that rests
+
+    /// Connects, subscribes, goes to the background with a message that waits, and rests until a signal asks for the
+    /// end; then it returns, and ends well when the message has been stored.
+    @concurrent
+    static func rest(_ words: Words) async throws {
+        let signals = EndingSignals()
+        let client = RelayClient.bench(at: try ServerAddress(parsing: words.text("server"))) { configuration in
+            configuration.lifecycle = .immediate
+            configuration.store = .file(words.text("folder", ".") + "/store.db")
+            configuration.followsNetwork = true
+            configuration.handleAppLifecycle = true
+        }
+        try await client.connect(timeLimit: 20)
+        let events = try await client.messages(topic: "line", from: .all)
+        let reader = Task { for try await _ in events {} }
+        await client.setAppStateActive(false)
+        for await status in client.statuses where status.state == .suspended { break }
+        let waiting = try client.submit(topic: "line", message: "written while suspended")
+        for await _ in signals.numbers { break }
+        // Whoever told it to end may be gone and not look whether it does.
+        alarm(60)
+        await client.setAppStateActive(true)
+        _ = try await waiting.receipt(within: .seconds(30))
+        reader.cancel()
+        await client.close()
+    }
+
+    /// Sleeps until it is killed, in the way of a program that has nothing to do.
+    @concurrent
+    static func sleep(_ words: Words) async throws {
+        while true { try await Task.sleep(for: .seconds(86_400)) }
+    }
+
+    // MARK: Watching
+
+    /// A process at rest, with the proxy that it would go through.
+    private struct Subject {
+        let name: String
+        let process: pid_t
+        let proxy: FaultProxy
+    }
+
+    private static func watch(
+        _ subjects: [Subject], beside floor: pid_t, for time: Double
+    ) async throws -> [Measurement] {
+        let processes = [floor] + subjects.map(\.process)
+        let (traffic, ticks) = (subjects.map(\.proxy.statistics), processes.map { Meter.ticks(of: $0) ?? 0 })
+        let begin = Meter.now()
+        var wakings = processes.map { Wakings($0) }
+        while Meter.now() - begin < time {
+            try await Task.sleep(for: .milliseconds(50))
+            for index in wakings.indices { wakings[index].look() }
+        }
+        let seconds = Meter.now() - begin
+        return try subjects.enumerated().map { index, subject in
+            guard let late = Meter.ticks(of: subject.process) else { throw BenchFailure("\(subject.name) has ended") }
+            let (before, after) = (traffic[index], subject.proxy.statistics)
+            let (count, floor) = (Double(wakings[index + 1].count), Double(wakings[0].count))
+            return Measurement(
+                subject.name,
+                [
+                    "seconds": seconds, "bytes": Double(bytes(after) - bytes(before)), "bytes_goal": 0,
+                    "dials": Double(after.acceptedConnections - before.acceptedConnections), "dials_goal": 0,
+                    "sockets": Double(sockets(of: subject.process)), "sockets_goal": 0,
+                    "wakeups_min": count * 60 / seconds, "floor_min": floor * 60 / seconds,
+                    "above_floor_min": max(0, count - floor) * 60 / seconds, "above_floor_min_goal": 1,
+                    "ticks": Double(late - ticks[index + 1]), "ticks_goal": 0,
+                ])
+        }
+    }
+
+    /// How often a process wakes up, whichever of its threads, one after the other, then do what is to be done.
+    private struct Wakings {
+        private(set) var count = 0
+        private var isAwake = false
+        private let process: pid_t
+        private var last: [String: Int]
+
+        init(_ process: pid_t) {
+            self.process = process
+            last = Meter.sleeps(of: process)
+        }
+
+        /// Takes in what the process has done up to now. What is done between three looks in a row is one waking.
+        mutating func look() {
+            let now = Meter.sleeps(of: process)
+            // A thread's number may be another one's by now, which has slept less.
+            let hasSlept = now.contains { thread, count in count > 0 && count != last[thread] }
+            if hasSlept, !isAwake { count += 1 }
+            isAwake = hasSlept
+            last = now
+        }
+    }
+
+    private static func bytes(_ traffic: FaultProxy.Statistics) -> Int {
+        traffic.bytesFromClient + traffic.bytesFromServer + traffic.swallowedBytes
+    }
+
+    /// How many sockets a process has open, of whatever kind.
+    private static func sockets(of process: pid_t) -> Int {
+        let folder = "/proc/\(process)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.count { name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+            return target?.hasPrefix("socket:") == true
+        }
+    }
+
+    // MARK: The subjects
+
+    /// Runs a body beside this program in another role.
+    private static func withProcess<R>(
+        _ words: String..., in folder: String, _ body: (ServerProcess) async throws -> R
+    ) async throws -> R {
+        let process = try await ServerProcess.start(
+            [ThisProgram.path] + words, environment: ProcessInfo.processInfo.environment,
+            log: LogFile("\(folder)/\(words[0]).log"))
+        return try await finally {
+            process.signal(SIGKILL)
+            _ = await process.end()
+        } after: {
+            try await body(process)
+        }
+    }
+
+    /// Runs a body beside the client core at rest, and has it return afterwards.
+    private static func withClient(
+        _ server: BenchServer, _ folder: String, _ body: (Subject) async throws -> [Measurement]
+    ) async throws -> [Measurement] {
+        let proxy = try await FaultProxy.start(target: server.address)
+        let words = ["server=\(proxy.address)", "folder=\(folder)"]
+        return try await withProcess(role, words[0], words[1], in: folder) { process in
+            try await rest("the client", proxy) {
+                if process.hasEnded { throw BenchFailure(LogFile.tail(of: "\(folder)/\(role).log", lines: 5)) }
+            }
+            let measurements = try await body(Subject(name: "suspended", process: process.id, proxy: proxy))
+            process.signal(SIGTERM)
+            guard await process.end() == 0 else {
+                let log = LogFile.tail(of: "\(folder)/\(role).log", lines: 5)
+                throw BenchFailure("the client did not come back:\n\(log)")
+            }
+            await proxy.close()
+            return measurements
+        }
+    }
+
+    /// Runs a body beside the chat at rest.
+    private static func withChat(
+        _ parley: String, _ server: BenchServer, _ folder: String, _ body: (Subject) async throws -> [Measurement]
+    ) async throws -> [Measurement] {
+        let proxy = try await FaultProxy.start(target: server.address)
+        let profile = "servers: ['\(proxy.address)'], user: 'bench', namespace: 'bench', hash: 'bench'"
+        let file = "\(folder)/config.json"
+        try Data("{ profiles: { default: { \(profile) } } }".utf8).write(to: URL(fileURLWithPath: file))
+        let chat = try BenchTerminal(parley, ["--config", file, "--suspend-after", "1"], home: folder)
+        defer { chat.end() }
+        // It has time to subscribe first.
+        var nextReport = ContinuousClock.now + .seconds(3)
+        try await rest("the chat", proxy) {
+            _ = try chat.output(within: 20)
+            guard proxy.statistics.openConnections > 0, ContinuousClock.now >= nextReport else { return }
+            // A report that comes before the chat listens is lost.
+            nextReport = .now + .seconds(5)
+            try chat.type("\u{1B}[I\u{1B}[O")
+        }
+        let measurements = try await body(Subject(name: "suspended_chat", process: chat.process, proxy: proxy))
+        await proxy.close()
+        return measurements
+    }
+
+    /// Waits until a process that has been connected is so no more.
+    private static func rest(
+        _ name: String, _ proxy: FaultProxy, meanwhile: () async throws -> Void
+    ) async throws {
+        try await wait(for: "the rest of \(name)", every: .milliseconds(20)) {
+            try await meanwhile()
+            return proxy.statistics.acceptedConnections > 0 && proxy.statistics.openConnections == 0
+        }
+    }
+}

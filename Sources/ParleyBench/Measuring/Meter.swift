@@ -1,0 +1,113 @@
+import Platform
+
+/// Clocks and counters of this process and of others, as far as the system keeps them: some are Linux's alone.
+enum Meter {
+    /// Seconds by the monotonic clock.
+    static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+
+    /// How many seconds something takes.
+    static func seconds(_ work: () async throws -> Void) async rethrows -> Double {
+        let begin = now()
+        try await work()
+        return now() - begin
+    }
+
+    private static var usage: rusage {
+        #if canImport(Glibc)
+            let whole = __rusage_who_t(RUSAGE_SELF.rawValue)
+        #else
+            let whole = RUSAGE_SELF
+        #endif
+        var usage = rusage()
+        getrusage(whole, &usage)
+        return usage
+    }
+
+    /// CPU seconds of this process, all threads.
+    static func cpu() -> Double {
+        let usage = usage
+        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6
+    }
+
+    /// CPU seconds of another process, all threads, in steps of 10 ms; 0 if the system does not say.
+    static func cpu(of process: pid_t) -> Double {
+        Double(ticks(of: process) ?? 0) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// Processor time of a process, with that of threads that have ended, in ticks of the system's clock.
+    static func ticks(of process: pid_t) -> Int? {
+        guard let line = text(of: "/proc/\(process)/stat") else { return nil }
+        // The program's name is in parentheses and may have spaces; 11 fields behind it are the two times.
+        let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
+        guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else { return nil }
+        return user + system
+    }
+
+    /// How often each thread of a process, by its number, went to sleep of its own accord. What sleeps wakes up before
+    /// it does so again.
+    static func sleeps(of process: pid_t) -> [String: Int] {
+        let folder = "/proc/\(process)/task"
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return threads.reduce(into: [:]) { sleeps, thread in
+            sleeps[thread] = number("voluntary_ctxt_switches:", in: "\(folder)/\(thread)/status")
+        }
+    }
+
+    /// The most memory this process has held, in KiB.
+    static func peakMemory() -> Double {
+        #if os(Linux)
+            Double(usage.ru_maxrss)
+        #else
+            Double(usage.ru_maxrss) / 1_024
+        #endif
+    }
+
+    /// Has ``peakMemoryOfPhase()`` begin with what this process holds now.
+    static func beginPhase() {
+        guard let file = fopen("/proc/self/clear_refs", "w") else { return }
+        fputs("5", file)
+        fclose(file)
+    }
+
+    /// The most memory this process has held since ``beginPhase()``, in KiB; since its start where the system keeps no
+    /// such figure.
+    static func peakMemoryOfPhase() -> Double {
+        number("VmHWM:", in: "/proc/self/status").map { Double($0) } ?? peakMemory()
+    }
+
+    /// The memory that a process holds now, in KiB; 0 if the system does not say.
+    static func memory(of process: pid_t = getpid()) -> Double {
+        number("VmRSS:", in: "/proc/\(process)/status").map { Double($0) } ?? 0
+    }
+
+    /// How many descriptors this process has open.
+    static func descriptors() -> Int {
+        (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 }
+    }
+
+    private static func number(_ name: String, in file: String) -> Int? {
+        let line = text(of: file)?.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+    }
+
+    private static func text(of path: String) -> String? {
+        (try? Data(contentsOf: URL(fileURLWithPath: path))).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Writes a line at once, so that a process that waits for it sees it.
+    static func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+
+    /// Writes a line that is no result to standard error, so that whoever reads the results does not read it.
+    static func remark(_ line: String) {
+        let bytes = Array("parley-bench: \(line)\n".utf8)
+        _ = write(2, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,92 @@
+import Platform
+
+/// The words behind a benchmark's name, most of them of the form `k=v`.
+struct Words {
+    let all: [String]
+    private var values: [String: String] = [:]
+
+    init(_ words: some Sequence<String>) {
+        all = Array(words)
+        for word in all {
+            guard let equals = word.firstIndex(of: "=") else { continue }
+            values[String(word[..<equals])] = String(word[word.index(after: equals)...])
+        }
+    }
+
+    func number(_ name: String, _ fallback: Int, atLeast least: Int = 0) -> Int {
+        max(least, values[name].flatMap(Int.init) ?? fallback)
+    }
+    func text(_ name: String, _ fallback: String = "") -> String { values[name] ?? fallback }
+
+    /// The parts of a benchmark that are to be measured.
+    func only(_ all: [String]) throws -> [String] {
+        guard let text = values["only"] else { return all }
+        let parts = text.split(separator: ",").map(String.init)
+        if let strange = parts.first(where: { !all.contains($0) }) {
+            throw BenchFailure("there is no part \(strange); these are: \(all.joined(separator: ", "))")
+        }
+        return parts
+    }
+}
+
+/// Why a benchmark could not be carried through.
+struct BenchFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Runs a body, and what ends its surroundings behind it, however it ends.
+func finally<Value>(
+    _ end: () async -> Void, after body: () async throws -> Value
+) async throws -> Value {
+    let result: Result<Value, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    await end()
+    return try result.get()
+}
+
+/// Measures two things, of which every other time the second comes first: whoever comes later finds warmer caches.
+func inTurns<One, Other>(
+    _ round: Int, _ one: () async throws -> One, _ other: () async throws -> Other
+) async throws -> (One, Other) {
+    guard round.isMultiple(of: 2) else {
+        let second = try await other()
+        return (try await one(), second)
+    }
+    let first = try await one()
+    return (first, try await other())
+}
+
+/// Waits until something holds.
+/// - Parameter what: what has not come, where it has not.
+func wait(
+    for what: @autoclosure () -> String, within limit: Duration = .seconds(60), every step: Duration = .milliseconds(2),
+    until holds: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !holds() {
+        guard ContinuousClock.now < deadline else { throw BenchFailure("\(what()) did not come within \(limit)") }
+        try await Task.sleep(for: step)
+    }
+}
+
+/// This program's file, for benchmarks that start it again in another role.
+enum ThisProgram {
+    static var path: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+            ?? CommandLine.arguments.first ?? "parley-bench"
+    }
+
+    /// The program `parley` beside this one; nil, with a remark, where there is none, or no system that says so.
+    static func parley(for benchmark: String) -> String? {
+        #if os(Linux)
+            let path = URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("parley").path
+            if access(path, X_OK) == 0 { return path }
+            Meter.remark("\(benchmark) is left out: there is no parley beside parley-bench")
+        #else
+            Meter.remark("\(benchmark) is left out: it is measured on Linux alone")
+        #endif
+        return nil
+    }
+}

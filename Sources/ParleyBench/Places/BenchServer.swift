@@ -1,0 +1,93 @@
+import NATS
+import NIOConcurrencyHelpers
+import Platform
+import Relay
+import RelayNetwork
+
+/// A nats-server for one run, on a free loopback port, with its store in a temporary folder. It ends with this process,
+/// however that ends.
+final class BenchServer: Sendable {
+    let address: ServerAddress
+    private let folder: String
+    private let process = NIOLockedValueBox<ServerProcess?>(nil)
+
+    private init(in folder: String) throws {
+        self.folder = folder
+        address = ServerAddress(host: "127.0.0.1", port: try LoopbackPort.choose(preferred: nil))
+        let configuration = """
+            listen: "127.0.0.1:\(address.port)"
+            pid_file: "\(folder)/server.pid"
+            max_pending: 2GB
+            write_deadline: "60s"
+            jetstream { store_dir: "\(folder)", max_memory_store: 2GB, max_file_store: 4GB }
+            """
+        try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/server.conf"))
+    }
+
+    /// Runs the body on a server of its own, which has ended when this returns.
+    static func run<R>(_ body: (BenchServer) async throws -> R) async throws -> R {
+        let folder = try TemporaryFolder.make("bench")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try await run(in: folder, body)
+    }
+
+    /// The same in a folder of the caller's.
+    static func run<R>(in folder: String, _ body: (BenchServer) async throws -> R) async throws -> R {
+        let server = try BenchServer(in: folder)
+        return try await finally {
+            await server.process.withLockedValue(\.self)?.stop(grace: .seconds(10))
+        } after: {
+            try await server.start()
+            return try await body(server)
+        }
+    }
+
+    /// Starts it, also once more on the same port, and returns as soon as it answers there.
+    func start() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let next = try await ServerProcess.start(
+            [try ServerExecutable.find(in: environment), "-c", folder + "/server.conf"], environment: environment,
+            log: LogFile(folder + "/log"))
+        process.withLockedValue { $0 = next }
+        try await wait(for: "nats-server", within: .seconds(30), every: .milliseconds(1)) {
+            guard !next.hasEnded else {
+                throw BenchFailure("nats-server does not start:\n\(LogFile.tail(of: folder + "/log", lines: 5))")
+            }
+            return await ServerProbe.answers(at: address)
+        }
+    }
+
+    /// Kills the server without a word, as a crash does, and returns when it is gone.
+    func crash() async {
+        let process = process.withLockedValue(\.self)
+        process?.signal(SIGKILL)
+        _ = await process?.end()
+    }
+
+    func version() async throws -> String {
+        let connection = try await NATSConnection.connect(to: address)
+        defer { connection.closeNow() }
+        return connection.info.version
+    }
+
+    /// Makes the stream of ``Relay/RelayClient/bench(at:_:)``'s messages, in the place of an earlier one.
+    func makeStream(_ storage: StreamConfiguration.Storage = .file) async throws {
+        let jetStream = JetStream(try await NATSConnection.connect(to: address))
+        try? await jetStream.deleteStream("bench_stream")
+        try await jetStream.createStream(.init(name: "bench_stream", subjects: ["bench.>"], storage: storage))
+        await jetStream.connection.close()
+    }
+}
+
+extension RelayClient {
+    /// A client that goes to one server, whatever the network says of itself, and has the topics of ``BenchServer``.
+    static func bench(
+        at address: ServerAddress, _ change: (inout RelayConfiguration) -> Void = { _ in }
+    ) -> RelayClient {
+        var configuration = RelayConfiguration(
+            servers: .fixed([address]), user: "bench", namespace: .init(name: "bench", hash: "bench"))
+        configuration.followsNetwork = false
+        change(&configuration)
+        return RelayClient(configuration: configuration)
+    }
+}

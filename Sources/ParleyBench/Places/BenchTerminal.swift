@@ -1,0 +1,120 @@
+import Platform
+
+#if os(Linux)
+    /// The chat in a pseudo-terminal of 120 by 40 characters, which ``end()`` ends.
+    final class BenchTerminal {
+        // What the C library's headers keep from Swift: TIOCSPTLCK, TIOCGPTN and POSIX_SPAWN_SETSID.
+        private static let unlock: UInt = 0x4004_5431
+        private static let nameOfOther: UInt = 0x8004_5430
+        private static let newSession: Int16 = 0x80
+
+        private let master: Int32
+        let process: pid_t
+
+        /// Starts the program.
+        /// - Parameters:
+        ///   - home: the folder for all of its files.
+        ///   - data: the folder for what it keeps; one in `home` when nil.
+        init(_ executable: String, _ arguments: [String], home: String, data: String? = nil) throws {
+            let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+            guard master >= 0 else { throw BenchFailure("there is no pseudo-terminal") }
+            do {
+                var (number, isLocked): (Int32, Int32) = (0, 0)
+                guard ioctl(master, Self.unlock, &isLocked) == 0, ioctl(master, Self.nameOfOther, &number) == 0 else {
+                    throw BenchFailure("the pseudo-terminal cannot be used")
+                }
+                var size = winsize(ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
+                _ = ioctl(master, UInt(TIOCSWINSZ), &size)
+                let environment = [
+                    "HOME=\(home)", "XDG_DATA_HOME=\(data ?? home + "/data")", "XDG_CONFIG_HOME=\(home)/config",
+                    "XDG_STATE_HOME=\(home)/state", "TERM=xterm-256color", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
+                ]
+                process = try Self.start([executable] + arguments, environment, "/dev/pts/\(number)")
+                self.master = master
+            } catch {
+                close(master)
+                throw error
+            }
+        }
+
+        private static func start(_ command: [String], _ environment: [String], _ terminal: String) throws -> pid_t {
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            // The first terminal that the leader of a session opens is the session's own.
+            posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
+            posix_spawn_file_actions_adddup2(&actions, 0, 1)
+            posix_spawn_file_actions_adddup2(&actions, 0, 2)
+            var attributes = posix_spawnattr_t()
+            posix_spawnattr_init(&attributes)
+            defer { posix_spawnattr_destroy(&attributes) }
+            posix_spawnattr_setflags(&attributes, newSession)
+            var words = command.map { strdup($0) } + [nil]
+            var variables = environment.map { strdup($0) } + [nil]
+            defer { for pointer in words + variables { free(pointer) } }
+            var process: pid_t = 0
+            let code = posix_spawn(&process, command[0], &actions, &attributes, &words, &variables)
+            guard code == 0 else { throw BenchFailure("parley does not start: \(String(cString: strerror(code)))") }
+            return process
+        }
+
+        /// What the program has written; nothing when it wrote nothing.
+        func output(within milliseconds: Int32) throws -> [UInt8] {
+            var state = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+            guard poll(&state, 1, milliseconds) > 0 else { return [] }
+            var bytes = [UInt8](repeating: 0, count: 65_536)
+            let count = read(master, &bytes, bytes.count)
+            guard count > 0 else { throw BenchFailure("parley has ended") }
+            return Array(bytes.prefix(count))
+        }
+
+        /// Types. A program that reads takes few bytes at once.
+        func type(_ text: String) throws {
+            let bytes = Array(text.utf8)
+            guard write(master, bytes, bytes.count) == bytes.count else {
+                throw BenchFailure("the terminal takes no input")
+            }
+        }
+
+        /// The moment in which each of these texts has been written.
+        func moments(of texts: [String], within patience: Double = 20) throws -> [Double] {
+            let begin = Meter.now()
+            let marks = texts.map { Array($0.utf8) }
+            var (times, seen) = ([Double?](repeating: nil, count: marks.count), [UInt8]())
+            while Meter.now() - begin < patience {
+                seen += try output(within: 100)
+                for (index, mark) in marks.enumerated() where times[index] == nil && seen.contains(mark) {
+                    times[index] = Meter.now()
+                }
+                let found = times.compactMap(\.self)
+                if found.count == marks.count { return found }
+            }
+            throw BenchFailure("parley did not show \(texts.joined(separator: " and ")) within \(Int(patience)) s")
+        }
+
+        /// Asks the program to end, and reads on meanwhile, as it waits for its terminal.
+        func end() {
+            kill(process, SIGTERM)
+            let deadline = Meter.now() + 5
+            var status: Int32 = 0
+            while waitpid(process, &status, WNOHANG) == 0 {
+                if Meter.now() > deadline { kill(process, SIGKILL) }
+                // A terminal whose program has closed it answers at once with nothing, until the program is gone.
+                if (try? output(within: 20)) == nil { usleep(20_000) }
+            }
+            close(master)
+        }
+    }
+#else
+    /// Measured on Linux alone, where ``ThisProgram/parley(for:)`` finds a program to start.
+    final class BenchTerminal {
+        let process: pid_t = 0
+        init(_ executable: String, _ arguments: [String], home: String, data: String? = nil) throws {
+            throw BenchFailure("the chat is measured on Linux alone")
+        }
+        func output(within milliseconds: Int32) throws -> [UInt8] { [] }
+        func type(_ text: String) throws {}
+        func moments(of texts: [String], within patience: Double = 20) throws -> [Double] { [] }
+        func end() {}
+    }
+#endif

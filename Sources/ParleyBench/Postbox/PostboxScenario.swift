@@ -1,0 +1,149 @@
+import NATS
+import NIOCore
+import Platform
+import Relay
+
+/// A postbox with `n` (1000000) letters of 10 postboxes and 50 senders, over a server's own JetStream: what the pages
+/// of `page` (50) letters cost, each in turns with a bare fetch of as many stored messages, how much memory it takes to
+/// walk through all of them, and the deletion of `deletions` (10000) of them, also where the server is killed in the
+/// middle of it. Each page is fetched `rounds` (50) times, and the median counts. `only` names the parts to be
+/// measured, with commas between: `pages`, `walk`, `delete`, `kill`; all unless set.
+enum PostboxScenario {
+    static let stream = "PB_bench"
+
+    /// One run's figures, and its client.
+    struct Run: Sendable {
+        let (count, page, rounds, deletions): (Int, Int, Int, Int)
+        let server: BenchServer
+        let jetStream: JetStream
+        let client: RelayClient
+    }
+
+    @concurrent
+    static func run(_ words: Words) async throws -> [Measurement] {
+        let parts = try words.only(["pages", "walk", "delete", "kill"])
+        let count = words.number("n", 1_000_000, atLeast: 1_000)
+        return try await BenchServer.run { server in
+            let run = Run(
+                count: count, page: min(words.number("page", 50, atLeast: 1), RelayClient.maximumPage),
+                rounds: words.number("rounds", 50, atLeast: 1),
+                deletions: min(words.number("deletions", 10_000, atLeast: 1), count / 4), server: server,
+                jetStream: JetStream(try await NATSConnection.connect(to: server.address)),
+                client: RelayClient.bench(at: server.address) { $0.store = .memory })
+            var results = [try await fill(run)]
+            try await run.client.connect(timeLimit: 20)
+            for part in parts {
+                switch part {
+                case "pages": results.append(try await pages(run))
+                case "walk": results.append(try await walk(run.client))
+                case "delete": results.append(try await PostboxDeletion.delete(run))
+                default: results.append(try await PostboxDeletion.kill(run))
+                }
+            }
+            await run.client.close()
+            await run.jetStream.connection.close()
+            return results
+        }
+    }
+
+    /// Stores the letters as a network does: in the stream of the user's postboxes, each under its sender's subject.
+    private static func fill(_ run: Run) async throws -> Measurement {
+        var configuration = StreamConfiguration(name: stream, subjects: ["postbox.bench.*.*"])
+        configuration.allowsDirectAccess = true
+        try await run.jetStream.createStream(configuration)
+        let publisher = JetStreamPublisher(run.jetStream, window: 1_000)
+        let encoder = JSONEncoder()
+        var text = StoreText()
+        var bytes = 0
+        let seconds = try await Meter.seconds {
+            for number in 0..<run.count {
+                let body = text.next()
+                // Half of them are about something.
+                let letter = PostboxLetter(
+                    id: "letter-\(number)", createdAt: StoreText.time(number).milliseconds, message: body,
+                    subject: number.isMultiple(of: 2) ? String(body.prefix(40)) : nil)
+                let payload = try encoder.encode(letter)
+                bytes += payload.count
+                let address = "postbox.bench.box\(number % 10).\(StoreText.sender(number / 10))"
+                try await publisher.publish(ByteBuffer(bytes: payload), to: address, messageID: letter.id) { _ in }
+            }
+            try await publisher.drained()
+        }
+        let stored = try await run.jetStream.streamInfo(stream).state.messages
+        guard stored == UInt64(run.count) else { throw BenchFailure("of \(run.count) letters \(stored) were stored") }
+        let count = Double(run.count)
+        return Measurement(
+            "postbox", ["n": count, "stored_s": (count / seconds).rounded(), "letter_bytes": Double(bytes) / count])
+    }
+
+    /// The first page, and those after it, of the whole inbox and of one postbox.
+    private static func pages(_ run: Run) async throws -> Measurement {
+        var result = Measurement("postbox_pages", ["n": Double(run.count), "page": Double(run.page)])
+        for (name, box) in [("all", String?.none), ("box", "box3")] {
+            // What a page costs at the least: one request to a consumer that is there already.
+            let bare = try await BenchConsumer(
+                run.jetStream, of: stream, filter: box.map { "postbox.bench.\($0).*" })
+            var (first, next, floor) = ([Double](), [Double](), [Double]())
+            var token: String?
+            for round in 0..<run.rounds {
+                first.append(try await page(run, box, after: nil).seconds)
+                let (later, least) = try await inTurns(round) {
+                    try await page(run, box, after: token)
+                } _: {
+                    try await Meter.seconds { _ = try await bare.pull.fetch(run.page, expires: .seconds(5)) }
+                }
+                token = later.next
+                if round > 0 {
+                    next.append(later.seconds)
+                    floor.append(least)
+                }
+            }
+            try await bare.delete()
+            result = result.adding("\(name)_first", milliseconds: first).adding("\(name)_next", milliseconds: next)
+                .adding("\(name)_bare", milliseconds: floor)
+            if !next.isEmpty { result.add("\(name)_of_bare", zip(next, floor).map { $0 / $1 }.median) }
+        }
+        return result
+    }
+
+    private static func page(
+        _ run: Run, _ box: String?, after token: String?
+    ) async throws -> (seconds: Double, next: String?) {
+        let begin = Meter.now()
+        let page = try await run.client.listMessages(limit: run.page, nextToken: token, postbox: box)
+        let seconds = Meter.now() - begin
+        guard page.items.count == run.page || page.nextToken == nil,
+            page.items.allSatisfy({ (box ?? $0.postboxId) == $0.postboxId })
+        else { throw BenchFailure("a page has \(page.items.count) letters") }
+        return (seconds, page.nextToken)
+    }
+
+    /// All letters, page after page: each once and in order, with the memory that this takes.
+    private static func walk(_ client: RelayClient) async throws -> Measurement {
+        let count = try await client.countMessages().values.reduce(0, +)
+        let before = Meter.memory()
+        Meter.beginPhase()
+        var (token, seen, last, early) = (String?.none, 0, UInt64(0), 0.0)
+        let begin = Meter.now()
+        repeat {
+            let page = try await client.listMessages(limit: RelayClient.maximumPage, nextToken: token)
+            for letter in page.items {
+                guard let place = PostboxMessageID(letter.id), place.sequence > last else {
+                    throw BenchFailure("a letter comes twice, or out of order")
+                }
+                last = place.sequence
+            }
+            seen += page.items.count
+            token = page.nextToken
+            // The first tenth fills the caches; from then on nothing may grow.
+            if early == 0, seen * 10 >= count { early = Meter.peakMemoryOfPhase() }
+        } while token != nil
+        guard seen == count else { throw BenchFailure("of \(count) letters \(seen) were listed") }
+        return Measurement(
+            "postbox_walk",
+            [
+                "n": Double(seen), "letters_s": (Double(seen) / (Meter.now() - begin)).rounded(), "memory_kb": before,
+                "tenth_peak_kb": early, "peak_kb": Meter.peakMemoryOfPhase(),
+            ])
+    }
+}
