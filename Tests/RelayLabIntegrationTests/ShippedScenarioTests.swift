@@ -35,7 +35,7 @@ struct ShippedScenarioTests {
                 try configured(network, scenario, server: proxy.address), other: try configured(network, scenario))
             let session = LabSession(
                 LabSession.Parts(
-                    subject: subject, link: FaultLink(proxy), server: network, topic: scenario.topic, writer: "lab",
+                    subject: subject, link: ProxyLink(proxy), server: network, topic: scenario.topic, writer: "lab",
                     heading: LabHeading(
                         title: scenario.title, seed: 7, policy: scenario.client.reconnect, speed: scenario.speed)))
             result = .success(await LabDriver(scenario).run(session))

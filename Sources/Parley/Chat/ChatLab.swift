@@ -79,7 +79,7 @@ actor ChatLab {
         self.news = news
         session = LabSession(
             LabSession.Parts(
-                subject: subject, link: FaultLink(proxy),
+                subject: subject, link: ProxyLink(proxy),
                 server: returning, writer: "you", heading: heading)
         ) { _ in news.withLockedValue { _ = $0?.yield() } }
         returning?.session.withLockedValue { $0 = session }

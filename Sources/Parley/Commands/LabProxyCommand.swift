@@ -78,7 +78,7 @@ struct LabProxyCommand: AsyncParsableCommand {
             let json = options.json
             let session = LabSession(
                 LabSession.Parts(
-                    subject: LabBystander(), link: FaultLink(proxy), server: nil, writer: Lab.writer(), heading: heading
+                    subject: LabBystander(), link: ProxyLink(proxy), server: nil, writer: Lab.writer(), heading: heading
                 )
             ) { Lab.show($0, json: json) }
             if !Self.isLoopback(place.host) {

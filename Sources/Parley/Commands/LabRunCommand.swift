@@ -181,7 +181,7 @@ struct LabGround: Sendable {
         let subject = RelaySubject(tested, other: other)
         let session = LabSession(
             LabSession.Parts(
-                subject: subject, link: FaultLink(proxy), server: network?.serverSide(of: subject.client),
+                subject: subject, link: ProxyLink(proxy), server: network?.serverSide(of: subject.client),
                 topic: scenario.topic, writer: network == nil ? Lab.writer() : "lab", heading: heading),
             report: report)
         let result: Result<Value, any Error>

@@ -100,8 +100,8 @@ extension ChatModel {
     private var topicsToComplete: [String] { conversations.all.map(\.name) }
 
     /// What Tab would make of a command.
-    private var commandCompletion: Completion? {
-        Completion.of(
+    private var commandCompletion: CommandCompletion? {
+        CommandCompletion.of(
             compose.text, topics: topicsToComplete, names: namesToComplete, muted: mutes.map(\.text),
             postboxes: inbox.boxes.map(\.name), addresses: addressesToComplete)
     }

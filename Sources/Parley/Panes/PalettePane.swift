@@ -192,7 +192,7 @@ struct PalettePane: Pane {
     /// Tab: completes a command's argument where it can, else goes on to the next row.
     private func complete(on model: inout ChatModel) -> [ChatEffect] {
         guard palette.typedCommand != nil,
-            let completion = Completion.of(palette.editor.text, topics: model.conversations.all.map(\.name))
+            let completion = CommandCompletion.of(palette.editor.text, topics: model.conversations.all.map(\.name))
         else { return scroll(up: -1, on: &model) }
         var palette = palette
         palette.set(completion.text)

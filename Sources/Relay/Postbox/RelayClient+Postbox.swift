@@ -122,7 +122,7 @@ extension RelayClient {
     /// The postboxes as the network says them; nil where it does not in time.
     private static func postboxes(of owner: String, over link: LiveLink, within limit: Duration) async -> [Postbox]? {
         guard let connection = link.connection else { return nil }
-        let register = PostboxRegister(owner: owner, connection: connection, timeLimit: limit)
+        let register = PostboxServiceClient(owner: owner, connection: connection, timeLimit: limit)
         do throws(RelayError) { return try await register.postboxes(of: nil) } catch {
             link.personas.expectNoAnswer()
             return nil
@@ -149,10 +149,10 @@ extension RelayClient {
         return Letters(owner: owner, jetStream: jetStream, deleted: link.deletedLetters)
     }
 
-    func postboxRegister(timeLimit: Duration = .seconds(10)) throws(RelayError) -> PostboxRegister {
+    func postboxService(timeLimit: Duration = .seconds(10)) throws(RelayError) -> PostboxServiceClient {
         let owner = try postboxOwner()
         guard let connection = link?.connection else { throw .notConnected }
-        return PostboxRegister(owner: owner, connection: connection, timeLimit: timeLimit)
+        return PostboxServiceClient(owner: owner, connection: connection, timeLimit: timeLimit)
     }
 
     func postboxOwner() throws(RelayError) -> String {

@@ -24,7 +24,7 @@ enum PostboxRows {
         guard let value = try String.fetchOne(database, sql: sql, arguments: [list]),
             let moment = try String.fetchOne(database, sql: sql, arguments: [moment]).flatMap({ Int64($0) }),
             let reply = try? JSONDecoder().decode(PostboxReply.self, from: Data(value.utf8)),
-            let items = try? PostboxRegister.postboxes(in: reply, about: list)
+            let items = try? PostboxServiceClient.postboxes(in: reply, about: list)
         else { return nil }
         return KeptPostboxes(items: items, asOf: Timestamp(milliseconds: moment))
     }

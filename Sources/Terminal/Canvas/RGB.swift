@@ -27,7 +27,7 @@ public struct RGB: Hashable, Sendable {
     /// Nil for the first 16, which are each terminal's own.
     public init?(paletteEntry number: UInt8) {
         guard number >= 16 else { return nil }
-        let parts = Palette.parts(ofEntry: Int(number))
+        let parts = ColorPalette.parts(ofEntry: Int(number))
         self.init(red: UInt8(parts.red), green: UInt8(parts.green), blue: UInt8(parts.blue))
     }
 

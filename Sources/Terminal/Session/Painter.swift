@@ -2,7 +2,7 @@ import CTerminal
 
 /// Brings ncurses's idea of the screen from one canvas to the next, writing only the cells that differ.
 struct Painter {
-    let palette: Palette
+    let palette: ColorPalette
     private let pairLimit: Int
     private let isUTF8: Bool
     private var inks: [Style: Ink] = [:]
@@ -40,10 +40,10 @@ struct Painter {
         shown = Canvas(size: size)
         if colors, has_colors(), start_color() == OK {
             use_default_colors()
-            palette = Palette(count: Int(cterminal_colors()))
+            palette = ColorPalette(count: Int(cterminal_colors()))
             pairLimit = min(Int(cterminal_color_pairs()), 4096)
         } else {
-            palette = Palette(count: 0)
+            palette = ColorPalette(count: 0)
             pairLimit = 0
         }
     }

@@ -96,7 +96,7 @@ public final class TerminalSession {
     /// - Throws: `TerminalError` when there is no terminal, or ncurses does not know it.
     public init(options: Options = Options()) throws(TerminalError) {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { throw .notATerminal }
-        guard SessionClaim.take() else { throw .alreadyOpen }
+        guard TerminalClaim.take() else { throw .alreadyOpen }
         do throws(TerminalError) {
             waker = try Waker()
             let isUTF8 = cterminal_use_utf8()
@@ -121,7 +121,7 @@ public final class TerminalSession {
             painter.writesLinks = Modes.takesLinks(type: type)
         } catch {
             cterminal_uninstall(false)
-            SessionClaim.giveBack()
+            TerminalClaim.giveBack()
             throw error
         }
         cterminal_set_active(true)
@@ -149,7 +149,7 @@ public final class TerminalSession {
         cterminal_close()
         cterminal_uninstall(endsProcess)
         if endsProcess, cterminal_pending_death() != 0 { cterminal_extend_grace(max(1, options.terminationGrace)) }
-        SessionClaim.giveBack()
+        TerminalClaim.giveBack()
     }
 
     /// The signal that has asked for the end, also where `wait` has not told of it or the session is closed; nil where

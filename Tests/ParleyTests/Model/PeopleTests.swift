@@ -129,9 +129,9 @@ struct PeopleTests {
 
     @Test("The commands are completed and helped like all others")
     func commands() throws {
-        #expect(Completion.of("/w", topics: [])?.text == "/who ")
-        #expect(Completion.of("/aw", topics: [])?.text == "/away ")
-        #expect(Completion.of("/b", topics: [])?.text == "/back ")
+        #expect(CommandCompletion.of("/w", topics: [])?.text == "/who ")
+        #expect(CommandCompletion.of("/aw", topics: [])?.text == "/away ")
+        #expect(CommandCompletion.of("/b", topics: [])?.text == "/back ")
         #expect(try SlashCommand.parse("/WHO") == .who)
         let helped = HelpText.lines(.standard).compactMap { if case .entry(let name, _) = $0 { name } else { nil } }
         for usage in ["/who", "/away [TEXT]", "/back"] { #expect(helped.contains(usage)) }

@@ -74,7 +74,7 @@ struct PostboxesTests {
     @Test("Tab completes what can be done, and the names of postboxes")
     func completion() {
         func completed(_ text: String) -> String? {
-            Completion.of(text, topics: [], postboxes: ["personal", "work", "world"])?.text
+            CommandCompletion.of(text, topics: [], postboxes: ["personal", "work", "world"])?.text
         }
         #expect(completed("/post") == "/post" && completed("/postb") == "/postbox ")
         #expect(completed("/postbox cr") == "/postbox create ")
@@ -83,7 +83,7 @@ struct PostboxesTests {
         #expect(completed("/postbox r") == "/postbox rename ")
         #expect(completed("/postbox rename p") == "/postbox rename personal")
         #expect(completed("/postbox create w") == nil && completed("/postbox delete work ") == nil)
-        #expect(Completion.of("/postbox d", topics: [])?.choices == ["disable ", "delete "])
+        #expect(CommandCompletion.of("/postbox d", topics: [])?.choices == ["disable ", "delete "])
     }
 
     // MARK: Postboxes

@@ -93,13 +93,13 @@ struct LettersTests {
     @Test("The postbox service's answer says which postboxes there are")
     func postboxes() throws {
         let entry = PostboxReply.Entry(id: "work", name: "work", sudoId: "alice", isEnabled: false, createdAt: 42)
-        let found = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [entry]), about: "work")
+        let found = try PostboxServiceClient.postboxes(in: PostboxReply(postboxes: [entry]), about: "work")
         let postbox = Postbox(
             id: "work", name: "work", sudoId: "alice", isEnabled: false, createdAt: Timestamp(milliseconds: 42))
         #expect(found == [postbox] && postbox.title == "work" && !postbox.hasTitle)
         var named = entry
         named.title = "Orders"
-        let renamed = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [named]), about: "work")
+        let renamed = try PostboxServiceClient.postboxes(in: PostboxReply(postboxes: [named]), about: "work")
         #expect(renamed.map(\.title) == ["Orders"] && renamed.map(\.name) == ["work"])
         // What is no title, whoever has written it down, is taken for none.
         for (text, title) in [
@@ -107,10 +107,10 @@ struct LettersTests {
             (String(repeating: "x", count: 129), "work"),
         ] {
             named.title = text
-            let found = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [named]), about: "work")
+            let found = try PostboxServiceClient.postboxes(in: PostboxReply(postboxes: [named]), about: "work")
             #expect(found.map(\.title) == [title])
         }
-        #expect(try PostboxRegister.postboxes(in: PostboxReply(postboxes: []), about: "work").isEmpty)
+        #expect(try PostboxServiceClient.postboxes(in: PostboxReply(postboxes: []), about: "work").isEmpty)
     }
 
     @Test("A title has something to see, and nothing that cannot be seen but the joiners that scripts need")
@@ -158,6 +158,6 @@ struct LettersTests {
             (PostboxReply.Failure.unavailable, RelayError.timeout("The postbox service")),
         ])
     func refusals(failure: PostboxReply.Failure, error: RelayError) {
-        #expect(throws: error) { try PostboxRegister.postboxes(in: PostboxReply(error: failure), about: "work") }
+        #expect(throws: error) { try PostboxServiceClient.postboxes(in: PostboxReply(error: failure), about: "work") }
     }
 }

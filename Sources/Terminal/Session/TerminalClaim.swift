@@ -1,7 +1,7 @@
 import Synchronization
 
 /// There is one terminal, so there is one session at a time.
-enum SessionClaim {
+enum TerminalClaim {
     private static let isTaken = Atomic(false)
 
     /// True when the caller now has it.

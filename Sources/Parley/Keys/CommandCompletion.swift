@@ -1,5 +1,5 @@
 /// What Tab makes of a half-written command.
-struct Completion: Hashable, Sendable {
+struct CommandCompletion: Hashable, Sendable {
     /// The text with as much added as is certain.
     let text: String
     /// What it could become, when that is more than one thing.
@@ -14,7 +14,7 @@ struct Completion: Hashable, Sendable {
         _ text: String, topics: @autoclosure () -> [String], names: @autoclosure () -> [String] = [],
         muted: @autoclosure () -> [String] = [], postboxes: @autoclosure () -> [String] = [],
         addresses: @autoclosure () -> [String] = []
-    ) -> Completion? {
+    ) -> CommandCompletion? {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), !text.contains("\n") else { return nil }
         guard let space = text.firstIndex(of: " ") else {
             return complete(
@@ -65,15 +65,17 @@ struct Completion: Hashable, Sendable {
         return last.dropFirst(filter.count)
     }
 
-    private static func complete(prefix: String, word: String, among words: [String], isFinal: Bool) -> Completion? {
+    private static func complete(
+        prefix: String, word: String, among words: [String], isFinal: Bool
+    ) -> CommandCompletion? {
         let matching = words.filter { $0.hasPrefix(word) }
         guard let first = matching.first else { return nil }
         if matching.count == 1 {
-            return Completion(text: prefix + first + (isFinal ? " " : ""), choices: [])
+            return CommandCompletion(text: prefix + first + (isFinal ? " " : ""), choices: [])
         }
         var common = Substring(first)
         for other in matching.dropFirst() { common = common.prefix(sharedCount(common, other)) }
-        return Completion(text: prefix + common, choices: Array(matching.prefix(choiceLimit)))
+        return CommandCompletion(text: prefix + common, choices: Array(matching.prefix(choiceLimit)))
     }
 
     private static func sharedCount(_ left: Substring, _ right: String) -> Int {

@@ -2,7 +2,7 @@ import Relay
 import RelayFaults
 
 /// A link whose faults a proxy makes.
-public struct FaultLink: LabLink {
+public struct ProxyLink: LabLink {
     private let proxy: FaultProxy
 
     /// The link through a proxy.

@@ -3,7 +3,7 @@ import NIOCore
 import Platform
 
 /// The user's own postboxes, which the network's host keeps, asked for over one connection.
-struct PostboxRegister: Sendable {
+struct PostboxServiceClient: Sendable {
     /// Whose postboxes they are.
     let owner: String
     let connection: NATSConnection
