@@ -107,13 +107,13 @@ actor ChatEngine {
         if let error = opening.error { return error.words }
         // That there is a new one where there was none is no news to anybody.
         guard let rescue = opening.rescue else { return nil }
-        let messages = Wording.count(rescue.messages, "message")
-        let others = Wording.count(rescue.others, "other entry", plural: "other entries")
         let saved =
-            rescue.messages + rescue.others > 0
-            ? "\(messages) and \(others) of it are in a new one" : "Nothing of it could be read, and a new one is begun"
+            rescue.entries > 0
+            ? "\(Wording.count(rescue.entries, "entry", plural: "entries")) of it could be read into a new one"
+            : "Nothing of it could be read, and a new one is begun"
         let name = rescue.path.split(separator: "/").last.map(String.init) ?? rescue.path
-        return "The local store was damaged. \(saved); it is put aside as \(name)."
+        return "The local store was damaged or of another version. \(saved); it is put aside as \(name). "
+            + "Messages come again from the network."
     }
 
     /// What is said of a store that takes nothing, or takes everything again.

@@ -60,11 +60,10 @@ enum StoreAccess {
 
     /// A script must not take what is left for all there was, so that this is a failure, once.
     private static func damage(_ rescue: StoreRescue, _ path: String) -> String {
-        let messages = Wording.count(rescue.messages, "message")
-        let others = Wording.count(rescue.others, "other entry", plural: "other entries")
+        let entries = Wording.count(rescue.entries, "entry", plural: "entries")
         return
-            "The local store \(path) was damaged. It was put aside as \(rescue.path), and a new one has what could be "
-            + "read of it: \(messages) and \(others). Run the command again for these."
+            "The local store \(path) was damaged or of another version. It was put aside as \(rescue.path), and a new "
+            + "one has what could be read of what you wrote: \(entries). Run the command again for these."
     }
 
     /// Whether there is something under this name, or nobody can tell.

@@ -108,7 +108,7 @@ enum FileFindings {
     /// The bytes of a store with its log and what a burst brought.
     private static func bytes(ofStore path: String) -> UInt64 {
         var sum: UInt64 = 0
-        for file in [path, path + "-wal", path + "-burst"] {
+        for file in [path, path + "-wal"] {
             var status = stat()
             if stat(file, &status) == 0 { sum += UInt64(clamping: status.st_size) }
         }

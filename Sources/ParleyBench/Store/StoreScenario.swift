@@ -256,7 +256,7 @@ enum StoreScenario {
         guard kept == run.stored else {
             throw BenchFailure("of \(run.stored) messages that were read \(kept) are kept")
         }
-        for ending in ["", "-wal", "-shm", "-burst"] { try? FileManager.default.removeItem(atPath: path + ending) }
+        for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
         return rate
     }
 

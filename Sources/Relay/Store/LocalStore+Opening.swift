@@ -1,14 +1,15 @@
 import GRDB
+import NIOPosix
 
 extension LocalStore {
     /// Opens a store, and makes it when there is none.
     ///
-    /// A file that is no readable database is renamed to end in `.damaged-` and the day, with its log, so that nothing
-    /// is destroyed; a new store takes its place, with what can be read of the other. Several processes may have a
-    /// store open; one at a time opens it, by a lock on a file beside it. A store that an earlier version wrote is
-    /// brought up to date, and one that a later version wrote is refused. Blocks for as long as the disk takes, and
-    /// some seconds when another process is opening the same store. A file that cannot be opened within 20 seconds
-    /// counts as damaged, and what cannot be read of a damaged one within another 20 seconds stays in it.
+    /// A file that is no readable database, or has the tables of another version, is renamed to end in `.damaged-` and
+    /// the day, with its log, so that nothing is destroyed; a new store takes its place, with what a person typed and
+    /// chose as far as it can be read. Several processes may have a store open; one at a time opens it, by a lock on a
+    /// file beside it. Blocks for as long as the disk takes, and some seconds when another process is opening the same
+    /// store. A file that cannot be opened within 20 seconds counts as damaged, and what cannot be read of a damaged
+    /// one within another 20 seconds stays in it.
     ///
     /// - Returns: the store, and whether its file was made anew: because there was none, or in place of a damaged one.
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
@@ -23,8 +24,6 @@ extension LocalStore {
     ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
         let (store, isRecreated) = try opened(location, clock, batching, within: time)
         store.begin()
-        // What a process left that was killed while nothing of it counted any more.
-        Task { [weak store] in await store?.emptyBurstFile() }
         return (store, isRecreated)
     }
 
@@ -34,7 +33,7 @@ extension LocalStore {
         guard case .file(let path) = location else {
             do {
                 let database = try DatabaseQueue(configuration: configuration)
-                try prepare(database)
+                try database.write { try StoreSchema.make(in: $0) }
                 return (try LocalStore(database, path: nil, clock: clock, batching: batching), false)
             } catch { throw StoreFailure.error(error, nil) }
         }
@@ -46,17 +45,18 @@ extension LocalStore {
         let hadContent = StoreFiles.bytes(path) > 0
         let limit = StoreTimeLimit(time)
         do {
+            if StoreFiles.isSuspect(path) { throw DatabaseError.damage("damage was found in use") }
             let (database, isNew) = try prepared(path, within: limit)
             let store = try LocalStore(database, path: path, use: use, clock: clock, batching: batching)
             limit.lift()
             return (store, isNew)
         } catch {
-            // Tables that are not those of any version are damage as well; what may pass is none, unless it took too
-            // long.
-            let isDamage =
-                StoreFailure.isDamage(error) || error is DatabaseError && !StoreFailure.mayPass(error) || limit.isOver
-                || isDamaged(path, although: error)
-            guard hadContent, isDamage else { throw StoreFailure.error(error, path) }
+            // What may pass is no damage, unless it took too long. That a file may not be written was found out above;
+            // SQLite says so of a damaged first page, too.
+            let isForbidden = (error as? DatabaseError)?.extendedResultCode == .SQLITE_READONLY
+            guard hadContent, !StoreFailure.mayPass(error) || limit.isOver || isForbidden else {
+                throw StoreFailure.error(error, path)
+            }
         }
         guard use.isAlone else {
             throw .storage("\(path): it is damaged, and another program has it open; end that one and start again")
@@ -67,28 +67,11 @@ extension LocalStore {
         try StoreFiles.prepare(path)
         do {
             let (database, _) = try prepared(path, within: nil)
-            let rescue = StoreSalvage.carry(from: aside, to: database, within: time)
-            let store = try LocalStore(
-                database, path: path, use: use, rescue: rescue, clock: clock, batching: batching)
+            let entries = StoreRescue.carry(from: aside, to: database, within: time)
+            let rescue = StoreRescue(path: aside, entries: entries)
+            let store = try LocalStore(database, path: path, use: use, rescue: rescue, clock: clock, batching: batching)
             return (store, true)
         } catch { throw StoreFailure.error(error, path) }
-    }
-
-    /// Whether a file is damaged that SQLite says it cannot write to, as it says of some damage.
-    private static func isDamaged(_ path: String, although error: any Error) -> Bool {
-        let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_READONLY]
-        guard let error = error as? DatabaseError, codes.contains(error.resultCode) else { return false }
-        let limit = StoreTimeLimit()
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.prepareDatabase { limit.watch($0) }
-        do {
-            let database = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? database.close() }
-            return try database.read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") } != "ok"
-        } catch {
-            return StoreFailure.isDamage(error)
-        }
     }
 
     /// The database, and whether it has just been made.
@@ -99,55 +82,24 @@ extension LocalStore {
         if let limit { configuration.prepareDatabase { limit.watch($0) } }
         let pool = try DatabasePool(path: path, configuration: configuration)
         // Also what a process left that ended between making the file and its tables.
-        let isNew = try pool.read { try Bool.fetchOne($0, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)") }
-        try prepare(pool)
-        try pool.read { try StoreSchema.checkNumbers(in: $0) }
-        // To look at the whole of a large file takes seconds, and is done only with a cause.
-        if StoreFiles.isSuspect(path) {
-            let finding = try pool.read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }
-            guard finding == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding) }
-            try checkAll(pool)
-            StoreFiles.clearSuspicion(path)
+        let isNew = try pool.read { database in
+            let hasTables = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)")
+            return try hasTables == false && Int.fetchOne(database, sql: "PRAGMA user_version") == 0
         }
-        try pool.read { try StoreSchema.check(StoreSchema.readAtStart, in: $0, like: $0) }
-        // Only behind a burst. Who cannot write now, for want of room or for somebody who does, reads what is there.
-        if try pool.read({ try !Staging(in: $0).isEmpty() }) {
-            do {
-                try pool.write { try Staging(in: $0).giveUpLost() }
-            } catch {
-                guard StoreFailure.mayPass(error) else { throw error }
+        if isNew {
+            // So that the file can shrink in small steps; it is written into the file's first page.
+            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM") }
+            try pool.write { try StoreSchema.make(in: $0) }
+        }
+        try pool.read { database in
+            guard try Int.fetchOne(database, sql: "PRAGMA user_version") == StoreSchema.version else {
+                throw DatabaseError.damage("another version's tables")
             }
+            try StoreSchema.check(database)
         }
-        return (pool, isNew ?? false)
-    }
-
-    /// Looks at what SQLite's own check does not see: values of another kind, by the tables that a new store has, and
-    /// the words of the search.
-    private static func checkAll(_ pool: DatabasePool) throws {
-        let model = try DatabaseQueue()
-        try StoreSchema.migrator.migrate(model)
-        let tables = Set(StoreSchema.rescued + StoreSchema.readAtStart + ["messages", "staged"])
-        try model.read { model in
-            try pool.write { database in
-                try StoreSchema.check(tables.sorted(), in: database, like: model)
-                for words in ["words", "letter_words"] {
-                    try database.execute(sql: "INSERT INTO \(words) (\(words)) VALUES ('integrity-check')")
-                }
-            }
-        }
-    }
-
-    /// Carries the log over into the file, and leaves nothing of it behind. Where another process has the store open,
-    /// it may do it in our place.
-    static func carryOverLog(of path: String) {
-        var patience = configuration
-        // Less than others wait to write, whom this one would keep from it while they read.
-        patience.busyMode = .timeout(0.5)
-        guard let last = try? DatabaseQueue(path: path, configuration: patience) else { return }
-        // To be the last to close is not enough: whoever asks to read just then has a connection of their own for a
-        // moment.
-        try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
-        try? last.close()
+        // Damage to the first page may forbid to write. Somebody who writes now does not.
+        do { try pool.write { _ in } } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
+        return (pool, isNew)
     }
 
     private static var configuration: Configuration {
@@ -165,25 +117,45 @@ extension LocalStore {
         return configuration
     }
 
-    /// Brings the tables up to date, which also finds out whether the file is a database at all.
-    private static func prepare(_ database: any DatabaseWriter) throws {
-        let migrator = StoreSchema.migrator
-        // A store that a newer version has written is left alone.
-        let (isNewer, isWhole) = try database.read {
-            (try migrator.hasBeenSuperseded($0), try migrator.hasCompletedMigrations($0))
+    /// Opens a store on a thread that may wait for the disk.
+    ///
+    /// - Parameters:
+    ///   - retention: what of it is to stay, for as long as it is open.
+    ///   - upkeep: closed while what is not to stay has time.
+    ///   - clock: whose time says when the rest is deleted.
+    ///   - publisher: gets back what is kept of the outbox, before anybody else has the store.
+    ///   - board: is told how that went.
+    /// - Returns: the store; nil where it cannot be opened.
+    static func opening(
+        _ location: Location, keeping retention: RetentionPolicy, while upkeep: RestGate, by clock: any Timekeeper,
+        for publisher: Publisher, telling board: StatusBoard<Opening>
+    ) -> Task<LocalStore?, Never> {
+        Task { () -> LocalStore? in
+            let result: Result<(store: LocalStore, isRecreated: Bool), RelayError>
+            do {
+                // Disks may be slow, and the pool of tasks is small.
+                result = try await NIOThreadPool.singleton.runIfActive {
+                    do throws(RelayError) {
+                        let opened = try LocalStore.open(location)
+                        publisher.keep(in: opened.store)
+                        return .success(opened)
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            } catch {
+                result = .failure(.storage("the system has no thread left to open it"))
+            }
+            switch result {
+            case .success(let opened):
+                if case .file = location { opened.store.lookAfter(retention, by: clock, while: upkeep) }
+                board.post(LocalStore.Opening(isRecreated: opened.isRecreated, rescue: opened.store.rescue))
+                return opened.store
+            case .failure(let error):
+                publisher.keeper?.turnOff()
+                board.post(LocalStore.Opening(isRecreated: false, error: error))
+                return nil
+            }
         }
-        if isNewer, !isWhole { throw DatabaseError.damage("a version wrote it that there is not") }
-        guard !isNewer else {
-            throw RelayError.storage("it was written by a newer version; update this one, or move the file away")
-        }
-        try database.writeWithoutTransaction { database in
-            guard try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") != 2 else { return }
-            // So that the file can shrink in small steps. It is written into the file's first page, for which VACUUM
-            // has to write the file anew; only a new one, or one of the first version, has another setting. Where
-            // another process keeps it from that, the next opening does it.
-            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-            try? database.execute(sql: "VACUUM")
-        }
-        try migrator.migrate(database)
     }
 }

@@ -8,13 +8,13 @@ import NIOConcurrencyHelpers
 ///
 /// One connection writes, in its own thread; readers have others and see the state of their beginning, so that none
 /// waits for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it; what
-/// a person has read or typed is written at once, with the messages before it. The messages of a burst become rows when
-/// it is over; a reader that comes before makes rows of them itself. Another process may use the same file at the same
-/// time.
+/// a person has read or typed is written at once, with the messages before it. Another process may use the same file at
+/// the same time.
 ///
 /// SQLite's log is written with `synchronous = NORMAL`: what is committed outlives the process, however that ends,
-/// since the system has it. A power cut may take the last transactions, which are messages that the server still has.
-/// What a person sent is written with `FULL`, which waits for the disk: nobody else has it.
+/// since the system has it. A power cut may take the last transactions, with their messages and their cursors; the
+/// server still has the messages. What a person sent is written with `FULL`, which waits for the disk: nobody else has
+/// it.
 public final class LocalStore: Sendable {
     /// Where a store is.
     public enum Location: Hashable, Sendable {
@@ -47,14 +47,12 @@ public final class LocalStore: Sendable {
     public let rescue: StoreRescue?
 
     let database: any DatabaseWriter
-    /// Who reads it.
-    let readers = StoreReaders()
     /// The file; nil for a store in memory.
     let path: String?
     let clock: any Timekeeper
+    private let readers = StoreReaders()
     /// That the file is in use; nil for a store in memory.
     private let use: StoreUse?
-    private let bursts = HeldBurstFile()
     private let board = StatusBoard<StoreNews>(nil, bufferedValues: 16)
     private let state: NIOLockedValueBox<State>
 
@@ -65,6 +63,8 @@ public final class LocalStore: Sendable {
         /// Who waits until all is written.
         var flushers: [Completion<RelayError?>] = []
         var isClosed = false
+        /// Whether the search's words may be made anew, which is done once.
+        var mayMendWords = true
         /// What deletes in the background what is not to be kept.
         var upkeep: Task<Void, Never>?
     }
@@ -80,12 +80,10 @@ public final class LocalStore: Sendable {
         self.use = use
         self.rescue = rescue
         self.clock = clock
-        let (hasUnsearched, stagedBytes) = try database.read {
-            let hasUnsearched = try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM unsearched)") ?? false
-            return (hasUnsearched, try Staging(in: $0).bytes())
+        let hasUnsearched = try database.read {
+            try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM unsearched)") ?? false
         }
-        let intake = StoreIntake(rules: batching, hasUnsearched: hasUnsearched, stagedBytes: stagedBytes)
-        state = NIOLockedValueBox(State(intake: intake))
+        state = NIOLockedValueBox(State(intake: StoreIntake(rules: batching, hasUnsearched: hasUnsearched)))
     }
 
     /// What cannot be kept, and that it is kept again, each once. A new reader hears the last of it first.
@@ -108,12 +106,6 @@ public final class LocalStore: Sendable {
     /// - Returns: false when there was no room, so that nothing of it is kept.
     @discardableResult
     package func append(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async -> Bool {
-        await append(encoded: EncodedMessages.encoding(messages), changes)
-    }
-
-    /// As ``append(_:_:)``, for messages that were encoded as they came.
-    @discardableResult
-    func append(encoded messages: [EncodedMessages], _ changes: [StoreChange]) async -> Bool {
         if let isAdded = add(messages, changes, orWait: true) { return isAdded }
         let room = Completion<Void>()
         let isWaiting = state.withLockedValue { state -> Bool in
@@ -138,14 +130,14 @@ public final class LocalStore: Sendable {
     /// Adds what there is room for.
     ///
     /// - Returns: whether there was room; nil when the caller should wait for it.
-    private func add(_ messages: [EncodedMessages], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool? {
+    private func add(_ messages: [KeptMessage], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool? {
         let now = clock.now
         let (isAdded, step, news) = state.withLockedValue { state -> (Bool?, StoreIntake.Step, StoreNews?) in
             if !state.isClosed, state.intake.hasRoom {
                 return (true, state.intake.add(messages, changes, at: now), nil)
             }
             if mayWait, !state.isClosed, !state.intake.isInTrouble { return (nil, .none, nil) }
-            let news = state.intake.giveUp(messages.reduce(0) { $0 + $1.count }, because: tooSlow)
+            let news = state.intake.giveUp(messages.count, because: tooSlow)
             return (false, .none, state.isClosed ? nil : news)
         }
         if let news { board.post(news) }
@@ -182,15 +174,15 @@ public final class LocalStore: Sendable {
     ///
     /// - Throws: ``RelayError/storage(_:)``; nothing of it is kept then.
     package func commit(_ changes: [StoreChange]) async throws(RelayError) {
-        let (database, path) = (database, path)
         // A task that is cancelled meanwhile must not take back what was typed.
         let writing = Task { () -> Result<Void, RelayError> in
             do {
-                try await database.writeWithoutTransaction { try Self.commit(changes, to: $0) }
+                try await write(isForced: changes.contains(where: \.isPrecious)) { database in
+                    for change in changes { try change.write(to: database) }
+                }
                 return .success(())
             } catch {
-                self.note(error)
-                return .failure(StoreFailure.error(error, path))
+                return .failure(failure(error))
             }
         }
         try await writing.value.get()
@@ -198,11 +190,12 @@ public final class LocalStore: Sendable {
 
     /// As ``commit(_:)``, for a caller that may block: for as long as the present batch and the disk take.
     package func commitBlocking(_ changes: [StoreChange]) throws(RelayError) {
-        do {
-            try database.writeWithoutTransaction { try Self.commit(changes, to: $0) }
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
+        try blocking {
+            try database.writeWithoutTransaction {
+                try Self.transaction(in: $0, isForced: changes.contains(where: \.isPrecious)) { database in
+                    for change in changes { try change.write(to: database) }
+                }
+            }
         }
     }
 
@@ -218,19 +211,6 @@ public final class LocalStore: Sendable {
         if let news { board.post(news) }
     }
 
-    private static func commit(_ changes: [StoreChange], to database: Database) throws {
-        let isForced = changes.contains { $0.isPrecious }
-        // It cannot be changed within a transaction.
-        if isForced { try database.execute(sql: "PRAGMA synchronous = FULL") }
-        defer {
-            if isForced { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
-        }
-        try database.inTransaction {
-            for change in changes { try change.write(to: database) }
-            return .commit
-        }
-    }
-
     /// Writes what waits and lets go of the file. What is appended afterwards is not kept.
     ///
     /// - Throws: ``RelayError/storage(_:)`` when what waited could not be written; the file is let go of all the same.
@@ -242,13 +222,12 @@ public final class LocalStore: Sendable {
         }
         var failure: RelayError?
         do throws(RelayError) { try await flush() } catch { failure = error }
-        await emptyBurstFile()
         await readers.close()
+        // The file alone is the whole store then, unless another process reads from the log.
+        try? await database.writeWithoutTransaction {
+            try $0.execute(sql: "PRAGMA busy_timeout = 500; PRAGMA wal_checkpoint(TRUNCATE)")
+        }
         try? database.close()
-        // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot,
-        // and those are closed behind that which writes.
-        if let path, !BurstFile.isEmpty(path + "-wal") { Self.carryOverLog(of: path) }
-        bursts.close()
         use?.end()
         if let failure { throw failure }
     }
@@ -265,7 +244,7 @@ public final class LocalStore: Sendable {
 
     // MARK: Writing
 
-    /// Begins to make rows of messages, and words of rows, where an earlier run of the program did not come to it.
+    /// Does what is due: at the opening, words for what an earlier run of the program did not come to.
     func begin() {
         let now = clock.now
         carryOut(state.withLockedValue { $0.intake.alarmed(at: now) })
@@ -280,40 +259,17 @@ public final class LocalStore: Sendable {
                 self?.begin()
             }
         case .write: Task { await writeBatch() }
-        case .unpack: Task { await unpack() }
         case .index: Task { await addWords() }
         }
     }
 
     private func writeBatch() async {
         let batch = state.withLockedValue { $0.intake.take() }
-        let ending: StoreIntake.Ending
         do {
-            let (refused, stagedBytes) = try await database.writeWithoutTransaction { [bursts] database in
-                try Self.transaction(in: database) {
-                    (try batch.write(to: database, bursts), try Staging(in: database).bytes())
-                }
-            }
-            ending = .written(refused: refused, stagedBytes: stagedBytes)
+            ended(.written(refused: try await write { try batch.write(to: $0) }))
         } catch {
-            let words = StoreFailure.error(error, path)
-            note(error)
-            ending = StoreFailure.mayPass(error) ? .failed(words) : .impossible(words)
-        }
-        ended(ending)
-    }
-
-    /// Does what the library's own transaction does, by statements that are prepared once.
-    private static func transaction<Value>(in database: Database, _ work: () throws -> Value) throws -> Value {
-        try database.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
-        do {
-            let value = try work()
-            try database.cachedStatement(sql: "COMMIT TRANSACTION").execute()
-            return value
-        } catch {
-            // It may have been rolled back with what failed.
-            if database.isInsideTransaction { try? database.rollback() }
-            throw error
+            let words = failure(error)
+            ended(StoreFailure.mayPass(error) ? .failed(words) : .impossible(words))
         }
     }
 
@@ -334,34 +290,9 @@ public final class LocalStore: Sendable {
         carryOut(step)
     }
 
-    private func unpack() async {
-        var stagedBytes: Int?
-        do {
-            stagedBytes = try await database.write {
-                let staging = Staging(in: $0)
-                _ = try staging.unpack()
-                return try staging.bytes()
-            }
-            if stagedBytes == 0 { await emptyBurstFile() }
-        } catch {
-            note(error)
-        }
-        let now = clock.now
-        let step = state.withLockedValue { state -> StoreIntake.Step in
-            state.intake.unpacked(stagedBytes: state.isClosed ? nil : stagedBytes, at: now)
-        }
-        carryOut(step)
-    }
-
     private func addWords() async {
-        let hasMore: Bool
-        do {
-            hasMore = try await database.write { try SearchIndexing.step(in: $0) }
-        } catch {
-            // The next batch brings it back; until then a search looks at what the words lack.
-            note(error)
-            hasMore = false
-        }
+        // Where it fails the next batch brings it back; until then a search looks at what the words lack.
+        let hasMore = (try? await writing { try SearchIndexing.step(in: $0) }) ?? false
         let now = clock.now
         let step = state.withLockedValue { state -> StoreIntake.Step in
             state.intake.indexed(hasMore: hasMore && !state.isClosed, at: now)
@@ -369,11 +300,43 @@ public final class LocalStore: Sendable {
         carryOut(step)
     }
 
-    /// Remembers that damage was found, so that the next opening looks for it.
-    func note(_ error: any Error) {
-        // A rule of the tables is broken where two of their pages do not belong together.
-        let isOdd = (error as? DatabaseError)?.resultCode == .SQLITE_CONSTRAINT
-        if let path, isOdd || StoreFailure.isDamage(error) { StoreFiles.suspect(path) }
+    /// Writes in one transaction.
+    ///
+    /// - Parameter isForced: whether it is on the disk when the call returns.
+    private func write<Value: Sendable>(
+        isForced: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        let transaction: @Sendable (Database) throws -> Value = {
+            try Self.transaction(in: $0, isForced: isForced, work)
+        }
+        do {
+            return try await database.writeWithoutTransaction(transaction)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            // SQLite says this of damage to the search's words, too. Where the disk is full, it is now as well.
+            guard state.withLockedValue({ exchange(&$0.mayMendWords, with: false) }) else { throw error }
+            try await database.write { try StoreSchema.makeWordsAnew(in: $0) }
+            return try await database.writeWithoutTransaction(transaction)
+        }
+    }
+
+    private static func transaction<Value>(
+        in database: Database, isForced: Bool, _ work: (Database) throws -> Value
+    ) throws -> Value {
+        // It cannot be changed within a transaction.
+        if isForced { try database.execute(sql: "PRAGMA synchronous = FULL") }
+        defer {
+            if isForced { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+        }
+        try database.beginTransaction(.immediate)
+        do {
+            let value = try work(database)
+            try database.commit()
+            return value
+        } catch {
+            // It may have been rolled back with what failed.
+            if database.isInsideTransaction { try? database.rollback() }
+            throw error
+        }
     }
 
     // MARK: Access for the parts of the store
@@ -382,63 +345,35 @@ public final class LocalStore: Sendable {
     func reading<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(RelayError) -> Value {
-        do {
-            return try await readers.read(database, work)
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
-        }
+        do { return try await readers.read(database, work) } catch { throw failure(error) }
     }
 
-    /// As ``reading(_:)``, where all messages are to be rows. Only behind a burst does it wait for the writer.
-    func readingMessages<Value: Sendable>(
-        _ work: @escaping @Sendable (Database) throws -> Value
-    ) async throws(RelayError) -> Value {
-        let whole: @Sendable (Database) throws -> Found<Value>? = { database in
-            try Staging(in: database).isEmpty() ? Found(value: try work(database)) : nil
-        }
-        if let found = try await reading(whole) { return found.value }
-        do {
-            // Others may write between two values. What comes meanwhile does not keep it from ending.
-            let values = try await readers.read(database) {
-                try Int.fetchOne($0, sql: "SELECT count(*) FROM staged") ?? 0
-            }
-            var left = values
-            while left > 0 {
-                let most = left
-                let unpacked = try await database.write { try Staging(in: $0).unpack(most) }
-                guard unpacked > 0 else { break }
-                left -= unpacked
-            }
-            let value = try await database.write { database in
-                try Staging(in: database).unpackAll()
-                return try work(database)
-            }
-            await emptyBurstFile()
-            return value
-        } catch {
-            note(error)
-            // On a disk that takes nothing what are rows can be read all the same.
-            guard StoreFailure.mayPass(error) else { throw StoreFailure.error(error, path) }
-        }
-        return try await reading(work)
-    }
-
-    private struct Found<Value: Sendable>: Sendable { let value: Value }
-
-    /// Writes in a transaction of its own, at once. All messages are rows then.
+    /// Writes in a transaction of its own, at once.
     func writing<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(RelayError) -> Value {
-        do {
-            return try await database.write { database in
-                try Staging(in: database).unpackAll()
-                return try work(database)
-            }
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
-        }
+        do { return try await write(work) } catch { throw failure(error) }
+    }
+
+    /// As ``reading(_:)``, for a caller that may block.
+    func readingBlocking<Value>(_ work: (Database) throws -> Value) throws(RelayError) -> Value {
+        try blocking { try readers.read(database, work) }
+    }
+
+    /// As ``writing(_:)``, for a caller that may block.
+    func writingBlocking<Value>(_ work: (Database) throws -> Value) throws(RelayError) -> Value {
+        try blocking { try database.write(work) }
+    }
+
+    private func blocking<Value>(_ work: () throws -> Value) throws(RelayError) -> Value {
+        do { return try work() } catch { throw failure(error) }
+    }
+
+    /// What a caller is told of a failure. Where it is damage, it is remembered, so that the next opening puts the file
+    /// aside.
+    private func failure(_ error: any Error) -> RelayError {
+        if let path, StoreFailure.isDamage(error) { StoreFiles.suspect(path) }
+        return StoreFailure.error(error, path)
     }
 }
 
@@ -455,18 +390,9 @@ extension StoreIntake.Ending {
 extension StoreIntake.Batch {
     /// Writes the batch, within a transaction of the caller's.
     ///
-    /// - Parameter bursts: the file of bursts, where it is held open.
     /// - Returns: how many of its messages have no place in a store.
-    func write(to database: Database, _ bursts: HeldBurstFile? = nil) throws -> Int {
-        let refused: Int
-        if isStaged {
-            let names = changes.compactMap { if case .cursor(let name, _) = $0 { name } else { nil } }
-            refused = try Staging(in: database, bursts).add(parts, passedBy: Set(names))
-        } else {
-            var writing = MessageWriting(to: database)
-            try writing.write(messages)
-            refused = writing.refused + parts.reduce(0) { $0 + $1.refused }
-        }
+    func write(to database: Database) throws -> Int {
+        let refused = try MessageWriting.write(parts, to: database)
         for change in changes { try change.write(to: database) }
         return refused
     }

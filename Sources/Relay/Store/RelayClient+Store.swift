@@ -22,18 +22,12 @@ extension RelayClient {
     /// What the store is to have of a subscription; nil where nothing is kept.
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
-        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) {
-            event, stored, payload, stream, writer in
+        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event, stored, stream in
             switch event {
-            case .message(let message):
-                writer.write(
-                    stored, payload, of: stream, topic: message.topic, id: message.id, from: message.from,
-                    isOwn: message.isOwn)
-            case .unreadable(_, let topic, _):
-                writer.write(stored, payload, of: stream, topic: topic, id: nil, from: nil)
-            case .gap, .live, .restarted, .interrupted: return false
+            case .message(let message): KeptMessage(stored, of: stream, topic: message.topic, read: message)
+            case .unreadable(_, let topic, _): KeptMessage(stored, of: stream, topic: topic, read: nil)
+            case .gap, .live, .restarted, .interrupted: nil
             }
-            return true
         }
     }
 

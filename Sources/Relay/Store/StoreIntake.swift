@@ -14,11 +14,8 @@ package struct StoreBatching: Hashable, Sendable {
     package var pause: Duration
     /// The longest pause between two tries.
     package var longestPause: Duration
-    /// How long what is left for later waits behind a batch of many messages, as more of them are likely to follow.
-    package var laterDelay: Duration
-    /// How many bytes of a burst's messages may be kept that are no rows yet. To make rows of all of them, which the
-    /// next reader may have to wait for, takes some 10 ms for each MiB.
-    package var maximumStagedBytes: Int
+    /// How long the search's words wait behind a batch of many messages, as more of them are likely to follow.
+    package var wordsDelay: Duration
     /// What a person has read or typed is written at once, with all that came before it, but not sooner than this after
     /// the batch before: where much comes, a batch holds many messages.
     package var personalPause: Duration
@@ -27,8 +24,8 @@ package struct StoreBatching: Hashable, Sendable {
     package init(
         delay: Duration = .milliseconds(100), rows: Int = 1_000, maximumRows: Int = 16_000,
         maximumBytes: Int = 32 << 20, patience: Duration = .seconds(5), pause: Duration = .seconds(1),
-        longestPause: Duration = .seconds(30), laterDelay: Duration = .milliseconds(250),
-        maximumStagedBytes: Int = 64 << 20, personalPause: Duration = .milliseconds(50)
+        longestPause: Duration = .seconds(30), wordsDelay: Duration = .milliseconds(250),
+        personalPause: Duration = .milliseconds(50)
     ) {
         self.delay = delay
         self.rows = max(1, rows)
@@ -37,8 +34,7 @@ package struct StoreBatching: Hashable, Sendable {
         self.patience = patience
         self.pause = pause
         self.longestPause = longestPause
-        self.laterDelay = laterDelay
-        self.maximumStagedBytes = maximumStagedBytes
+        self.wordsDelay = wordsDelay
         self.personalPause = personalPause
     }
 }
@@ -50,15 +46,12 @@ package struct StoreBatching: Hashable, Sendable {
 /// stays on the server. While it does not, nobody waits; what exceeds the bound is given up and counted.
 ///
 /// What a person has read or typed does not wait for others: a mark is committed with the messages before it, which it
-/// is never ahead of.
-///
-/// The messages of a burst are kept at once, many in one value. Once it is over, rows are made of them, and then the
-/// search's words of the rows. Where too much has come together, rows are made of some of it between two batches.
+/// is never ahead of. The search's words follow once nothing else waits.
 package struct StoreIntake: Sendable {
     /// What is written in one transaction.
     package struct Batch: Sendable {
-        /// Messages of topics, as they came together: none of them is copied on its way.
-        package private(set) var parts: [EncodedMessages] = []
+        /// Messages of topics, as they came together.
+        package private(set) var parts: [[KeptMessage]] = []
         /// How many there are.
         package private(set) var messageCount = 0
         /// Everything else, written behind the messages: a cursor is never ahead of what it has passed.
@@ -67,65 +60,36 @@ package struct StoreIntake: Sendable {
         package private(set) var bytes = 0
         /// Whether it has what a person has read or typed.
         package private(set) var isPersonal = false
-        /// Whether rows are made of the messages later.
-        package var isStaged = false
 
         /// An empty batch.
         package init() {}
 
-        /// The messages.
-        package var messages: [KeptMessage] { parts.flatMap(\.messages) }
         /// How many messages and changes there are.
         package var rows: Int { messageCount + changes.count }
         /// Whether there is nothing.
         package var isEmpty: Bool { rows == 0 }
 
-        fileprivate mutating func add(_ messages: EncodedMessages) {
+        fileprivate mutating func add(_ messages: [KeptMessage]) {
+            guard !messages.isEmpty else { return }
             parts.append(messages)
-            messageCount += messages.count + messages.refused
-            bytes += messages.payloadBytes
+            messageCount += messages.count
+            bytes += messages.reduce(0) { $0 + $1.payload.count }
         }
 
         fileprivate mutating func add(_ later: Batch) {
-            parts += later.parts
-            messageCount += later.messageCount
-            bytes += later.bytes
-            changes += later.changes
-            isPersonal = isPersonal || later.isPersonal
+            for part in later.parts { add(part) }
+            for change in later.changes { add(change) }
         }
 
-        /// So far back a change looks for one that it takes the place of: as many subscriptions may write by turns.
-        private static let reach = 64
-
-        /// Adds a change, or has it take the place of one that says no more beside it: a subscription whose messages
-        /// come in many parts has one cursor, and one span that grows, and a conversation one draft and one mark.
+        /// Adds a change, as one with an earlier one that says no more beside it: of a subscription whose messages come
+        /// in many parts there is one cursor and one span that grows, and of a conversation one draft and one mark.
         fileprivate mutating func add(_ change: StoreChange) {
             if change.isPersonal { isPersonal = true }
-            for index in changes.indices.suffix(Self.reach).reversed() {
-                switch (changes[index], change) {
-                case (.cursor(let earlier, _), .cursor(let name, _)) where earlier == name:
-                    changes[index] = change
-                    return
-                case (.received(let earlier, let stream, let span), .received(let name, let other, let next))
-                where earlier == name && stream == other && span.upperBound < .max
-                    && span.upperBound + 1 == next.lowerBound:
-                    changes[index] = .received(name, stream, span.lowerBound...next.upperBound)
-                    return
-                case (.draft(let earlier, _), .draft(let conversation, _)) where earlier == conversation:
-                    changes[index] = change
-                    return
-                case (.readMark(let earlier, let place), .readMark(let name, let next))
-                where earlier == name && place.stream == next.stream:
-                    if place.sequence < next.sequence { changes[index] = change }
-                    return
-                case (.readMark(let earlier, _), .readMark(let name, _)) where earlier == name:
-                    changes.append(change)
-                    return
-                case (.cursor, _), (.received, _), (.draft, _), (.readMark, _): continue
-                default:
-                    changes.append(change)
-                    return
-                }
+            // As many subscriptions may write by turns.
+            for index in changes.indices.suffix(64).reversed() {
+                guard let both = changes[index].merged(with: change) else { continue }
+                changes[index] = both
+                return
             }
             changes.append(change)
         }
@@ -139,16 +103,14 @@ package struct StoreIntake: Sendable {
         case sleep(until: ContinuousClock.Instant)
         /// Takes a batch with ``take()``, writes it, and tells how that went.
         case write
-        /// Makes rows of some messages that are kept, and calls ``unpacked(stagedBytes:at:)``.
-        case unpack
         /// Adds some messages to the search's words, and calls ``indexed(hasMore:at:)``.
         case index
     }
 
     /// How the writing of a batch went.
     package enum Ending: Hashable, Sendable {
-        /// It is kept; so many of its messages have no place in a store, and so many bytes of messages are no rows now.
-        case written(refused: Int, stagedBytes: Int)
+        /// It is kept; so many of its messages have no place in a store.
+        case written(refused: Int)
         /// It could not be written, and it is worth trying again.
         case failed(RelayError)
         /// It can never be written.
@@ -171,10 +133,8 @@ package struct StoreIntake: Sendable {
     private var isHurried = false
     /// Whether there may be messages that the search's words lack.
     private var hasUnsearched: Bool
-    /// How many bytes of the messages that are kept are no rows yet.
-    private var stagedBytes: Int
-    /// When rows may be made of them, and the search's words may be added to.
-    private var laterAfter: ContinuousClock.Instant?
+    /// When they may be added to.
+    private var wordsAfter: ContinuousClock.Instant?
 
     private var failures = 0
     private var retryAt: ContinuousClock.Instant?
@@ -183,13 +143,10 @@ package struct StoreIntake: Sendable {
 
     /// Nothing waits.
     ///
-    /// - Parameters:
-    ///   - hasUnsearched: whether the search's words lack messages from an earlier run of the program.
-    ///   - stagedBytes: how many bytes of messages from an earlier run are no rows yet.
-    package init(rules: StoreBatching = StoreBatching(), hasUnsearched: Bool = false, stagedBytes: Int = 0) {
+    /// - Parameter hasUnsearched: whether the search's words lack messages from an earlier run of the program.
+    package init(rules: StoreBatching = StoreBatching(), hasUnsearched: Bool = false) {
         self.rules = rules
         self.hasUnsearched = hasUnsearched
-        self.stagedBytes = stagedBytes
     }
 
     /// Whether nothing waits and nothing is being written.
@@ -210,10 +167,10 @@ package struct StoreIntake: Sendable {
 
     /// Adds what is to be kept. It is the caller's to look at ``hasRoom`` before.
     package mutating func add(
-        _ messages: [EncodedMessages], _ changes: [StoreChange] = [], at now: ContinuousClock.Instant
+        _ messages: [KeptMessage], _ changes: [StoreChange] = [], at now: ContinuousClock.Instant
     ) -> Step {
         guard !messages.isEmpty || !changes.isEmpty else { return .none }
-        for part in messages { waiting.add(part) }
+        waiting.add(messages)
         for change in changes { waiting.add(change) }
         if since == nil { since = now }
         return next(at: now)
@@ -259,8 +216,7 @@ package struct StoreIntake: Sendable {
 
     /// What is to be written now.
     package mutating func take() -> Batch {
-        var batch = waiting
-        batch.isStaged = batch.messageCount >= rules.rows && stagedBytes < rules.maximumStagedBytes
+        let batch = waiting
         underWay = batch
         waiting = Batch()
         since = nil
@@ -278,12 +234,11 @@ package struct StoreIntake: Sendable {
         underWay = nil
         var news: StoreNews?
         switch ending {
-        case .written(let refused, let stagedBytes):
+        case .written(let refused):
             notKept += refused
             lastWritten = now
-            self.stagedBytes = stagedBytes
             if batch.messageCount > 0 { hasUnsearched = true }
-            laterAfter = batch.messageCount > rules.rows / 2 ? now + rules.laterDelay : nil
+            wordsAfter = batch.messageCount > rules.rows / 2 ? now + rules.wordsDelay : nil
             if isTroubleTold { news = .recovered(notKept: notKeptInTrouble) }
             (failures, retryAt, isTroubleTold, notKeptInTrouble) = (0, nil, false, 0)
             if waiting.isEmpty { isHurried = false }
@@ -304,17 +259,6 @@ package struct StoreIntake: Sendable {
         return (next(at: now), news)
     }
 
-    /// Rows were made of some messages.
-    ///
-    /// - Parameter stagedBytes: how many bytes of messages are no rows yet; nil where it did not go well. The next
-    ///   batch brings it back then.
-    package mutating func unpacked(stagedBytes: Int?, at now: ContinuousClock.Instant) -> Step {
-        isBusy = false
-        self.stagedBytes = stagedBytes ?? 0
-        hasUnsearched = true
-        return next(at: now)
-    }
-
     /// Some messages were added to the search's words.
     package mutating func indexed(hasMore: Bool, at now: ContinuousClock.Instant) -> Step {
         isBusy = false
@@ -327,10 +271,10 @@ package struct StoreIntake: Sendable {
     private mutating func next(at now: ContinuousClock.Instant) -> Step {
         guard !isBusy else { return .none }
         guard let since else {
-            guard stagedBytes > 0 || hasUnsearched, failures == 0 else { return .none }
-            if let laterAfter, laterAfter > now { return sleep(until: laterAfter) }
+            guard hasUnsearched, failures == 0 else { return .none }
+            if let wordsAfter, wordsAfter > now { return sleep(until: wordsAfter) }
             isBusy = true
-            return stagedBytes > 0 ? .unpack : .index
+            return .index
         }
         let isLarge = waiting.rows >= rules.rows || waiting.bytes >= rules.maximumBytes / 4
         var due = isHurried || isLarge ? now : since + rules.delay
@@ -338,8 +282,7 @@ package struct StoreIntake: Sendable {
         if let retryAt, !isHurried { due = retryAt }
         guard due > now else {
             isBusy = true
-            return stagedBytes > 0 && stagedBytes >= rules.maximumStagedBytes && failures == 0 && !isHurried
-                ? .unpack : .write
+            return .write
         }
         return sleep(until: due)
     }
@@ -352,7 +295,6 @@ package struct StoreIntake: Sendable {
 
     private mutating func putBack(_ batch: Batch, at now: ContinuousClock.Instant) {
         var whole = batch
-        whole.isStaged = false
         whole.add(waiting)
         waiting = whole
         if !whole.isEmpty { since = since ?? now }

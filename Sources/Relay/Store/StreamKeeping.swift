@@ -3,19 +3,13 @@ import NATS
 /// What the local store is to have of what a subscription receives: the messages as the server stored them, how far the
 /// subscription has come, and where it has left something out.
 struct StreamKeeping<Event: Sendable>: Sendable {
-    /// Writes a message for the store; false for one that is not kept.
-    typealias Write =
-        @Sendable (
-            Event, StoredMessage, _ payload: UnsafeRawBufferPointer, StreamIdentity, inout EncodedMessages.Writer
-        ) -> Bool
-
     /// Under which name the store knows the subscription.
     let name: String
     /// The store, once it is open; nil where it cannot be opened.
     let opening: Task<LocalStore?, Never>
-    /// Writes the message that an event is about, as the server sent it and with what was read of it; false for one
-    /// that is not kept. What was read is written where it is found, since to hand it on costs as much as to write it.
-    let write: Write
+    /// The message that an event is about, as the server sent it and with what was read of it; nil for one that is not
+    /// kept.
+    let message: @Sendable (Event, StoredMessage, StreamIdentity) -> KeptMessage?
 
     /// Notes where a subscription to what is new begins, unless it is known how far an earlier one came: what is stored
     /// from then on is missed if it is not received, and nothing before it is unread.
@@ -46,12 +40,12 @@ struct StreamKeeping<Event: Sendable>: Sendable {
     ///   - last: the last of them.
     ///   - hole: what the stream no longer held before it; nil for nothing.
     ///   - first: from which sequence on nothing was left out.
-    func keep(_ messages: EncodedMessages, through last: KeptPlace, _ hole: KeptGap?, from first: UInt64) async {
+    func keep(_ messages: [KeptMessage], through last: KeptPlace, _ hole: KeptGap?, from first: UInt64) async {
         guard let store = await opening.value else { return }
         var changes: [StoreChange] = []
         if let hole { changes.append(.gap(name, last.stream, hole)) }
         if first <= last.sequence { changes.append(.received(name, last.stream, first...last.sequence)) }
         changes.append(.cursor(name, last))
-        await store.append(encoded: [messages], changes)
+        await store.append(messages, changes)
     }
 }

@@ -66,8 +66,6 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     let words: SubscriptionWords<Event>
     /// What the local store is to have; nil where nothing is kept.
     private let keeping: StreamKeeping<Event>?
-    /// Its way to write a message, which is looked for with each one.
-    private let write: StreamKeeping<Event>.Write?
     private let state: NIOLockedValueBox<State>
 
     init(
@@ -77,7 +75,6 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         self.start = start
         self.words = words
         self.keeping = keeping
-        write = keeping?.write
         var state = State()
         if let policy = words.standing?.policy { state.standing = SubscriptionStanding(policy) }
         if case .after(let place) = start {
@@ -270,10 +267,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard await becomeLive(through: extent.last) else { return true }
         }
         var hasProgressed = false
-        var (expected, expectedBytes, gathered) = (1, 0, 1)
+        var (expected, gathered) = (1, 1)
         while let message = try await messages.next(gathering: gathered, isolation: nil) {
             hasProgressed = true
-            var batch = beginBatch(of: expected, keeping: expectedBytes)
+            var batch = beginBatch(of: expected)
             take(message, into: &batch)
             while batch.count < Self.batch, batch.size < Self.batchBytes, batch.pending != 0 || isLive,
                 let next = messages.nextReady()
@@ -281,7 +278,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 take(next, into: &batch)
             }
             let (newest, pending) = (batch.newest, batch.pending)
-            (expected, expectedBytes) = (batch.count, batch.kept.bytes)
+            expected = batch.count
             gathered = Int(clamping: min(pending ?? 0, UInt64(Self.gathered)))
             guard await deliver(consume batch) else { return true }
             if !isLive, pending == 0 {
@@ -330,9 +327,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var events: [Event] = []
         /// The bytes of what is new.
         var bytes = 0
-        var kept: EncodedMessages.Writer
-        /// Which of it is kept.
-        var ends: (first: UInt64, last: UInt64)?
+        /// What of it is kept.
+        var kept: [KeptMessage] = []
         /// How many messages were taken, and their bytes.
         var count = 0
         var size = 0
@@ -343,17 +339,16 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Begins a batch. Nothing else moves the cursor until it is delivered, and decoding needs no lock.
     ///
-    /// - Parameters:
-    ///   - count: so many messages may come.
-    ///   - bytes: so many bytes of them may be kept.
-    private func beginBatch(of count: Int, keeping bytes: Int) -> Batch {
+    /// - Parameter count: so many messages may come.
+    private func beginBatch(of count: Int) -> Batch {
         var batch = state.withLockedValue { state in
             Batch(
                 passed: state.cursor.last, cursor: exchange(&state.cursor, with: TopicCursor()),
                 stream: StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation),
-                wholeFrom: state.wholeFrom, kept: EncodedMessages.Writer(expecting: bytes))
+                wholeFrom: state.wholeFrom)
         }
         batch.events.reserveCapacity(count)
+        if keeping != nil { batch.kept.reserveCapacity(count) }
         return batch
     }
 
@@ -370,9 +365,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         (batch.newest, batch.pending) = (message.sequence, message.pending)
         guard case .deliver = batch.cursor.receive(sequence: message.sequence, id: id) else { return }
         batch.bytes += size
-        if let write, write(event, message, payload, batch.stream, &batch.kept) {
-            batch.ends = (batch.ends?.first ?? message.sequence, message.sequence)
-        }
+        if let kept = keeping?.message(event, message, batch.stream) { batch.kept.append(kept) }
         batch.events.append(consume event)
     }
 
@@ -381,13 +374,12 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var batch = consume batch
         state.withLockedValue { $0.cursor = batch.cursor }
         guard !batch.events.isEmpty else { return !channel.isClosed }
-        if let keeping, let ends = batch.ends {
+        if let keeping, let first = batch.kept.first?.place.sequence, let last = batch.kept.last?.place {
             // Before the reader has them: what was on a screen can be shown again.
             let hole = state.withLockedValue { exchange(&$0.hole, with: nil) }
-            let follows = hole?.first ?? batch.passed.map { $0 &+ 1 } ?? ends.first
+            let follows = hole?.first ?? batch.passed.map { $0 &+ 1 } ?? first
             await keeping.keep(
-                batch.kept.take(), through: KeptPlace(stream: batch.stream, sequence: ends.last), hole?.gap,
-                from: max(follows, batch.wholeFrom))
+                exchange(&batch.kept, with: []), through: last, hole?.gap, from: max(follows, batch.wholeFrom))
         }
         var events = exchange(&batch.events, with: [])
         if let completed = words.completed { events = await completed(events) }

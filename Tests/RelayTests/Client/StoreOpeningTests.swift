@@ -53,32 +53,6 @@ struct StoreOpeningTests {
         await client.close()
     }
 
-    @Test("B9 a store of a newer version is told of once, in one sentence, and the client stays connected")
-    func newer() async throws {
-        let network = try MemoryNetwork()
-        let folder = try TemporaryDirectory()
-        let path = folder.path("alice.sqlite")
-        try await LocalStore.open(.file(path)).store.close()
-        try await DatabaseQueue(path: path).write {
-            try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('99 of the future')")
-        }
-        var configuration = network.configuration()
-        configuration.store = .file(path)
-        let client = network.client(configuration)
-        let openings = Gathered(client.storeOpenings)
-        try await client.connect()
-        let received = try await client.gathered("chat.room")
-        for number in 1...20 { try network.store("\(number)") }
-        try await received.wait(forText: "20")
-        #expect(client.status.state == .connected)
-        let words = "it was written by a newer version; update this one, or move the file away"
-        try await openings.wait(for: "the opening") { !$0.isEmpty }
-        #expect(openings.all == [.init(isRecreated: false, error: .storage("\(path): \(words)"))])
-        let hasNews = await client.storeNews() != nil
-        #expect(!hasNews)
-        await client.close()
-    }
-
     /// What keeps an open store from being written: SQLite itself refuses, with the codes of the real thing.
     enum Trouble: String, CaseIterable, CustomTestStringConvertible {
         case full = "the disk is full; make room, and what waits is kept then"

@@ -1,4 +1,3 @@
-import GRDB
 import TestSupport
 import Testing
 
@@ -124,29 +123,6 @@ struct StoreLettersTests {
         #expect(try await store.readLetters(among: []).counts.isEmpty)
         try await store.forgetLetters()
         #expect(try await store.readLetters(among: [Self.id(3)]) == ReadLetters())
-        try await store.close()
-    }
-
-    @Test("B9 letters of an earlier version's store are in their places")
-    func older() async throws {
-        let fixture = try StoreFixture()
-        do {
-            let old = try DatabaseQueue(path: fixture.path)
-            try await old.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-            try StoreSchema.migrator.migrate(old, upTo: "4 gaps")
-            try await old.write { database in
-                for sequence in [UInt64(3), 1, 2] {
-                    try database.execute(
-                        sql: """
-                            INSERT INTO letters (direction, id, person, postbox, time, text)
-                            VALUES (0, ?, 'bob', 'personal', 5, ?)
-                            """, arguments: [Self.id(sequence), "letter \(sequence)"])
-                }
-            }
-            try old.close()
-        }
-        let store = try fixture.open()
-        #expect(try await texts(store) == ["letter 1", "letter 2", "letter 3"])
         try await store.close()
     }
 

@@ -51,16 +51,14 @@ struct StoreSearchTests {
         let store = try StoreFixture.inMemory()
         // Nothing brings the words up to date: it is written beside the intake.
         try await store.database.write { database in
-            var writing = MessageWriting(to: database)
-            try writing.write(Self.lines)
+            _ = try MessageWriting.write([Self.lines], to: database)
         }
         try await check(store)
         // Then a part of it.
         _ = try await store.database.write { try SearchIndexing.step(in: $0) }
         try await check(store)
         try await store.database.write { database in
-            var writing = MessageWriting(to: database)
-            try writing.write([StoreFixture.line(7, "build seven")])
+            _ = try MessageWriting.write([[StoreFixture.line(7, "build seven")]], to: database)
         }
         #expect(try await found(store, "build") == [7, 3, 1])
     }
@@ -70,8 +68,7 @@ struct StoreSearchTests {
         let store = try StoreFixture.inMemory()
         let sequences = (UInt64(1)...50).flatMap { [$0, 1_000_000 + $0] }
         try await store.database.write { database in
-            var writing = MessageWriting(to: database)
-            try writing.write(sequences.map { StoreFixture.line($0, "apart") })
+            _ = try MessageWriting.write([sequences.map { StoreFixture.line($0, "apart") }], to: database)
         }
         let lengths = try await store.database.read {
             try Int.fetchAll($0, sql: "SELECT last - first + 1 FROM unsearched")

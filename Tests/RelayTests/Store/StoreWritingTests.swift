@@ -31,6 +31,42 @@ struct StoreWritingTests {
         try await store.close()
     }
 
+    @Test("B38 what a flood brought is there for every reader, each message once, with its figures, and is found")
+    func flood() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let other = StreamIdentity(name: "M_stream", incarnation: .max)
+        // Of two topics of two streams, some without what other programs leave out.
+        let messages = (UInt64(1)...2_500).map { sequence -> KeptMessage in
+            var message = StoreFixture.line(
+                sequence, "line \(sequence)", topic: sequence % 3 == 0 ? "chat.qa" : "chat.lobby",
+                stream: sequence % 5 == 0 ? other : StoreFixture.stream)
+            if sequence % 7 == 0 { message.id = nil }
+            if sequence % 11 == 0 { message.from = nil }
+            if sequence % 13 == 0 { message.payload = [] }
+            return message
+        }
+        try await store.keep(Array(messages.prefix(100)))
+        // The server brings some again after a reconnection.
+        try await store.keep(Array(messages.dropFirst(50)), [.cursor("chat.lobby", StoreFixture.place(2_500))])
+        #expect(try await store.cursors() == ["chat.lobby": StoreFixture.place(2_500)])
+        let lobby = try await store.messages(of: TopicPattern("chat.lobby"), after: nil, limit: 10_000).messages
+        let expected = messages.filter { $0.topic == "chat.lobby" }
+        #expect(Set(lobby) == Set(expected) && lobby.count == expected.count)
+        let status = try await store.status()
+        #expect(status.messages == 2_500 && status.topics == 2)
+        #expect(status.messageBytes == messages.reduce(0) { $0 + $1.payload.count })
+        #expect(try await store.search(SearchQuery("\"line 2443\"")).hits.count == 1)
+        // The words follow when no more comes.
+        try await eventually("the wait") { fixture.time.waits.contains(.milliseconds(250)) }
+        fixture.time.advance(by: .milliseconds(250))
+        try await store.untilSearched()
+        // What has no place in a store is counted and left out.
+        try await store.keep([StoreFixture.line(1 << 48)])
+        #expect(try await store.status().notKept == 1)
+        try await store.close()
+    }
+
     @Test("Readers do not wait for the writer, and see what was committed before")
     func readers() async throws {
         let fixture = try StoreFixture()

@@ -8,10 +8,7 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func outbox() async throws(RelayError) -> [KeptPublish] {
-        try await reading { database in
-            let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) ORDER BY number")
-            return try rows.map { try Self.publish($0) }
-        }
+        try await reading { try Self.publishes(in: $0) }
     }
 
     /// Has a run of this program take over what runs that have ended left in the outbox, and names the run in the
@@ -30,31 +27,22 @@ extension LocalStore {
     func takeOver(as run: StoreRun, only choice: Set<String>? = nil) throws(RelayError) -> [KeptPublish] {
         guard let path else { return [] }
         let id = run.id
-        let result: (ended: [String], kept: [KeptPublish])
-        do {
-            result = try database.write { database -> (ended: [String], kept: [KeptPublish]) in
-                let runs = try String.fetchAll(database, sql: "SELECT id FROM runs WHERE id <> ?", arguments: [id])
-                let ended = runs.filter { StoreFiles.hasEnded(run: $0, of: path) }
-                for run in ended { try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [run]) }
-                try database.execute(sql: "INSERT OR IGNORE INTO runs (id) VALUES (?)", arguments: [id])
-                // What no run has was carried over from a damaged store.
-                let ownerless = "state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))"
-                if let choice {
-                    for message in choice {
-                        try database.execute(
-                            sql: "UPDATE outbox SET run = ? WHERE id = ? AND \(ownerless)", arguments: [id, message])
-                    }
-                } else {
-                    try database.execute(sql: "UPDATE outbox SET run = ? WHERE \(ownerless)", arguments: [id])
+        let result = try writingBlocking { database -> (ended: [String], kept: [KeptPublish]) in
+            let runs = try String.fetchAll(database, sql: "SELECT id FROM runs WHERE id <> ?", arguments: [id])
+            let ended = runs.filter { StoreFiles.hasEnded(run: $0, of: path) }
+            for run in ended { try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [run]) }
+            try database.execute(sql: "INSERT OR IGNORE INTO runs (id) VALUES (?)", arguments: [id])
+            // What no run has was carried over from a damaged store.
+            let ownerless = "state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))"
+            if let choice {
+                for message in choice {
+                    try database.execute(
+                        sql: "UPDATE outbox SET run = ? WHERE id = ? AND \(ownerless)", arguments: [id, message])
                 }
-                let rows = try Row.fetchAll(
-                    database, sql: "\(Self.outboxColumns) WHERE run = ? AND state <> 2 ORDER BY number",
-                    arguments: [id])
-                return (ended, try rows.map { try Self.publish($0) })
+            } else {
+                try database.execute(sql: "UPDATE outbox SET run = ? WHERE \(ownerless)", arguments: [id])
             }
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
+            return (ended, try Self.publishes("WHERE run = ? AND state <> 2", [id], in: database))
         }
         for run in result.ended { StoreFiles.remove(run: run, of: path) }
         return result.kept
@@ -64,32 +52,14 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     func notSent() throws(RelayError) -> [KeptPublish] {
-        do {
-            return try readers.read(database) { database -> [KeptPublish] in
-                let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) WHERE state = 2 ORDER BY number")
-                return try rows.map { try Self.publish($0) }
-            }
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
-        }
+        try readingBlocking { try Self.publishes("WHERE state = 2", in: $0) }
     }
 
     /// What a run is to send, and what was not sent, oldest first. Blocks for as long as the disk takes.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     func outbox(of run: String) throws(RelayError) -> [KeptPublish] {
-        do {
-            return try readers.read(database) { database -> [KeptPublish] in
-                let rows = try Row.fetchAll(
-                    database, sql: "\(Self.outboxColumns) WHERE state = 2 OR run = ? ORDER BY number",
-                    arguments: [run])
-                return try rows.map { try Self.publish($0) }
-            }
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
-        }
+        try readingBlocking { try Self.publishes("WHERE state = 2 OR run = ?", [run], in: $0) }
     }
 
     /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks. Blocks
@@ -98,18 +68,11 @@ extension LocalStore {
     /// - Returns: the message as it was; nil when no message under this identifier waits for the person.
     /// - Throws: ``RelayError/storage(_:)``.
     func claim(notSent id: String, for run: String) throws(RelayError) -> KeptPublish? {
-        do {
-            return try database.write { database -> KeptPublish? in
-                let row = try Row.fetchOne(
-                    database, sql: "\(Self.outboxColumns) WHERE id = ? AND state = 2", arguments: [id])
-                guard let row else { return nil }
-                try database.execute(
-                    sql: "UPDATE outbox SET state = 0, run = ? WHERE id = ?", arguments: [run, id])
-                return try Self.publish(row)
-            }
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
+        try writingBlocking { database in
+            let publish = try Self.publishes("WHERE id = ? AND state = 2", [id], in: database).first
+            try database.execute(
+                sql: "UPDATE outbox SET state = 0, run = ? WHERE id = ? AND state = 2", arguments: [run, id])
+            return publish
         }
     }
 
@@ -118,16 +81,11 @@ extension LocalStore {
     /// - Returns: those that there were.
     /// - Throws: ``RelayError/storage(_:)``.
     func drop(notSent ids: [String]) throws(RelayError) -> [String] {
-        do {
-            return try database.write { database -> [String] in
-                try ids.filter { id in
-                    try database.execute(sql: "DELETE FROM outbox WHERE id = ? AND state = 2", arguments: [id])
-                    return database.changesCount > 0
-                }
+        try writingBlocking { database in
+            try ids.filter { id in
+                try database.execute(sql: "DELETE FROM outbox WHERE id = ? AND state = 2", arguments: [id])
+                return database.changesCount > 0
             }
-        } catch {
-            note(error)
-            throw StoreFailure.error(error, path)
         }
     }
 
@@ -167,8 +125,15 @@ extension LocalStore {
         return Set(runs.filter { !StoreFiles.hasEnded(run: $0, of: path) })
     }
 
-    private static let outboxColumns =
-        "SELECT id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run FROM outbox"
+    private static func publishes(
+        _ condition: String = "", _ arguments: StatementArguments = [], in database: Database
+    ) throws -> [KeptPublish] {
+        let sql = """
+            SELECT id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run FROM outbox
+            \(condition) ORDER BY number
+            """
+        return try Row.fetchAll(database, sql: sql, arguments: arguments).map { try publish($0) }
+    }
 
     private static func publish(_ row: Row) throws -> KeptPublish {
         let id: String = try row[at: 0]

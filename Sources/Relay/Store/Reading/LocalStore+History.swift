@@ -14,7 +14,7 @@ extension LocalStore {
         of pattern: TopicPattern, before place: KeptPlace? = nil, limit: Int
     ) async throws(RelayError) -> KeptPage {
         try Self.check(limit)
-        return try await readingMessages { database in
+        return try await reading { database in
             let reading = try StoreReading(database)
             let selection = try reading.selection(of: pattern)
             let end = place.flatMap { reading.row(of: $0) } ?? .max
@@ -38,7 +38,7 @@ extension LocalStore {
         of pattern: TopicPattern, after place: KeptPlace?, limit: Int
     ) async throws(RelayError) -> KeptPage {
         try Self.check(limit)
-        return try await readingMessages { database in
+        return try await reading { database in
             let reading = try StoreReading(database)
             let selection = try reading.selection(of: pattern)
             var start: Int64 = 0
@@ -69,7 +69,7 @@ extension LocalStore {
     ) async throws(RelayError) -> KeptPage {
         try Self.check(limit)
         if let end, end < start { throw .invalidArgument("The start lies after the end") }
-        return try await readingMessages { database in
+        return try await reading { database in
             let reading = try StoreReading(database)
             let selection = try reading.selection(of: pattern)
             let first = Self.first(after: place, reading)

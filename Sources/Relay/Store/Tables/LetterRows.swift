@@ -29,9 +29,7 @@ enum LetterRows {
         try database.execute(sql: sql, arguments: arguments)
         guard database.changesCount > 0 else { return try correctPersona(of: letter, in: database) }
         let number = database.lastInsertedRowID
-        try database.execute(
-            sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
-            arguments: [number, SearchText.split(letter.searchedText), SearchText.split(letter.person ?? "")])
+        try addWords(number, letter.searchedText, letter.person ?? "", in: database)
         let last = number &- Int64(StoreBounds.letters)
         guard last > 0 else { return }
         try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])
@@ -124,17 +122,23 @@ enum LetterRows {
         }
     }
 
-    /// Notes where letters of an earlier version's store lie in their stream.
-    static func place(in database: Database) throws {
-        let rows = try Row.fetchAll(database, sql: "SELECT number, id FROM letters WHERE direction = 0")
+    /// Writes the words of all letters, where there are none.
+    static func addWords(in database: Database) throws {
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT number, coalesce(subject || char(10), '') || text, coalesce(person, '') FROM letters")
         for row in rows {
-            let number: Int64 = try row[at: 0]
-            let id: String = try row[at: 1]
-            guard let place = PostboxMessageID(id) else { continue }
-            try database.execute(
-                sql: "UPDATE letters SET incarnation = ?, sequence = ? WHERE number = ?",
-                arguments: [Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence), number])
+            let (number, text, person): (Int64, String, String) = try (row[at: 0], row[at: 1], row[at: 2])
+            try addWords(number, text, person, in: database)
         }
+    }
+
+    private static func addWords(
+        _ number: Int64, _ text: String, _ person: String, in database: Database
+    ) throws {
+        try database.execute(
+            sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
+            arguments: [number, SearchText.split(text), SearchText.split(person)])
     }
 
     // MARK: Reading

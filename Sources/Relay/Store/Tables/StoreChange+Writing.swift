@@ -43,10 +43,10 @@ extension StoreChange {
         case .joined(let names): try Self.keepJoined(names, in: database)
         case .join(let name):
             try database.execute(
-                sql: "INSERT OR IGNORE INTO joined (place, name) SELECT coalesce(max(place), -1) + 1, ? FROM joined",
+                sql: "INSERT OR IGNORE INTO joined (name) VALUES (?)",
                 arguments: [name])
         case .order(let names):
-            let joined = try String.fetchAll(database, sql: "SELECT name FROM joined ORDER BY place")
+            let joined = try String.fetchAll(database, sql: "SELECT name FROM joined ORDER BY number")
             let known = Set(joined)
             let ordered = Set(names)
             try Self.keepJoined(
@@ -111,9 +111,8 @@ extension StoreChange {
 
     private static func keepJoined(_ names: [String], in database: Database) throws {
         try database.execute(sql: "DELETE FROM joined")
-        for (place, name) in names.enumerated() {
-            try database.execute(
-                sql: "INSERT OR IGNORE INTO joined (place, name) VALUES (?, ?)", arguments: [place, name])
+        for name in names {
+            try database.execute(sql: "INSERT OR IGNORE INTO joined (name) VALUES (?)", arguments: [name])
         }
     }
 

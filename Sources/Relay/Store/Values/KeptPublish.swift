@@ -94,9 +94,7 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxNotSent, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .ignored, .muted, .choice, .place, .joined, .join, .order, .leave, .cursor, .received,
-            .rewound, .gap, .readMark, .letter, .letterRead, .letterDeleted, .lettersListed, .postboxesListed:
-            false
+        default: false
         }
     }
 
@@ -104,10 +102,21 @@ package enum StoreChange: Hashable, Sendable {
     package var isPersonal: Bool {
         switch self {
         case .draft, .place, .readMark, .letterRead: true
-        case .outbox, .outboxNotSent, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored,
-            .muted, .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter,
-            .letterDeleted, .lettersListed, .postboxesListed:
-            false
+        default: false
+        }
+    }
+
+    /// What stands for this and a later change together; nil where both are needed.
+    func merged(with later: StoreChange) -> StoreChange? {
+        switch (self, later) {
+        case (.cursor(let name, _), .cursor(let other, _)) where name == other: later
+        case (.draft(let conversation, _), .draft(let other, _)) where conversation == other: later
+        case (.readMark(let name, let place), .readMark(let other, let next)) where name == other:
+            place.stream == next.stream && place.sequence > next.sequence ? self : later
+        case (.received(let name, let stream, let span), .received(let other, let another, let next))
+        where name == other && stream == another && span.upperBound < .max && span.upperBound + 1 == next.lowerBound:
+            .received(name, stream, span.lowerBound...next.upperBound)
+        default: nil
         }
     }
 }

@@ -9,14 +9,10 @@ struct MessageWriting {
     private let database: Database
     private var streams: [StreamIdentity: Int64] = [:]
     private var topics: [String: Topic] = [:]
-    /// Rows further apart than this are noted apart: the search's words look at all that lies between two ends.
-    private static let nearby: Int64 = 1_000
-    /// So many parts of a stream are noted for a batch; the last one takes in what is beyond.
-    private static let parts = 16
-    /// For each stream's number the parts in which rows were new, from the first row to the last.
-    private var written: [Int64: [ClosedRange<Int64>]] = [:]
+    /// The rows that were new.
+    private var written: [Int64] = []
     /// How many messages have no place in a store.
-    private(set) var refused = 0
+    private var refused = 0
 
     private struct Topic {
         let number: Int64
@@ -24,10 +20,19 @@ struct MessageWriting {
         var bytes = 0
     }
 
-    init(to database: Database) { self.database = database }
+    private init(to database: Database) { self.database = database }
 
-    /// Writes messages. What is there already stays as it is.
-    mutating func write(_ messages: [KeptMessage]) throws {
+    /// Writes messages, in parts as they came. What is there already stays as it is.
+    ///
+    /// - Returns: how many have no place in a store.
+    static func write(_ parts: [[KeptMessage]], to database: Database) throws -> Int {
+        var writing = MessageWriting(to: database)
+        for messages in parts { try writing.write(messages) }
+        try writing.finish()
+        return writing.refused
+    }
+
+    private mutating func write(_ messages: [KeptMessage]) throws {
         guard !messages.isEmpty, let connection = database.sqliteConnection else { return }
         let sql = """
             INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload, own) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -60,9 +65,8 @@ struct MessageWriting {
             guard sqlite3_changes(connection) > 0 else { continue }
             topics[message.topic]?.messages += 1
             topics[message.topic]?.bytes += message.payload.count
-            note(row, of: stream)
+            written.append(row)
         }
-        try finish()
     }
 
     /// Binds what has a length and inserts the row. The bindings last as long as their values, so that none is copied.
@@ -97,31 +101,26 @@ struct MessageWriting {
         }
     }
 
-    private mutating func note(_ row: Int64, of stream: Int64) {
-        let parts = written[stream, default: []]
-        // The latest part is the likeliest one.
-        let near = parts.lastIndex { row >= $0.lowerBound - Self.nearby && row <= $0.upperBound + Self.nearby }
-        guard let index = near ?? (parts.count < Self.parts ? nil : parts.indices.last) else {
-            written[stream, default: []].append(row...row)
-            return
-        }
-        let part = parts[index]
-        guard !part.contains(row) else { return }
-        written[stream, default: []][index] = min(row, part.lowerBound)...max(row, part.upperBound)
-    }
-
     /// Brings the topics' figures up to date, and notes what the search's words lack.
-    private mutating func finish() throws {
+    private func finish() throws {
         for topic in topics.values where topic.messages > 0 {
             try database.cachedStatement(
                 sql: "UPDATE topics SET messages = messages + ?, bytes = bytes + ? WHERE number = ?"
             ).execute(arguments: [topic.messages, topic.bytes, topic.number])
         }
-        for rows in written.values.joined() {
+        // All between two ends is looked at, so that rows which lie far apart are noted apart.
+        var parts: [ClosedRange<Int64>] = []
+        for row in written.sorted() {
+            if let last = parts.last, row - last.upperBound <= 1_000 {
+                parts[parts.count - 1] = last.lowerBound...row
+            } else {
+                parts.append(row...row)
+            }
+        }
+        for rows in parts {
             try database.cachedStatement(sql: "INSERT INTO unsearched (first, last) VALUES (?, ?)")
                 .execute(arguments: [rows.lowerBound, rows.upperBound])
         }
-        (topics, written) = ([:], [:])
     }
 
     // MARK: Numbers

@@ -43,20 +43,3 @@ public struct StoreStatus: Hashable, Sendable {
         self.notKept = notKept
     }
 }
-
-/// What could be read of a damaged store, and is in the new one.
-public struct StoreRescue: Hashable, Sendable {
-    /// The damaged file, which was put aside whole.
-    public var path: String
-    /// How many messages of topics were read from it.
-    public var messages: Int
-    /// How many rows were read of everything else: the outbox, drafts, letters and so on.
-    public var others: Int
-
-    /// Describes a rescue.
-    public init(path: String, messages: Int, others: Int) {
-        self.path = path
-        self.messages = messages
-        self.others = others
-    }
-}

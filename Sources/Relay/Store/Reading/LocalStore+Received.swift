@@ -19,7 +19,7 @@ extension LocalStore {
         acrossHoles: Bool = false
     ) async throws(RelayError) -> KeptPage {
         try Self.check(limit)
-        return try await readingMessages { database in
+        return try await reading { database in
             let nothing = KeptPage(messages: [], isComplete: true)
             guard let stream = try Self.stream(of: pattern.text, database) else { return nothing }
             let spans = try Self.spans(of: pattern, in: stream, database)
@@ -93,7 +93,7 @@ extension LocalStore {
     func newest(
         _ limit: Int, of pattern: TopicPattern, in stream: StreamIdentity, _ part: ClosedRange<UInt64>, bytes: Int
     ) async throws(RelayError) -> KeptPage {
-        try await readingMessages { try Self.newest(limit, of: pattern, in: stream, part, bytes: bytes, $0) }
+        try await reading { try Self.newest(limit, of: pattern, in: stream, part, bytes: bytes, $0) }
     }
 
     /// The oldest messages of a part of a stream, oldest first.
@@ -107,7 +107,7 @@ extension LocalStore {
         _ limit: Int, of pattern: TopicPattern, in stream: StreamIdentity, _ part: ClosedRange<UInt64>,
         from start: Timestamp? = nil, through end: Timestamp?, bytes: Int
     ) async throws(RelayError) -> (page: KeptPage, endsInTime: Bool) {
-        try await readingMessages { database in
+        try await reading { database in
             let reading = try StoreReading(database)
             let nothing = (page: KeptPage(messages: [], isComplete: true), endsInTime: false)
             guard var rows = reading.rows(part, of: stream) else { return nothing }
@@ -139,7 +139,7 @@ extension LocalStore {
     func beginning(
         notBefore moment: Timestamp, in stream: StreamIdentity, _ part: ClosedRange<UInt64>, isFirst: Bool
     ) async throws(RelayError) -> UInt64? {
-        try await readingMessages { database in
+        try await reading { database in
             let reading = try StoreReading(database)
             guard let rows = reading.rows(part, of: stream) else { return nil }
             let first = try reading.firstRow(notBefore: moment, in: rows)
@@ -175,7 +175,7 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     func newestTime(of pattern: TopicPattern) async throws(RelayError) -> Timestamp? {
-        try await readingMessages { database in
+        try await reading { database in
             guard let stream = try Self.stream(of: pattern.text, database) else { return nil }
             let part = 0...RowNumber.sequences - 1
             return try Self.newest(1, of: pattern, in: stream, part, bytes: 1, database).messages.last?.time

@@ -6,7 +6,7 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func joinedTopics() async throws(RelayError) -> [String] {
-        try await reading { try String.fetchAll($0, sql: "SELECT name FROM joined ORDER BY place") }
+        try await reading { try String.fetchAll($0, sql: "SELECT name FROM joined ORDER BY number") }
     }
 
     /// Whether a topic is joined, or something of it is kept, as far as that can be read. It is for a look from

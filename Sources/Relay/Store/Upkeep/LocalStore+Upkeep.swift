@@ -8,7 +8,7 @@ extension LocalStore {
     public func status() async throws(RelayError) -> StoreStatus {
         let notKept = notKept
         let (path, bytes) = (path, path.map { StoreFiles.bytes($0) })
-        return try await readingMessages { database in
+        return try await reading { database in
             let use = try Row.fetchOne(
                 database, sql: "SELECT coalesce(sum(messages), 0), coalesce(sum(bytes), 0), count(*) FROM topics")
             let oldest = try Int64.fetchOne(database, sql: "SELECT time FROM messages ORDER BY row LIMIT 1")
@@ -39,8 +39,8 @@ extension LocalStore {
     /// Deletes what is kept of a topic, or of all that match a pattern: messages, the words to find them, the draft,
     /// how far it was received and read. The network keeps its own; what is on its way out stays.
     ///
-    /// What is deleted is overwritten in the file, but for what a burst left beside it, which the disk is given back as
-    /// it is. Single words of it may stay in the search's index until ``compact(_:)``.
+    /// What is deleted is overwritten in the file. Single words of it may stay in the search's index until
+    /// ``compact(_:)``.
     ///
     /// - Returns: how many messages were deleted.
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
@@ -54,7 +54,6 @@ extension LocalStore {
             count += deleted
         }
         try await writing { try StoreDeletion(in: $0).names(of: pattern) }
-        await emptyBurstFile()
         return count
     }
 
@@ -67,7 +66,7 @@ extension LocalStore {
     public func compactStep(_ policy: RetentionPolicy) async throws(RelayError) -> Bool {
         let now = Timestamp(milliseconds: clock.secondsSince1970 * 1_000)
         // Most of the time there is nothing to do, which readers find out beside the writer.
-        let (plan, hasFree) = try await readingMessages { database -> (StoreDeletion.Plan?, Bool) in
+        let (plan, hasFree) = try await reading { database -> (StoreDeletion.Plan?, Bool) in
             let deletion = StoreDeletion(in: database)
             return (try deletion.plan(policy, now: now), try deletion.hasFree())
         }
@@ -113,16 +112,6 @@ extension LocalStore {
                     wait = schedule.wait(after: outcome)
                 }
             })
-    }
-
-    /// Gives back what a burst took beside the database. What could not be given back now is written over later.
-    func emptyBurstFile() async {
-        guard let path, !BurstFile(path: path + BurstFile.ending).isEmpty,
-            (try? await readers.read(database) { try Staging(in: $0).isEmpty() }) == true
-        else { return }
-        // The rows that were made of it are on the disk first, whatever becomes of the power.
-        await cutFile()
-        try? await database.write { try Staging(in: $0).emptyFile() }
     }
 
     /// Carries the log over into the file, as far as nobody reads it, which makes the file as small as its pages allow.

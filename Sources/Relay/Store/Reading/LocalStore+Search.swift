@@ -44,7 +44,7 @@ extension LocalStore {
     public func search(_ query: SearchQuery, limit: Int = 100) async throws(RelayError) -> SearchResult {
         guard (1...1_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 1000") }
         guard !query.isEmpty else { return SearchResult(hits: [], isComplete: true) }
-        return try await readingMessages { database in
+        return try await reading { database in
             var search = try StoreSearch(query, limit: limit, database)
             return try search.result()
         }
@@ -54,7 +54,7 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func hasAllWords() async throws(RelayError) -> Bool {
-        try await readingMessages { try Bool.fetchOne($0, sql: "SELECT NOT EXISTS (SELECT 1 FROM unsearched)") ?? true }
+        try await reading { try Bool.fetchOne($0, sql: "SELECT NOT EXISTS (SELECT 1 FROM unsearched)") ?? true }
     }
 
     /// A search looks at so many messages at most.

@@ -19,7 +19,6 @@ struct StoreRewinding {
     }
 
     func carryOut() throws {
-        try Staging(in: database).unpackAll()
         let key: StatementArguments = [stream.name, Int64(bitPattern: stream.incarnation)]
         try cut(key)
         let number = try Int64.fetchOne(

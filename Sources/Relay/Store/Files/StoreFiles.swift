@@ -47,11 +47,11 @@ final class StoreRun: Sendable {
     }
 }
 
-/// The files of a local store: the database, SQLite's log and index of the log, what a burst brought, two locks and one
-/// for each run, and a mark.
+/// The files of a local store: the database, SQLite's log and index of the log, two locks and one for each run, and a
+/// mark.
 enum StoreFiles {
     /// What stands behind the name in those of the files that belong together, the database's first.
-    private static let endings = ["", "-wal", "-shm", BurstFile.ending]
+    private static let endings = ["", "-wal", "-shm"]
 
     /// Makes the folder and the empty file with the owner's permissions alone; SQLite's further files take after it.
     static func prepare(_ path: String) throws(RelayError) {
@@ -172,9 +172,9 @@ enum StoreFiles {
         return name
     }
 
-    /// The bytes of the database, of its log and of what a burst brought.
+    /// The bytes of the database and of its log.
     static func bytes(_ path: String) -> Int {
-        ["", "-wal", BurstFile.ending].reduce(0) { sum, ending in
+        ["", "-wal"].reduce(0) { sum, ending in
             var information = stat()
             return stat(path + ending, &information) == 0 ? sum + Int(information.st_size) : sum
         }
@@ -182,7 +182,7 @@ enum StoreFiles {
 
     // MARK: The mark of damage
 
-    /// Notes that damage was found in use, so that the next opening looks at the whole file.
+    /// Notes that damage was found in use, so that the next opening puts the file aside.
     static func suspect(_ path: String) {
         let descriptor = descriptor(of: path + ".suspect")
         if descriptor >= 0 { close(descriptor) }

@@ -23,7 +23,7 @@ enum StoreFailure {
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             "it cannot be opened; look at the permissions of the file and its folder"
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-            "it is damaged; start again, then it is put aside and what can be read of it is carried over"
+            "it is damaged; start again, then it is put aside and what you wrote is carried over"
         case .SQLITE_BUSY, .SQLITE_LOCKED: "another program keeps it locked; wait for it or end it"
         case .SQLITE_IOERR: "the disk reports an error (\(error.message ?? "without words")); look at the disk"
         default: error.message ?? "SQLite's \(error.resultCode)"
@@ -34,8 +34,9 @@ enum StoreFailure {
     static func isDamage(_ error: any Error) -> Bool {
         switch error {
         case let error as DatabaseError:
-            // The search's tables say it in words alone.
-            [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+            // A rule of the tables is broken where two of their pages do not belong together, and the search's tables
+            // say it in words alone.
+            [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CONSTRAINT].contains(error.resultCode)
                 || error.message?.contains("invalid fts5 file format") == true
         case is RelayError, is CancellationError: false
         // What GRDB throws for a value of another kind than the column has cannot be named.
@@ -53,5 +54,22 @@ enum StoreFailure {
             return true
         default: return false
         }
+    }
+}
+
+// A damaged file has values, orders and numbers that nobody wrote. Nothing that reads it may end the process, or go
+// round for ever.
+
+extension Row {
+    /// A column's value. GRDB's own subscript ends the process where a damaged row has another kind of value there.
+    subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(at index: Int) -> Value {
+        get throws { try decode(Value.self, atIndex: index) }
+    }
+}
+
+extension DatabaseError {
+    /// The error for a file that contradicts itself in a way that SQLite does not see.
+    static func damage(_ finding: String) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding)
     }
 }
