@@ -418,7 +418,7 @@ public actor RelayClient {
     /// The signals of the application's life that are watched.
     var lifecycleSources: [any LifecycleSource] { away.sources }
     /// What they tell and nobody has taken in yet.
-    var lifecycleInbox: LifecycleInbox { away.inbox }
+    var lifecycleSignals: BoundedChannel<LifecycleEvent> { away.signals }
     /// Watches these signals from now on.
     func keepSources(_ sources: [any LifecycleSource]) { away.sources = sources }
     /// When the signals are looked at next.

@@ -56,7 +56,7 @@ extension ChatEngine {
             let kept = KeptTopic(
                 messages: page.messages.map(Self.shown), gaps: page.gaps, isComplete: page.isComplete,
                 isOpen: isOpen, readThrough: readThrough)
-            await queue.send(.topic(topic, .kept(kept)))
+            await queue.send(.past(topic, .kept(kept)))
             if let first, first > readThrough { readBack(topic, before: first, through: readThrough) }
             return cursor
         } catch {
@@ -85,7 +85,7 @@ extension ChatEngine {
                 await tellStoreTrouble(error)
             }
             guard !Task.isCancelled, !kept.messages.isEmpty || !kept.gaps.isEmpty else { return }
-            await queue.send(.topic(topic, .keptUnread(kept)))
+            await queue.send(.past(topic, .keptUnread(kept)))
         }
     }
 
@@ -93,7 +93,7 @@ extension ChatEngine {
     /// network is asked.
     static func kept(
         _ topic: String, before sequence: UInt64, _ limit: Int, _ client: RelayClient
-    ) async -> ChatEvent.TopicNews? {
+    ) async -> ChatEvent.PastNews? {
         guard let page = try? await client.keptMessages(topic: topic, before: sequence, limit: limit),
             page.messages.count == limit
         else { return nil }
@@ -101,7 +101,7 @@ extension ChatEngine {
     }
 
     /// Older messages as the screen shows them.
-    static func news(_ page: TopicHistory, before sequence: UInt64?) -> ChatEvent.TopicNews {
+    static func news(_ page: TopicHistory, before sequence: UInt64?) -> ChatEvent.PastNews {
         let messages =
             page.unreadable.isEmpty
             ? page.messages : (page.messages + page.unreadable.map(shown)).sorted { $0.sequence < $1.sequence }
@@ -162,7 +162,9 @@ extension ChatEngine {
     }
 
     static func shown(_ kept: KeptMessage) -> TopicMessage {
-        kept.message ?? unreadable(kept.place.sequence, kept.topic, kept.payload.count, kept.time)
+        kept.message
+            ?? TopicMessage(
+                unreadable: kept.payload.count, topic: kept.topic, sequence: kept.place.sequence, time: kept.time)
     }
 
     // MARK: Writing

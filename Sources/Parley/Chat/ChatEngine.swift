@@ -283,19 +283,19 @@ actor ChatEngine {
         do throws(RelayError) {
             events = try await client.messages(topic: topic, from: start, onScreenOnly: true)
         } catch {
-            return await queue.send(.topic(topic, .failed(error)))
+            return await queue.send(.topic(topic, [.interrupted(error, passes: false)]))
         }
         subscriptions[topic] = events
         if resting.contains(topic) { events.setOnScreen(false) }
         topics[topic] = Task { [queue, labTap] in
             do throws(RelayError) {
                 var iterator = events.makeAsyncIterator()
-                while let event = try await iterator.next() {
-                    await queue.send(.topic(topic, Self.news(event)))
-                    await labTap.take(event, of: topic)
+                while let events = try await iterator.nextBatch() {
+                    await queue.send(.topic(topic, events))
+                    if labTap.isAttached { await labTap.take(events, of: topic) }
                 }
             } catch {
-                await queue.send(.topic(topic, .failed(error)))
+                await queue.send(.topic(topic, [.interrupted(error, passes: false)]))
             }
         }
     }
@@ -303,39 +303,20 @@ actor ChatEngine {
     /// The topics that are followed now.
     var followedTopics: [String] { subscriptions.keys.filter { !resting.contains($0) } }
 
-    private static func news(_ event: TopicEvent) -> ChatEvent.TopicNews {
-        switch event {
-        case .live: return .live
-        case .gap(let lost): return .gap(lost: lost)
-        case .restarted: return .restarted
-        case .interrupted(let error, _): return .failed(error)
-        case .message(let message): return .messages([message])
-        case .unreadable(let sequence, let topic, let bytes):
-            return .messages([unreadable(sequence, topic, bytes, WallClock.now)])
-        }
-    }
-
-    /// What is shown instead of a message that cannot be read.
-    static func unreadable(_ sequence: UInt64, _ topic: String, _ bytes: Int, _ time: Timestamp) -> TopicMessage {
-        TopicMessage(
-            id: "unreadable-\(sequence)", topic: topic, sequence: sequence, from: nil,
-            text: "(a message of \(bytes) bytes that cannot be read)", message: .null, time: time, sentAt: time)
-    }
-
     /// Older messages are loaded in parts of so many bytes, however large each of them is.
     private static let historyBytes = 16 << 20
 
     private func loadHistory(_ topic: String, _ before: UInt64?, _ limit: Int) {
         Task { [client, queue] in
             if let before, let page = await Self.kept(topic, before: before, limit, client) {
-                return await queue.send(.topic(topic, page))
+                return await queue.send(.past(topic, page))
             }
             do throws(RelayError) {
                 let page = try await client.history(
                     topic: topic, before: before, limit: limit, bytes: Self.historyBytes)
-                await queue.send(.topic(topic, Self.news(page, before: before)))
+                await queue.send(.past(topic, Self.news(page, before: before)))
             } catch {
-                await queue.send(.topic(topic, .historyFailed(error)))
+                await queue.send(.past(topic, .historyFailed(error)))
             }
         }
     }

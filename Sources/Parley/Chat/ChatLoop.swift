@@ -191,7 +191,7 @@ struct ChatLoop {
     /// Whether a person waits for an event and sees what it brings: it is drawn as what the person does is.
     private func isInView(_ event: ChatEvent) -> Bool {
         guard event.isAnswer else { return false }
-        if case .topic(let name, _) = event { return model.view == .conversation(name) }
+        if case .past(let name, _) = event { return model.view == .conversation(name) }
         return true
     }
 

@@ -3,7 +3,7 @@ import Relay
 import RelayLab
 
 /// Sees the chat's messages for the lab: which were handed over, what became of them, and all that arrived, whoever
-/// sent it. Without a lab it costs a glance at an empty table.
+/// sent it. No message comes here while the lab does not run.
 final class LabTap: Sendable {
     /// A message of the run.
     private struct Known {
@@ -61,9 +61,16 @@ final class LabTap: Sendable {
         }
     }
 
+    /// Whether the lab runs.
+    var isAttached: Bool { state.withLockedValue { $0.session != nil } }
+
     /// A subscription has told something.
-    func take(_ event: TopicEvent, of subscription: String) async {
+    func take(_ events: [TopicEvent], of subscription: String) async {
         guard let session = state.withLockedValue(\.session) else { return }
+        for event in events { await take(event, of: subscription, for: session) }
+    }
+
+    private func take(_ event: TopicEvent, of subscription: String, for session: LabSession) async {
         switch event {
         case .message(let message):
             if let (_, known) = find(message.id) {

@@ -44,7 +44,7 @@ struct ScreenMeasurement {
     /// dictionary, without which no client knows which it has.
     private func fill() -> (model: ChatModel, rate: Double, bareRate: Double) {
         let all = (0..<messages).map { message($0, Self.topics[0]) }
-        let news = all.map { ChatEvent.topic($0.topic, .messages([$0])) }
+        let news = all.map { ChatEvent.topic($0.topic, [.message($0)]) }
         let screen = MeasuredScreen(size: size, news: news, load: .flood, keys: 0)
         var loop = loop(screen, joined(Array(Self.topics[..<1])))
         let seconds = self.seconds {
@@ -72,11 +72,14 @@ struct ScreenMeasurement {
         for topic in Self.topics[1..<topics] { join(topic, &model) }
         // Enough for as long as the typing takes.
         let count = rate * (keys / 100 + 2)
-        let news = (0..<count).map { index in
-            let topic = Self.topics[index % topics]
-            return ChatEvent.topic(topic, .messages([message(messages + index, topic)]))
+        // As many as a connection brings together.
+        let batch = max(1, rate / 1_000)
+        let news = stride(from: 0, to: count, by: batch).map { first in
+            let topic = Self.topics[first / batch % topics]
+            return ChatEvent.topic(
+                topic, (first..<first + batch).map { .message(message(messages + $0, topic)) })
         }
-        let screen = MeasuredScreen(size: size, news: news, load: .rate(rate), keys: keys)
+        let screen = MeasuredScreen(size: size, news: news, load: .rate(rate / batch), keys: keys)
         var loop = loop(screen, model)
         loop.begin([], keeps: false)
         loop.run()
@@ -122,8 +125,8 @@ struct ScreenMeasurement {
     }
 
     private func settle(_ topic: String, _ model: inout ChatModel) {
-        _ = update(&model, .topic(topic, .live))
-        _ = update(&model, .topic(topic, .history([], isComplete: true)))
+        _ = update(&model, .topic(topic, [.live]))
+        _ = update(&model, .past(topic, .history([], isComplete: true)))
     }
 
     private static let texts = [

@@ -55,15 +55,23 @@ struct PlainAnnouncer {
         if case .line(let text) = event { command = (try? SlashCommand.parse(text)) ?? nil }
         switch event {
         case .line where command == .history || command == .more: lines += further(command, effects, &model)
-        case .topic(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
+        case .past(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
             lines += older(of: name, &model)
             lines += newer(among: messages, in: name, model)
-        case .topic(let name, .keptHistory), .topic(let name, .historyFailed): lines += older(of: name, &model)
-        // Its sequences come again.
-        case .topic(let name, .restarted): if said[name] != nil { said[name] = 0 }
-        case .topic(let name, .messages(let messages)): lines += self.messages(messages, in: name, model)
-        case .topic(let name, .gap(let lost)):
-            lines.append("\(name): \(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone.")
+        case .past(let name, .keptHistory), .past(let name, .historyFailed): lines += older(of: name, &model)
+        case .topic(let name, let events):
+            for event in events {
+                switch event {
+                case .message, .unreadable:
+                    if let message = event.shown(at: model.now.wall) { lines += messages([message], in: name, model) }
+                // Its sequences come again.
+                case .restarted: if said[name] != nil { said[name] = 0 }
+                case .gap(let lost):
+                    let count = Wording.count(Int(clamping: lost), "message")
+                    lines.append("\(name): \(count) \(lost == 1 ? "is" : "are") gone.")
+                case .live, .interrupted: break
+                }
+            }
         case .published(let news): lines += published(news, model)
         case .postbox(let news): lines += postbox(news, model)
         case .search(let news): lines += search(news, &model)

@@ -36,8 +36,10 @@ enum ChatEvent: Equatable, Sendable {
     case permitted(AccessRights?)
     /// The connection's status changed.
     case statusChanged(ConnectionStatus)
-    /// News of one joined topic or pattern, by its name as joined.
-    case topic(String, TopicNews)
+    /// What the subscription of one joined topic or pattern tells, by its name as joined.
+    case topic(String, [TopicEvent])
+    /// What is found of its past.
+    case past(String, PastNews)
     /// Where an own line or letter is on its way.
     case published(PublishNews)
     /// News of the postbox.
@@ -61,16 +63,8 @@ enum ChatEvent: Equatable, Sendable {
     /// A sentence for the person, such as a failure that belongs to nothing on the screen.
     case notice(String, isFailure: Bool)
 
-    /// News of a topic.
-    enum TopicNews: Equatable, Sendable {
-        /// Subscribed: what comes from now on is live.
-        case live
-        /// Messages, in any number; recovered ones before live ones.
-        case messages([TopicMessage])
-        /// The stream no longer holds this many messages.
-        case gap(lost: UInt64)
-        /// The stream was made again, or lost its newest messages: its sequences come again.
-        case restarted
+    /// News of a topic's past.
+    enum PastNews: Equatable, Sendable {
         /// What the local store has of the topic, before anything is asked of the network.
         case kept(KeptTopic)
         /// What the local store has before that, back to what was read.
@@ -80,8 +74,6 @@ enum ChatEvent: Equatable, Sendable {
         /// All messages before a place, what is missing between them, and whether they reach the stream's beginning.
         case history([TopicMessage], gaps: [KeptGap] = [], before: UInt64? = nil, isComplete: Bool)
         case historyFailed(RelayError)
-        /// The subscription has failed; it is tried again.
-        case failed(RelayError)
     }
 
     /// News of the lab.
@@ -172,11 +164,8 @@ extension ChatEvent {
     var isAnswer: Bool {
         switch self {
         case .opened, .search, .postboxes, .lab: true
-        case .topic(_, let news):
-            switch news {
-            case .kept, .keptHistory, .history, .historyFailed: true
-            case .live, .messages, .keptUnread, .gap, .restarted, .failed: false
-            }
+        case .past(_, .keptUnread): false
+        case .past: true
         case .postbox(let news):
             switch news {
             case .page, .pageFailed, .keptPage, .deleted, .saving: true

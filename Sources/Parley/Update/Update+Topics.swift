@@ -94,10 +94,26 @@ extension ChatModel {
         if focus == .sidebar { focus = .compose }
     }
 
-    /// Takes in news of a topic.
-    mutating func handleTopicNews(_ news: ChatEvent.TopicNews, of name: String) -> [ChatEffect] {
+    /// Takes in what a topic's subscription tells. Messages that come together are taken in together.
+    mutating func handle(_ events: [TopicEvent], of name: String) -> [ChatEffect] {
         guard conversations.index(of: name) != nil else { return [] }
-        switch news {
+        var effects: [ChatEffect] = []
+        var messages: [TopicMessage] = []
+        for event in events {
+            if let message = event.shown(at: now.wall) {
+                messages.append(message)
+                continue
+            }
+            if !messages.isEmpty { effects += receive(messages, from: name) }
+            messages = []
+            effects += handle(event, of: name)
+        }
+        return messages.isEmpty ? effects : effects + receive(messages, from: name)
+    }
+
+    private mutating func handle(_ event: TopicEvent, of name: String) -> [ChatEffect] {
+        switch event {
+        case .message, .unreadable: break
         case .live:
             conversations.update(name) { conversation in
                 conversation.subscription = .live
@@ -108,14 +124,23 @@ extension ChatModel {
             tellAbsence()
             guard let conversation = conversations.named(name) else { return [] }
             return conversation.lacksHistory ? loadHistory(name) : []
-        case .messages(let messages):
-            return receive(messages, from: name)
         case .gap(let lost):
             conversations.update(name) { $0.noteGap(lost: lost) }
             note("\(name): \(Wording.count(Int(clamping: lost), "message")) lost")
         case .restarted:
             conversations.update(name) { $0.restart() }
             note("\(name): made again on the network, or its newest messages are gone there")
+        case .interrupted(let error, _):
+            conversations.update(name) { $0.subscription = .failed(error.words) }
+            note("\(name): \(error.words)")
+        }
+        return []
+    }
+
+    /// Takes in what is found of a topic's past.
+    mutating func handlePastNews(_ news: ChatEvent.PastNews, of name: String) -> [ChatEffect] {
+        guard conversations.index(of: name) != nil else { return [] }
+        switch news {
         case .kept(let kept):
             return restore(kept, of: name) { $0.restore($1, user: $2) }
         case .keptUnread(let kept):
@@ -150,9 +175,6 @@ extension ChatModel {
             if view == .conversation(name) {
                 say("Older messages could not be loaded. \(error.words)", .failure, about: .history(name))
             }
-        case .failed(let error):
-            conversations.update(name) { $0.subscription = .failed(error.words) }
-            note("\(name): \(error.words)")
         }
         return []
     }

@@ -63,8 +63,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.rights = rights
     case .statusChanged(let status):
         effects = model.statusChanged(status)
-    case .topic(let name, let news):
-        effects = model.handleTopicNews(news, of: name)
+    case .topic(let name, let events):
+        effects = model.handle(events, of: name)
+    case .past(let name, let news):
+        effects = model.handlePastNews(news, of: name)
     case .published(let news):
         effects = model.published(news)
     case .postbox(let news):

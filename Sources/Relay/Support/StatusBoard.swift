@@ -3,11 +3,20 @@ import Synchronization
 
 /// A value that many can watch: each watcher gets the current one first, then every change.
 final class StatusBoard<Value: Sendable>: Sendable {
+    private struct Watcher {
+        weak var channel: BoundedChannel<Value>?
+    }
+
     private struct State {
         var current: Value?
-        var watchers: [UInt64: AsyncStream<Value>.Continuation] = [:]
-        var nextWatcher: UInt64 = 0
+        var watchers: [Watcher] = []
         var isFinished = false
+
+        /// The channels of those that still watch.
+        mutating func channels() -> [BoundedChannel<Value>] {
+            watchers.removeAll { $0.channel == nil }
+            return watchers.compactMap(\.channel)
+        }
     }
 
     private let state: NIOLockedValueBox<State>
@@ -17,7 +26,8 @@ final class StatusBoard<Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - current: what a watcher gets first; nil for pure events.
-    ///   - bufferedValues: how many changes are held for a slow watcher; the oldest are dropped.
+    ///   - bufferedValues: how many changes are held for a slow watcher, who misses those that come then, but for the
+    ///     newest.
     init(_ current: Value?, bufferedValues: Int) {
         state = NIOLockedValueBox(State(current: current))
         self.bufferedValues = bufferedValues
@@ -29,42 +39,34 @@ final class StatusBoard<Value: Sendable>: Sendable {
     var isWatched: Bool { hasWatchers.load(ordering: .acquiring) }
 
     func post(_ value: Value, keepsCurrent: Bool = true) {
-        let watchers = state.withLockedValue { state in
+        let channels = state.withLockedValue { state in
             if keepsCurrent { state.current = value }
-            return Array(state.watchers.values)
+            let channels = state.channels()
+            hasWatchers.store(!channels.isEmpty, ordering: .releasing)
+            return channels
         }
-        for watcher in watchers { watcher.yield(value) }
+        for channel in channels { channel.markWithRoom(value) }
     }
 
     func watch() -> AsyncStream<Value> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Value.self, bufferingPolicy: .bufferingNewest(bufferedValues))
+        let channel = BoundedChannel<Value>(capacity: bufferedValues) { _ in ChannelWeight() }
         state.withLockedValue { state in
-            if let current = state.current { continuation.yield(current) }
-            guard !state.isFinished else { return continuation.finish() }
-            let key = state.nextWatcher
-            state.nextWatcher += 1
-            state.watchers[key] = continuation
+            if let current = state.current { channel.markWithRoom(current) }
+            guard !state.isFinished else { return channel.close() }
+            state.watchers.append(Watcher(channel: channel))
             hasWatchers.store(true, ordering: .releasing)
-            continuation.onTermination = { [weak self] _ in self?.drop(key) }
         }
-        return stream
-    }
-
-    private func drop(_ key: UInt64) {
-        state.withLockedValue { state in
-            state.watchers[key] = nil
-            hasWatchers.store(!state.watchers.isEmpty, ordering: .releasing)
-        }
+        // The stream alone keeps the channel.
+        return AsyncStream { try? await channel.next() }
     }
 
     func finish() {
-        let watchers = state.withLockedValue { state in
+        let channels = state.withLockedValue { state in
             state.isFinished = true
             hasWatchers.store(false, ordering: .releasing)
-            defer { state.watchers = [:] }
-            return Array(state.watchers.values)
+            defer { state.watchers = [] }
+            return state.channels()
         }
-        for watcher in watchers { watcher.finish() }
+        for channel in channels { channel.close() }
     }
 }

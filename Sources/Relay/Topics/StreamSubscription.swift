@@ -311,7 +311,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     }
 
     /// So many messages that have come together are handed over together, as long as they have fewer bytes than these.
-    private static var batch: Int { 256 }
+    static var batch: Int { 256 }
     private static var batchBytes: Int { 1 << 20 }
     /// As long as the server has so many more, they are waited for together.
     private static var gathered: Int { 128 }

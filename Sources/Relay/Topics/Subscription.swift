@@ -92,19 +92,26 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// Events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when
-        /// the task was cancelled.
+        /// Events that are at hand, at least one and no more than a few hundred, in order: the form for many messages a
+        /// second. Nil at the end or when the task was cancelled.
         @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
             while true {
                 let begun = subscription.begun.withLockedValue { $0.rest() }
                 if !begun.isEmpty { return begun }
-                guard let news = try await subscription.stream.channel.next() else { return nil }
-                switch news {
-                case .events(let events, _): return events
-                case .live: return [subscription.stream.words.live]
-                case .catchingUp: break
+                let limit = StreamSubscription<Event>.batch
+                guard let news = try await subscription.stream.channel.nextBatch(upTo: limit) else { return nil }
+                // What came together is handed over as it is.
+                if news.count == 1, case .events(let events, _) = news[0] { return events }
+                var batch: [Event] = []
+                for one in news {
+                    switch one {
+                    case .events(let events, _): batch += events
+                    case .live: batch.append(subscription.stream.words.live)
+                    case .catchingUp: break
+                    }
                 }
+                if !batch.isEmpty { return batch }
             }
         }
 

@@ -51,7 +51,7 @@ extension EndToEndTests {
                 status: ConnectionStatus(state: .connected), origin: "model")
             for event: ChatEvent in [
                 .start(topics: ["chat.lobby"]), .topic("chat.lobby", .live),
-                .topic("chat.lobby", .history(messages, isComplete: true)),
+                .past("chat.lobby", .history(messages, isComplete: true)),
             ] {
                 _ = update(&model, event)
             }

@@ -427,7 +427,7 @@ struct ChatLoopTests {
         let kept = KeptTopic(messages: [message(7, "what was kept")], readThrough: 7)
         screen.news = [
             (Desk.start + .milliseconds(2), .topic("chat.lobby", .live)),
-            (Desk.start + .milliseconds(5), .topic("chat.lobby", .kept(kept))),
+            (Desk.start + .milliseconds(5), .past("chat.lobby", .kept(kept))),
         ]
         var loop = loop(screen, desk)
         loop.begin([], keeps: false)
@@ -441,7 +441,7 @@ struct ChatLoopTests {
         let screen = RehearsedScreen()
         screen.news = (1...200).map { number in
             let topic = Self.topics[1 + number % 3]
-            let news = ChatEvent.topic(topic, .keptHistory([], gaps: []))
+            let news = ChatEvent.past(topic, .keptHistory([], gaps: []))
             return (Desk.start + .milliseconds(number), news)
         }
         var loop = loop(screen, desk)

@@ -39,8 +39,9 @@ struct EventQueueTests {
     private func taken(_ queue: EventQueue) -> [String] {
         var found: [String] = []
         while let (event, _) = queue.take() {
-            if case .topic(let name, .messages(let messages)) = event {
-                found.append("\(name) \(messages.map { String($0.sequence) }.joined(separator: ","))")
+            if case .topic(let name, let events) = event {
+                let parts = events.map { $0.shown(at: Desk.wall).map { "\($0.sequence)" } ?? "-" }
+                found.append("\(name) \(parts.joined(separator: ","))")
             } else {
                 found.append("-")
             }
@@ -48,23 +49,15 @@ struct EventQueueTests {
         return found
     }
 
-    @Test("Messages of one topic that wait together are one event, whatever came between them")
+    @Test("What one topic tells with nothing in between is one event while it waits, in the order in which it came")
     func joins() {
         let queue = EventQueue {}
-        for sequence in 1...3 as ClosedRange<UInt64> {
-            #expect(queue.offer(news(sequence, "a")) && queue.offer(news(sequence, "b")))
-        }
-        #expect(taken(queue) == ["a 1,2,3", "b 1,2,3"])
-        #expect(queue.offer(news(4, "a")))
-        #expect(taken(queue) == ["a 4"])
-    }
-
-    @Test("What comes behind any other event stays behind it")
-    func order() {
-        let queue = EventQueue {}
         #expect(queue.offer(news(1, "a")) && queue.offer(.topic("a", .gap(lost: 2))) && queue.offer(news(2, "a")))
-        #expect(queue.offer(.log("x")) && queue.offer(news(3, "a")) && queue.offer(news(4, "a")))
-        #expect(taken(queue) == ["a 1", "-", "a 2", "-", "a 3,4"])
+        #expect(queue.offer(news(1, "b")) && queue.offer(.log("x")) && queue.offer(news(2, "b")))
+        #expect(queue.offer(news(3, "b")) && queue.offer(news(3, "a")))
+        #expect(taken(queue) == ["a 1,-,2", "b 1", "-", "b 2,3", "a 3"])
+        #expect(queue.waitingMessages == 0 && queue.offer(news(4, "a")))
+        #expect(taken(queue) == ["a 4"])
     }
 
     @Test("An event grows no larger than a batch")
@@ -123,10 +116,8 @@ struct EventQueueTests {
         var received = [[UInt64]](repeating: [], count: topics)
         try await eventually("all messages") {
             while let (event, _) = queue.take() {
-                guard case .topic(let name, .messages(let messages)) = event, let topic = Int(name.dropFirst()) else {
-                    continue
-                }
-                received[topic] += messages.map(\.sequence)
+                guard case .topic(let name, let events) = event, let topic = Int(name.dropFirst()) else { continue }
+                received[topic] += events.messages.map(\.sequence)
             }
             return received.allSatisfy { $0.count >= each }
         }

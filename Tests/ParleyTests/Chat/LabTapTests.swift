@@ -42,14 +42,14 @@ struct LabTapTests {
         let (tap, session) = await Self.begun()
         func take(_ sequences: ClosedRange<UInt64>, by subscription: String, isRecovered: Bool = false) async {
             for sequence in sequences {
-                await tap.take(.message(message(sequence, "m", isRecovered: isRecovered)), of: subscription)
+                await tap.take([.message(message(sequence, "m", isRecovered: isRecovered))], of: subscription)
             }
         }
         await take(1...3, by: "chat.lobby")
         await take(1...3, by: "chat.>")
         await take(4...5, by: "chat.lobby", isRecovered: true)
-        await tap.take(.unreadable(sequence: 6, topic: "chat.lobby", bytes: 9), of: "chat.lobby")
-        await tap.take(.message(message(6, "m", topic: "chat.qa")), of: "chat.>")
+        await tap.take([.unreadable(sequence: 6, topic: "chat.lobby", bytes: 9)], of: "chat.lobby")
+        await tap.take([.message(message(6, "m", topic: "chat.qa"))], of: "chat.>")
         var figures = await session.run.ledger.figures
         #expect(figures.received == 7 && figures.recovered == 2 && figures.doubled == 0 && figures.sent == 0)
         #expect(await session.run.verdict.isPassed)
@@ -57,11 +57,11 @@ struct LabTapTests {
         tap.leave("chat.lobby")
         await take(7...7, by: "chat.>")
         await take(5...5, by: "chat.>")
-        await tap.take(.gap(lost: 2), of: "chat.>")
+        await tap.take([.gap(lost: 2)], of: "chat.>")
         figures = await session.run.ledger.figures
         #expect(figures.received == 8 && figures.doubled == 1 && figures.lost == 2)
         // A stream that was made anew gives its places out again.
-        await tap.take(.restarted, of: "chat.>")
+        await tap.take([.restarted], of: "chat.>")
         await take(1...2, by: "chat.>")
         figures = await session.run.ledger.figures
         #expect(figures.received == 10 && figures.doubled == 1)
@@ -74,7 +74,7 @@ struct LabTapTests {
         let line = message(1, "hello", id: "own-1")
         #expect(!tap.counts(line) && tap.counts(message(2, "other")))
         await tap.take(PublishNews(id: "own-1", state: .acknowledged(sequence: 1)))
-        for subscription in ["chat.lobby", "chat.>"] { await tap.take(.message(line), of: subscription) }
+        for subscription in ["chat.lobby", "chat.>"] { await tap.take([.message(line)], of: subscription) }
         let figures = await session.run.ledger.figures
         #expect(figures.sent == 1 && figures.acknowledged == 1 && figures.received == 1 && figures.doubled == 0)
     }

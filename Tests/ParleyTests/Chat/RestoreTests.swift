@@ -37,7 +37,7 @@ struct RestoreTests {
         var words: [String] = []
         try await eventually("\(count) pieces of news") {
             while let (event, _) = queue.take() {
-                guard case .topic(let topic, let news) = event else { continue }
+                guard case .past(let topic, let news) = event else { continue }
                 switch news {
                 case .kept(let kept): words.append("\(topic) kept \(span(kept))\(kept.isOpen ? " open" : "")")
                 case .keptUnread(let kept): words.append("\(topic) unread \(span(kept))")

@@ -376,11 +376,11 @@ struct ComposeTests {
         desk.enter("a message")
         #expect(desk.model.notice == nil)
 
-        desk.send(.topic("chat.lobby", .historyFailed(.notConnected)))
+        desk.send(.past("chat.lobby", .historyFailed(.notConnected)))
         #expect(desk.model.notice != nil)
         desk.send(.statusChanged(ConnectionStatus(state: .connecting)))
         #expect(desk.model.notice != nil)
-        desk.send(.topic("chat.lobby", .history([], isComplete: true)))
+        desk.send(.past("chat.lobby", .history([], isComplete: true)))
         #expect(desk.model.notice == nil)
     }
 

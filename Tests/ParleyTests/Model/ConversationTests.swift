@@ -12,7 +12,7 @@ struct ConversationTests {
         desk.send(.topic("chat.lobby", .messages([message(5, "five"), message(3, "three")])))
         desk.send(.topic("chat.lobby", .messages([message(4, "four", isRecovered: true), message(5, "five")])))
         desk.send(
-            .topic("chat.lobby", .history([message(1, "one"), message(2, "two"), message(3, "x")], isComplete: true)))
+            .past("chat.lobby", .history([message(1, "one"), message(2, "two"), message(3, "x")], isComplete: true)))
         #expect(desk.texts("chat.lobby") == ["1 one", "2 two", "3 three", "4 four", "5 five"])
     }
 
@@ -74,7 +74,7 @@ struct ConversationTests {
             return
         }
         desk.enter("still under way")
-        desk.send(.topic("chat.lobby", .history([message(8, "hello", from: "alice", id: id)], isComplete: true)))
+        desk.send(.past("chat.lobby", .history([message(8, "hello", from: "alice", id: id)], isComplete: true)))
         #expect(desk.texts("chat.lobby") == ["8 own hello", "sending still under way"])
         #expect(desk.model.queuedCount == 1)
     }
@@ -123,7 +123,7 @@ struct ConversationTests {
             desk.send(.topic("chat.lobby", .messages([copy])))
         } else {
             desk.send(.topic("chat.lobby", .messages([copy])))
-            desk.send(.topic("chat.lobby", .history([own], isComplete: true)))
+            desk.send(.past("chat.lobby", .history([own], isComplete: true)))
         }
         #expect(desk.texts("chat.lobby") == ["3 own I agree to a", "8 I agree to b"])
         #expect(desk.screen().contains { $0.contains("alice?") && $0.contains("agree to b") })
@@ -133,7 +133,7 @@ struct ConversationTests {
     func ownByName() {
         var desk = Desk.joined("chat.lobby")
         desk.send(
-            .topic("chat.lobby", .history([message(1, "mine", from: "alice"), message(2, "his")], isComplete: true)))
+            .past("chat.lobby", .history([message(1, "mine", from: "alice"), message(2, "his")], isComplete: true)))
         desk.loseFocus()
         desk.send(.topic("chat.lobby", .messages([message(3, "from the other window", from: "alice")])))
         #expect(desk.texts("chat.lobby") == ["1 own mine", "2 his", "3 own from the other window"])
@@ -285,7 +285,7 @@ struct ConversationTests {
         desk.send(.start(topics: ["chat.lobby"]))
         #expect(desk.effects == [.subscribe(topic: "chat.lobby"), .openPostbox])
         #expect(desk.send(.topic("chat.lobby", .live)) == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
-        desk.send(.topic("chat.lobby", .history((51...99).map { message($0, "m\($0)") }, isComplete: false)))
+        desk.send(.past("chat.lobby", .history((51...99).map { message($0, "m\($0)") }, isComplete: false)))
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         var asked: [ChatEffect] = []
         for _ in 0..<10 { asked += desk.press(.pageUp) }

@@ -36,7 +36,7 @@ struct Desk {
         desk.send(.start(topics: topics))
         for topic in topics {
             desk.send(.topic(topic, .live))
-            desk.send(.topic(topic, .history([], isComplete: true)))
+            desk.send(.past(topic, .history([], isComplete: true)))
         }
         (desk.effects, desk.peopleEffects, desk.typingEffects) = ([], [], [])
         return desk
@@ -169,4 +169,16 @@ extension Desk {
         guard let request = model.inbox.fetch?.request else { return }
         send(.postbox(.page(request: request, ListOutput(items: letters, nextToken: next))))
     }
+}
+
+/// What a topic's subscription tells, as tests write it.
+extension [TopicEvent] {
+    static var live: Self { [TopicEvent.live] }
+    static var restarted: Self { [TopicEvent.restarted] }
+    static func gap(lost: UInt64) -> Self { [TopicEvent.gap(lost: lost)] }
+    static func messages(_ messages: [TopicMessage]) -> Self { messages.map { .message($0) } }
+    static func failed(_ error: RelayError) -> Self { [.interrupted(error, passes: false)] }
+
+    /// The messages among them.
+    var messages: [TopicMessage] { compactMap { if case .message(let message) = $0 { message } else { nil } } }
 }

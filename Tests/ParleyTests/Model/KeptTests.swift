@@ -57,11 +57,11 @@ struct KeptTests {
     func unreadBehindFirstPage() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         let page = Self.kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false)
-        desk.send(.topic("chat.qa", .kept(page)))
+        desk.send(.past("chat.qa", .kept(page)))
         #expect(desk.conversation("chat.qa")?.unread == 200)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(201))
         let older = Self.kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)
-        #expect(desk.send(.topic("chat.qa", .keptUnread(older))).isEmpty)
+        #expect(desk.send(.past("chat.qa", .keptUnread(older))).isEmpty)
         #expect(desk.conversation("chat.qa")?.unread == 250)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(151))
         #expect(desk.conversation("chat.qa")?.history == .more)
@@ -72,18 +72,18 @@ struct KeptTests {
     func readBeforeTheRest() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         let page = Self.kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false)
-        desk.send(.topic("chat.qa", .kept(page)))
+        desk.send(.past("chat.qa", .kept(page)))
         #expect(desk.press(.down, .alt).contains(.keepReadMark(topic: "chat.qa", sequence: 400)))
         let older = Self.kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)
-        #expect(desk.send(.topic("chat.qa", .keptUnread(older))).isEmpty)
+        #expect(desk.send(.past("chat.qa", .keptUnread(older))).isEmpty)
         #expect(desk.conversation("chat.qa")?.unread == 0)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(151))
 
         var elsewhere = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        elsewhere.send(.topic("chat.qa", .kept(page)))
+        elsewhere.send(.past("chat.qa", .kept(page)))
         elsewhere.press(.down, .alt)
         elsewhere.press(.up, .alt)
-        elsewhere.send(.topic("chat.qa", .keptUnread(older)))
+        elsewhere.send(.past("chat.qa", .keptUnread(older)))
         #expect(elsewhere.conversation("chat.qa")?.unread == 0 && elsewhere.model.unreadMessages == 0)
         // So much was passed by without being seen.
         #expect(elsewhere.conversation("chat.qa")?.newMarker == .message(151))
@@ -103,7 +103,7 @@ struct KeptTests {
     @Test("B9 what is kept is on the screen before there is a connection, which says that it is offline and as of when")
     func offline() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        desk.send(.topic("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
+        desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
         #expect(desk.texts("chat.lobby") == ["1 m1", "2 m2", "3 m3"])
         #expect(desk.screen().contains { $0.contains("chat.lobby ─ offline, as of 21 Nov 10:00") })
         #expect(desk.conversation("chat.lobby")?.unread == 0)
@@ -122,18 +122,18 @@ struct KeptTests {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         var kept = Self.kept(1...3, readThrough: 3)
         kept.isOpen = true
-        desk.send(.topic("chat.lobby", .kept(kept)))
+        desk.send(.past("chat.lobby", .kept(kept)))
         #expect(desk.screen().contains { $0.contains("chat.lobby ─ offline, as of 21 Nov 10:00") })
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.topic("chat.lobby", .messages([message(9, "m9")])))
         let first = desk.send(.topic("chat.lobby", .live))
         #expect(first == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
         let newest = (7...9).map { message($0, "m\($0)") }
-        let next = desk.send(.topic("chat.lobby", .history(newest, isComplete: false)))
+        let next = desk.send(.past("chat.lobby", .history(newest, isComplete: false)))
         #expect(desk.texts("chat.lobby") == ["1 m1", "2 m2", "3 m3", "gap 0", "7 m7", "8 m8", "9 m9"])
         #expect(next == [.loadHistory(topic: "chat.lobby", before: 7, limit: 200)])
         let rest = (1...6).map { message($0, "m\($0)") }
-        #expect(desk.send(.topic("chat.lobby", .history(rest, before: 7, isComplete: true))).isEmpty)
+        #expect(desk.send(.past("chat.lobby", .history(rest, before: 7, isComplete: true))).isEmpty)
         #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
     }
 
@@ -142,11 +142,11 @@ struct KeptTests {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         var kept = Self.kept(1...8, readThrough: 8)
         kept.isOpen = true
-        desk.send(.topic("chat.lobby", .kept(kept)))
+        desk.send(.past("chat.lobby", .kept(kept)))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.topic("chat.lobby", .live))
         let newest = (7...9).map { message($0, "m\($0)") }
-        let next = desk.send(.topic("chat.lobby", .history(newest, isComplete: false)))
+        let next = desk.send(.past("chat.lobby", .history(newest, isComplete: false)))
         #expect(next == [.keepReadMark(topic: "chat.lobby", sequence: 9)])
         #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
     }
@@ -173,10 +173,10 @@ struct KeptTests {
         // Whoever asks for more gets the same answer, with a local store and without one.
         desk.press(.pageUp)
         #expect(desk.effects.contains(.loadHistory(topic: "chat.lobby", before: nil, limit: 200)))
-        desk.send(.topic("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
+        desk.send(.past("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
         #expect(says(nothing, desk))
         desk.press(.pageUp)
-        desk.send(.topic("chat.lobby", .historyFailed(.notConnected)))
+        desk.send(.past("chat.lobby", .historyFailed(.notConnected)))
         #expect(says(nothing, desk))
         desk.press(.down, .alt)
         #expect(says("Nothing of these topics is on this machine.", desk))
@@ -187,10 +187,10 @@ struct KeptTests {
         #expect(says("Loading …", desk))
         let asked = desk.send(.topic("chat.lobby", .live))
         #expect(asked == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
-        desk.send(.topic("chat.lobby", .historyFailed(.timeout("The history"))))
+        desk.send(.past("chat.lobby", .historyFailed(.timeout("The history"))))
         #expect(says("The messages could not be loaded.", desk))
         #expect(desk.send(.topic("chat.lobby", .live)) == asked)
-        desk.send(.topic("chat.lobby", .history([], isComplete: true)))
+        desk.send(.past("chat.lobby", .history([], isComplete: true)))
         #expect(says("Nothing here yet. Say hello.", desk))
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 1)))
         #expect(says("Nothing here yet. Say hello.", desk))
@@ -202,14 +202,14 @@ struct KeptTests {
         desk.press(.pageUp)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         #expect(desk.send(.topic("chat.lobby", .live)).isEmpty)
-        let asked = desk.send(.topic("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
+        let asked = desk.send(.past("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
         #expect(asked == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
     }
 
     @Test("Unread counts and the new line are as they were left, and a key or a glance reads them")
     func unread() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        desk.send(.topic("chat.qa", .kept(Self.kept(1...9, readThrough: 4, topic: "chat.qa"))))
+        desk.send(.past("chat.qa", .kept(Self.kept(1...9, readThrough: 4, topic: "chat.qa"))))
         #expect(desk.conversation("chat.qa")?.unread == 5)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(5))
         #expect(desk.model.unreadMessages == 5)
@@ -227,7 +227,7 @@ struct KeptTests {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.loseFocus()
         desk.effects = []
-        desk.send(.topic("chat.lobby", .kept(Self.kept(1...3, readThrough: 1))))
+        desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 1))))
         desk.send(.topic("chat.lobby", .messages([message(4, "missed", isRecovered: true)])))
         #expect(desk.conversation("chat.lobby")?.unread == 3)
         #expect(desk.effects.isEmpty)
@@ -238,7 +238,7 @@ struct KeptTests {
     @Test("B38 what was missed while the program did not run comes once behind what is kept, below a new line")
     func catchingUp() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
-        desk.send(.topic("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
+        desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.topic("chat.lobby", .messages([message(3, "m3"), message(4, "m4", isRecovered: true)])))
         desk.send(.topic("chat.lobby", .messages([message(5, "m5", isRecovered: true)])))
@@ -252,11 +252,11 @@ struct KeptTests {
     @Test("B38 what history brings before the subscription does is shown once, and is new all the same")
     func historyComesFirst() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        desk.send(.topic("chat.qa", .kept(Self.kept(1...3, readThrough: 3, topic: "chat.qa"))))
+        desk.send(.past("chat.qa", .kept(Self.kept(1...3, readThrough: 3, topic: "chat.qa"))))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.topic("chat.qa", .live))
         let page = (1...4).map { message(UInt64($0), "m\($0)", topic: "chat.qa") }
-        desk.send(.topic("chat.qa", .history(page, isComplete: true)))
+        desk.send(.past("chat.qa", .history(page, isComplete: true)))
         #expect(desk.conversation("chat.qa")?.unread == 0)
         desk.send(.topic("chat.qa", .messages([page[3], message(5, "m5", topic: "chat.qa")])))
         #expect(desk.conversation("chat.qa")?.unread == 2)
@@ -270,9 +270,9 @@ struct KeptTests {
     func own() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         let mine = message(1, "mine", from: "alice", id: "own-7")
-        desk.send(.topic("chat.lobby", .kept(KeptTopic(messages: [mine]))))
+        desk.send(.past("chat.lobby", .kept(KeptTopic(messages: [mine]))))
         desk.send(.topic("chat.lobby", .messages([mine])))
-        desk.send(.topic("chat.lobby", .history([mine], isComplete: true)))
+        desk.send(.past("chat.lobby", .history([mine], isComplete: true)))
         #expect(desk.texts("chat.lobby") == ["1 own mine"])
         #expect(desk.conversation("chat.lobby")?.newMarker == nil)
     }
@@ -280,14 +280,14 @@ struct KeptTests {
     @Test("B38 older pages that are kept come without a jump, with what is missing between them")
     func older() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
-        desk.send(.topic("chat.lobby", .kept(Self.kept(301...500, readThrough: 500, isComplete: false))))
+        desk.send(.past("chat.lobby", .kept(Self.kept(301...500, readThrough: 500, isComplete: false))))
         var asked: [ChatEffect] = []
         for _ in 0..<30 where asked.isEmpty { asked = desk.press(.pageUp) }
         #expect(asked == [.loadHistory(topic: "chat.lobby", before: 301, limit: 200)])
         // By their ends: the name at the top goes when there is a line above.
         let before = desk.screen().filter { $0.contains("m3") }.map { $0.suffix(6) }
         let page = [message(90, "m90"), message(99, "m99"), message(300, "m300")]
-        desk.send(.topic("chat.lobby", .keptHistory(page, gaps: [KeptGap(end: 300, lost: 7)])))
+        desk.send(.past("chat.lobby", .keptHistory(page, gaps: [KeptGap(end: 300, lost: 7)])))
         #expect(desk.texts("chat.lobby").prefix(5) == ["90 m90", "99 m99", "gap 7", "300 m300", "301 m301"])
         let after = desk.screen().filter { $0.contains("m3") && !$0.contains("m300") }.map { $0.suffix(6) }
         #expect(after == before)
@@ -299,11 +299,11 @@ struct KeptTests {
     @Test("B48 offline all that is stored can be read, a hole says so, and where it ends a row says what comes later")
     func storedEnd() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
-        desk.send(.topic("chat.lobby", .kept(Self.kept(301...340, readThrough: 340, isComplete: true))))
+        desk.send(.past("chat.lobby", .kept(Self.kept(301...340, readThrough: 340, isComplete: true))))
         for _ in 0..<9 { desk.press(.pageUp) }
         #expect(desk.effects.contains(.loadHistory(topic: "chat.lobby", before: 301, limit: 200)))
         let stored = Self.lines(100...109) + Self.lines(250...300)
-        desk.send(.topic("chat.lobby", .keptHistory(stored, gaps: [KeptGap(end: 250, lost: 0)], isComplete: true)))
+        desk.send(.past("chat.lobby", .keptHistory(stored, gaps: [KeptGap(end: 250, lost: 0)], isComplete: true)))
         #expect(desk.conversation("chat.lobby")?.history == .offline)
         #expect(desk.texts("chat.lobby")[9...11] == ["109 m109", "gap 0", "250 m250"])
         for _ in 0..<9 { desk.press(.pageUp) }
@@ -319,11 +319,11 @@ struct KeptTests {
         let asked = desk.send(.topic("chat.lobby", .live))
         #expect(asked == [.loadHistory(topic: "chat.lobby", before: 250, limit: 200)])
         let next = desk.send(
-            .topic("chat.lobby", .history(Self.lines(150...249), before: 250, isComplete: false)))
+            .past("chat.lobby", .history(Self.lines(150...249), before: 250, isComplete: false)))
         #expect(next == [.loadHistory(topic: "chat.lobby", before: 150, limit: 200)])
         #expect(desk.texts("chat.lobby")[9...11] == ["109 m109", "gap 0", "150 m150"])
         let last = desk.send(
-            .topic(
+            .past(
                 "chat.lobby",
                 .history(
                     Self.lines(90...149), gaps: [KeptGap(end: 130, lost: 1)], before: 150, isComplete: true)))
@@ -338,7 +338,7 @@ struct KeptTests {
         var desk = Desk.joined("chat.lobby")
         let page = [message(1, "a"), message(5, "b"), message(9, "c")]
         let gaps = [KeptGap(end: 5, lost: 1), KeptGap(end: 9, lost: 3)]
-        desk.send(.topic("chat.lobby", .history(page, gaps: gaps, isComplete: true)))
+        desk.send(.past("chat.lobby", .history(page, gaps: gaps, isComplete: true)))
         #expect(desk.texts("chat.lobby") == ["1 a", "gap 1", "5 b", "gap 3", "9 c"])
         let screen = desk.screen()
         #expect(screen.contains { $0.contains("1 message is gone") })
@@ -351,10 +351,10 @@ struct KeptTests {
         .processorBound)
     func reading() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
-        desk.send(.topic("chat.lobby", .kept(Self.kept(8_001...8_200, readThrough: 8_200, isComplete: false))))
+        desk.send(.past("chat.lobby", .kept(Self.kept(8_001...8_200, readThrough: 8_200, isComplete: false))))
         desk.press(.pageUp)
         for first in stride(from: UInt64(7_801), through: 1, by: -200) {
-            desk.send(.topic("chat.lobby", .history(Self.lines(first...first + 199), isComplete: first == 1)))
+            desk.send(.past("chat.lobby", .history(Self.lines(first...first + 199), isComplete: first == 1)))
         }
         #expect(desk.texts("chat.lobby").first == "1 m1" && desk.texts("chat.lobby").count == 8_200)
         desk.press(.end)
@@ -370,7 +370,7 @@ struct KeptTests {
             let limit = UInt64(Conversation.readingLimit)
             desk.send(.topic("chat.lobby", .messages(Self.lines(limit + 1...limit + 60))))
             desk.press(.pageUp)
-            desk.send(.topic("chat.lobby", .history(Self.lines(61...limit), isComplete: false)))
+            desk.send(.past("chat.lobby", .history(Self.lines(61...limit), isComplete: false)))
             desk.press(.backTab)
             desk.press(.home)
             let way = keeps ? "/search before:DATE leads further back" : "parley history has more"
@@ -382,7 +382,7 @@ struct KeptTests {
     func homes() {
         var desk = Self.opened(KeptDesk(topics: ["chat.>", "chat.qa"]))
         let messages = [message(1, "here", topic: "chat.x"), message(2, "there", topic: "chat.qa")]
-        desk.send(.topic("chat.>", .kept(KeptTopic(messages: messages))))
+        desk.send(.past("chat.>", .kept(KeptTopic(messages: messages))))
         #expect(desk.texts("chat.>") == ["1 here"])
         #expect(desk.texts("chat.qa").isEmpty)
     }
@@ -515,7 +515,7 @@ struct KeptTests {
         var again = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
         #expect(!again.effects.contains { if case .keepChoice = $0 { true } else { false } })
         #expect(!again.screen().contains { $0.contains("TOPICS") })
-        again.send(.topic("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
+        again.send(.past("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
         #expect(again.press(.function(5)).contains(.keepChoice(.topicsFolded, nil)))
         #expect(again.screen()[1].hasPrefix(" TOPICS by activity") && again.screen()[2].contains("chat.b"))
         again.press(.function(2))

@@ -334,7 +334,7 @@ struct KeyMapTests {
         var older = Desk(size: size)
         older.send(.start(topics: ["chat.lobby"]))
         older.send(.topic("chat.lobby", .live))
-        older.send(.topic("chat.lobby", .history([message(1, "old")], isComplete: false)))
+        older.send(.past("chat.lobby", .history([message(1, "old")], isComplete: false)))
         #expect(older.screen().contains { $0.contains("older messages: PgUp or /history") })
         var tours: [Desk] = []
         var tour = Desk(size: size)

@@ -98,7 +98,7 @@ struct MentionTests {
     @Test("A line that calls the person is marked, in the past too, and an own one is not")
     func highlight() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .history([message(1, "alice: long ago")], isComplete: true)))
+        desk.send(.past("chat.lobby", .history([message(1, "alice: long ago")], isComplete: true)))
         desk.send(.topic("chat.lobby", .messages([message(2, "carol"), message(3, "I am alice", from: "alice")])))
         desk.send(.topic("chat.lobby", .messages([message(4, "ask Alice")])))
         let rows = desk.screen().filter { $0.contains("│@") }
@@ -190,7 +190,7 @@ struct MentionTests {
         desk.send(.opened(KeptDesk(topics: ["a", "b"])))
         desk.effects = []
         let messages = [message(1, "alice: read", topic: "b"), message(2, "alice: not read", topic: "b")]
-        desk.send(.topic("b", .kept(KeptTopic(messages: messages, readThrough: 1))))
+        desk.send(.past("b", .kept(KeptTopic(messages: messages, readThrough: 1))))
         #expect(desk.conversation("b")?.mentions == [.message(2)])
         #expect(Self.say("alice: missed", 3, in: "b", on: &desk) == [])
         #expect(desk.conversation("b")?.mentions.count == 2)

@@ -87,7 +87,7 @@ struct SelectionTests {
     @Test("At the oldest message older ones are asked for")
     func older() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .history([message(7, "seven")], isComplete: false)))
+        desk.send(.past("chat.lobby", .history([message(7, "seven")], isComplete: false)))
         desk.press(.backTab)
         desk.press(.up)
         #expect(selected(desk) == "seven")

@@ -52,7 +52,7 @@ struct TopicOrderTests {
         desk.press(.down, .alt)
         #expect(desk.model.view == .conversation("chat.b"))
         // What is older than what is known moves nothing, and an own line is activity.
-        desk.send(.topic("chat.a", .history([message(1, "old", topic: "chat.a", minutes: -60)], isComplete: true)))
+        desk.send(.past("chat.a", .history([message(1, "old", topic: "chat.a", minutes: -60)], isComplete: true)))
         #expect(desk.topics.first == "chat.d")
         desk.wait(.seconds(600))
         desk.enter("mine")

@@ -374,7 +374,7 @@ struct UnreadTests {
             message(1, "@alice, read this", topic: "chat.b"), message(2, "@alice hi", topic: "chat.b"),
             message(3, "x", topic: "chat.b"), message(4, "@alice", from: "alice", topic: "chat.b"),
         ]
-        desk.send(.topic("chat.b", .kept(KeptTopic(messages: messages, readThrough: 1))))
+        desk.send(.past("chat.b", .kept(KeptTopic(messages: messages, readThrough: 1))))
         #expect(desk.conversation("chat.b")?.mentions.count == 1 && desk.conversation("chat.b")?.unread == 2)
         desk.send(.topic("chat.b", .restarted))
         #expect(desk.conversation("chat.b")?.mentions.count == 0)

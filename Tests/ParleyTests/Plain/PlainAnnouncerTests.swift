@@ -188,7 +188,7 @@ struct PlainAnnouncerTests {
         desk.send(.start(topics: ["chat.lobby"], keeps: true))
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"])))
         var plain = PlainDesk(desk)
-        #expect(plain.send(.topic("chat.lobby", .kept(KeptTopic(messages: [line(1, "one"), line(2, "two")])))) == [])
+        #expect(plain.send(.past("chat.lobby", .kept(KeptTopic(messages: [line(1, "one"), line(2, "two")])))) == [])
         let reason = ConnectionReason.unreachable("connection refused")
         var status = ConnectionStatus(state: .connecting, reason: reason, attempt: 1)
         #expect(
@@ -202,7 +202,7 @@ struct PlainAnnouncerTests {
         #expect(plain.send(.topic("chat.lobby", .messages([line(4, "four")]))) == ["10:00 bob: four"])
         #expect(plain.send(.topic("chat.lobby", .live)) == [])
         let history = [line(1, "one"), line(2, "two"), line(4, "four"), line(5, "five")]
-        #expect(plain.send(.topic("chat.lobby", .history(history, isComplete: true))) == ["10:00 bob: five"])
+        #expect(plain.send(.past("chat.lobby", .history(history, isComplete: true))) == ["10:00 bob: five"])
 
         // Where the failure comes first, they are said when they come.
         var late = Desk(state: .connecting)
@@ -211,7 +211,7 @@ struct PlainAnnouncerTests {
         _ = other.send(.statusChanged(status))
         _ = other.send(.opened(KeptDesk(topics: ["chat.lobby"])))
         #expect(
-            other.send(.topic("chat.lobby", .kept(KeptTopic(messages: [line(1, "one")]))))
+            other.send(.past("chat.lobby", .kept(KeptTopic(messages: [line(1, "one")]))))
                 == ["The last 1 message:", "10:00 bob: one"])
     }
 

@@ -63,7 +63,7 @@ struct PlainCommandsTests {
         var desk = Desk(state: .connected)
         desk.send(.start(topics: [Self.topic]))
         desk.send(.topic(Self.topic, .live))
-        desk.send(.topic(Self.topic, .history((101...130).map { message($0, "text \($0)") }, isComplete: false)))
+        desk.send(.past(Self.topic, .history((101...130).map { message($0, "text \($0)") }, isComplete: false)))
         var plain = PlainDesk(desk)
         #expect(
             plain.enter("/history").lines
@@ -74,7 +74,7 @@ struct PlainCommandsTests {
         #expect(plain.effects.contains(.loadHistory(topic: Self.topic, before: 101, limit: ChatModel.historyPage)))
         let page = (41...100).map { message($0, "text \($0)") }
         #expect(
-            plain.send(.topic(Self.topic, .history(page, before: 101, isComplete: true)))
+            plain.send(.past(Self.topic, .history(page, before: 101, isComplete: true)))
                 == ["50 older messages of chat.lobby:"] + (51...100).map { "10:00 bob: text \($0)" })
         // It is said once, whatever comes meanwhile.
         #expect(plain.send(.topic(Self.topic, .messages([message(131, "new")]))) == ["10:00 bob: new"])
@@ -89,14 +89,14 @@ struct PlainCommandsTests {
         var desk = Desk(state: .connected)
         desk.send(.start(topics: [Self.topic]))
         desk.send(.topic(Self.topic, .live))
-        desk.send(.topic(Self.topic, .history([message(9, "nine")], isComplete: false)))
+        desk.send(.past(Self.topic, .history([message(9, "nine")], isComplete: false)))
         var plain = PlainDesk(desk)
         _ = plain.enter("/history")
         #expect(
-            plain.send(.topic(Self.topic, .keptHistory([message(8, "eight")], gaps: [KeptGap(end: 9, lost: 0)])))
+            plain.send(.past(Self.topic, .keptHistory([message(8, "eight")], gaps: [KeptGap(end: 9, lost: 0)])))
                 == ["1 older message of chat.lobby:", "10:00 bob: eight"])
         _ = plain.enter("/history")
-        let failed = plain.send(.topic(Self.topic, .historyFailed(.notConnected)))
+        let failed = plain.send(.past(Self.topic, .historyFailed(.notConnected)))
         #expect(failed.count == 1 && failed[0].hasPrefix("Older messages could not be loaded."))
     }
 

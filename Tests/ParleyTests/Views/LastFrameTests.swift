@@ -37,7 +37,7 @@ struct LastFrameTests {
         configure("no list of topics") { $0.layout = LayoutSetting(sidebar: 0) }
         configure("the configuration as it was") { $0 = ChatSettings() }
         add("a gap") { $0.send(.topic("chat.lobby", .gap(lost: 7))) }
-        add("history") { $0.send(.topic("chat.lobby", .history([message(1, "old")], isComplete: false))) }
+        add("history") { $0.send(.past("chat.lobby", .history([message(1, "old")], isComplete: false))) }
         add("people") { $0.send(.people(topic: "chat.lobby", people)) }
         configure("who types is not told") { $0.typing = false }
         configure("who types is told") { $0.typing = true }

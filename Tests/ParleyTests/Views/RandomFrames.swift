@@ -102,17 +102,15 @@ private struct EventSource {
         case 15:
             let messages = (0..<next(40)).map { _ in topicMessage() }
             let gap = KeptGap(end: UInt64(next(400)), lost: 3)
-            let news: [ChatEvent.TopicNews] = [
+            let news: [ChatEvent.PastNews] = [
                 .history(messages, isComplete: next(2) == 0), .keptHistory(messages, gaps: [gap]),
-                .kept(KeptTopic(messages: messages, gaps: [gap], readThrough: 20)),
+                .kept(KeptTopic(messages: messages, gaps: [gap], readThrough: 20)), .historyFailed(error()),
             ]
-            return .topic(pick(Self.topics), pick(news))
+            return .past(pick(Self.topics), pick(news))
         case 16:
             return .topic(
                 pick(Self.topics),
-                pick([
-                    .live, .restarted, .gap(lost: UInt64(next(9))), .failed(error()), .historyFailed(error()),
-                ]))
+                pick([[.live], [.restarted], [.gap(lost: UInt64(next(9)))], [.interrupted(error(), passes: false)]]))
         case 17, 18:
             let id = "own-\(next(40))"
             return .published(PublishNews(id: id, state: pick([.sending, .queued, PublishState(outcome())])))

@@ -100,11 +100,11 @@ struct LargeMessageTests {
         var iterator = try await client.messages(topic: "chat.room", from: .all).makeAsyncIterator()
         let channel = iterator.subscription.stream.channel
         try await eventually("what its reader has not taken is full") { channel.isFull }
-        #expect(channel.waitingBytes < 18 << 20)
+        #expect(channel.waiting.bytes < 18 << 20)
         var found: [UInt64] = []
         while let event = try await iterator.next(), event != .live {
             if case .message(let message) = event { found.append(message.sequence) }
-            #expect(channel.waitingBytes < 18 << 20)
+            #expect(channel.waiting.bytes < 18 << 20)
         }
         #expect(found == Array(1...count))
         await client.close()

@@ -2,8 +2,9 @@
 struct LifecycleKeeping: Sendable {
     /// The signals, once they are watched.
     var sources: [any LifecycleSource] = []
-    /// What they tell and nobody has taken in yet.
-    let inbox = LifecycleInbox()
+    /// What they tell and nobody has taken in yet, repetitions apart. More than this wait only while the client does
+    /// nothing at all.
+    let signals = BoundedChannel<LifecycleEvent>(capacity: 64, weight: { _ in ChannelWeight() }, join: { $0 == $1 })
     /// When the signals are looked at next.
     var nextLook: ContinuousClock.Instant?
     /// Closed while the connection rests: nobody waits then for the local store to be tidy.

@@ -1,5 +1,3 @@
-import NIOConcurrencyHelpers
-
 /// What a client can be told of its application and of the machine under it.
 public enum LifecycleEvent: Hashable, Sendable {
     /// The application is in the foreground: its person may be looking.
@@ -50,37 +48,4 @@ public struct LifecycleReceiver: Sendable {
 
     /// Tells an event and returns at once. Events of one thread arrive in their order.
     public func tell(_ event: LifecycleEvent) { receive(event) }
-}
-
-/// Events between the threads that tell them and the client that takes them in, in order.
-final class LifecycleInbox: Sendable {
-    private struct State {
-        var events: [LifecycleEvent] = []
-        /// Whether somebody is on the way who takes them.
-        var isAwaited = false
-    }
-
-    /// More than this wait only while the client does nothing at all; the oldest say the least then.
-    static let capacity = 64
-    private let state = NIOLockedValueBox(State())
-
-    /// Adds an event. One that only repeats the last is none.
-    ///
-    /// - Returns: whether somebody has to be sent for it.
-    func add(_ event: LifecycleEvent) -> Bool {
-        state.withLockedValue { state in
-            if state.events.last != event { state.events.append(event) }
-            if state.events.count > Self.capacity { state.events.removeFirst() }
-            defer { state.isAwaited = true }
-            return !state.isAwaited
-        }
-    }
-
-    /// All that waits, oldest first; the next event sends for somebody again.
-    func takeAll() -> [LifecycleEvent] {
-        state.withLockedValue { state in
-            defer { state = State() }
-            return state.events
-        }
-    }
 }

@@ -22,15 +22,16 @@ extension RelayClient {
     func watchLifecycle() {
         guard configuration.handleAppLifecycle, lifecycleSources.isEmpty else { return }
         keepSources(configuration.lifecycleSources())
-        let receiver = LifecycleReceiver { [inbox = lifecycleInbox, weak self] event in
-            guard inbox.add(event) else { return }
+        let receiver = LifecycleReceiver { [signals = lifecycleSignals, weak self] event in
+            // Whoever takes in what waits takes this in, too.
+            guard signals.markWithRoom(event) else { return }
             Task { await self?.takeSignals() }
         }
         for source in lifecycleSources { source.begin(receiver) }
     }
 
     private func takeSignals() {
-        for event in lifecycleInbox.takeAll() { take(event) }
+        while let event = lifecycleSignals.take() { take(event) }
     }
 
     private func take(_ event: LifecycleEvent) {

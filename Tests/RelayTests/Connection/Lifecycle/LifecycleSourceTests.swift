@@ -150,14 +150,20 @@ struct LifecycleSourceTests {
 
     @Test("Events keep their order, repetitions are none, and more than a client can take in are not kept")
     func inbox() {
-        let inbox = LifecycleInbox()
-        #expect(inbox.add(.background))
-        for event in [LifecycleEvent.background, .foreground, .stopping] { #expect(!inbox.add(event)) }
-        #expect(inbox.takeAll() == [.background, .foreground, .stopping])
-        #expect(inbox.takeAll().isEmpty)
-        for number in 0..<1_000 { _ = inbox.add(number % 2 == 0 ? .background : .foreground) }
-        let kept = inbox.takeAll()
-        #expect(kept.count == LifecycleInbox.capacity && kept.last == .foreground)
-        #expect(inbox.add(.probe))
+        let signals = LifecycleKeeping().signals
+        func taken() -> [LifecycleEvent] {
+            var taken: [LifecycleEvent] = []
+            while let event = signals.take() { taken.append(event) }
+            return taken
+        }
+        #expect(signals.markWithRoom(.background))
+        for event in [LifecycleEvent.background, .foreground, .stopping] { #expect(!signals.markWithRoom(event)) }
+        #expect(taken() == [.background, .foreground, .stopping])
+        #expect(taken().isEmpty)
+        for number in 0..<1_000 { signals.markWithRoom(number % 2 == 0 ? .background : .foreground) }
+        // The newest is among them.
+        let kept = taken()
+        #expect(kept.count == 65 && kept.last == .foreground)
+        #expect(signals.markWithRoom(.probe))
     }
 }

@@ -28,3 +28,24 @@ extension ListOutput where Item == PostboxMessage {
         return ListOutput(items: sorted.map(\.letter), nextToken: nextToken)
     }
 }
+
+extension TopicMessage {
+    /// What is shown instead of a message that cannot be read.
+    init(unreadable bytes: Int, topic: String, sequence: UInt64, time: Timestamp) {
+        self.init(
+            id: "unreadable-\(sequence)", topic: topic, sequence: sequence, from: nil,
+            text: "(a message of \(bytes) bytes that cannot be read)", message: .null, time: time, sentAt: time)
+    }
+}
+
+extension TopicEvent {
+    /// The message that is shown of it, which came now where it does not say when; nil where it brings none.
+    func shown(at now: Timestamp) -> TopicMessage? {
+        switch self {
+        case .message(let message): message
+        case .unreadable(let sequence, let topic, let bytes):
+            TopicMessage(unreadable: bytes, topic: topic, sequence: sequence, time: now)
+        case .gap, .live, .restarted, .interrupted: nil
+        }
+    }
+}

@@ -13,15 +13,15 @@ struct BoundedChannelTests {
     func full() async throws {
         let channel = numbers(capacity: 3, bytes: 10)
         #expect(await channel.send(100))
-        #expect(channel.isFull && channel.waitingBytes == 100)
+        #expect(channel.isFull && channel.waiting.bytes == 100)
         #expect(try await channel.next() == 100)
-        #expect(!channel.isFull && channel.waitingBytes == 0)
+        #expect(!channel.isFull && channel.waiting.bytes == 0)
         for number in [4, 5] { #expect(await channel.send(number)) }
         #expect(!channel.isFull)
         #expect(await channel.send(50))
-        #expect(channel.isFull && channel.waitingBytes == 59)
+        #expect(channel.isFull && channel.waiting.bytes == 59)
         #expect(try await channel.nextBatch() == [4, 5, 50])
-        #expect(!channel.isFull && channel.waitingBytes == 0)
+        #expect(!channel.isFull && channel.waiting.bytes == 0)
         for _ in 0..<3 { #expect(await channel.send(0)) }
         #expect(channel.isFull)
     }
@@ -33,13 +33,13 @@ struct BoundedChannelTests {
         }
         #expect(await channel.send([1, 2, 3]))
         channel.mark([])
-        #expect(!channel.isFull && channel.waitingBytes == 6)
+        #expect(!channel.isFull && channel.waiting.bytes == 6)
         #expect(await channel.send(Array(1...7)))
         #expect(channel.isFull)
         #expect(try await channel.next() == [1, 2, 3])
-        #expect(!channel.isFull && channel.waitingBytes == 14)
+        #expect(!channel.isFull && channel.waiting.bytes == 14)
         #expect(try await channel.nextBatch() == [[], Array(1...7)])
-        #expect(channel.waitingBytes == 0)
+        #expect(channel.waiting.bytes == 0)
     }
 
     @Test("B40 has its writer wait until bytes were taken, and loses nothing")
@@ -54,7 +54,7 @@ struct BoundedChannelTests {
         var most = 0
         while taken.count < expected.count, let number = try await channel.next() {
             taken.append(number)
-            most = max(most, channel.waitingBytes)
+            most = max(most, channel.waiting.bytes)
         }
         #expect(taken == expected)
         #expect(await writer.value)
@@ -73,7 +73,7 @@ struct BoundedChannelTests {
         let writer = Task { await channel.send(5) }
         for number in [1, 2, 4, 5] { #expect(try await channel.next() == number) }
         #expect(await writer.value)
-        #expect(!channel.isFull && channel.waitingBytes == 0)
+        #expect(!channel.isFull && channel.waiting.bytes == 0)
     }
 
     @Test("B40 what waits for room is read at the end, too, unless something else has taken its place")

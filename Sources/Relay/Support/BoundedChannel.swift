@@ -1,0 +1,291 @@
+import DequeModule
+import NATS
+import NIOConcurrencyHelpers
+
+/// How much an element counts in a ``BoundedChannel``.
+package struct ChannelWeight: Hashable, Sendable {
+    /// How many things it stands for.
+    package var count: Int
+    /// How many bytes they have.
+    package var bytes: Int
+
+    package init(count: Int = 1, bytes: Int = 0) {
+        self.count = count
+        self.bytes = bytes
+    }
+
+    /// What is news and takes no room.
+    static let mark = ChannelWeight(count: 0)
+}
+
+/// A queue between writers and one reader that makes the writers wait instead of growing, in number or in bytes.
+package final class BoundedChannel<Element: Sendable>: Sendable {
+    enum Wakeup: Sendable { case ready, cancelled }
+
+    private struct State {
+        var queue: Deque<Element> = []
+        /// What the elements that wait count.
+        var waiting = ChannelWeight(count: 0)
+        /// What is added as soon as there is room.
+        var late: Element?
+        var reader: Completion<Wakeup>?
+        var writers: [Completion<Wakeup>] = []
+        var ending: Result<Void, RelayError>?
+    }
+
+    /// What a reader finds.
+    private enum Found<Value> {
+        case value(Value)
+        case ended(Result<Void, RelayError>)
+        case nothing(Completion<Wakeup>)
+    }
+
+    private let state = NIOLockedValueBox(State())
+    private let capacity: Int
+    private let byteLimit: Int
+    private let weight: @Sendable (Element) -> ChannelWeight
+    private let join: (@Sendable (inout Element, Element) -> Bool)?
+    private let wake: (@Sendable () -> Void)?
+
+    /// Creates a channel.
+    ///
+    /// - Parameters:
+    ///   - capacity: how many may wait, by what the elements count; one element may count more.
+    ///   - bytes: how many bytes they may have; one element may have more.
+    ///   - weight: what an element counts.
+    ///   - join: adds an element to the one before it that still waits; false where they stay apart.
+    ///   - wake: called when something waits where nothing did, for a reader that does not wait here.
+    package init(
+        capacity: Int, bytes: Int = .max, weight: @escaping @Sendable (Element) -> ChannelWeight,
+        join: (@Sendable (inout Element, Element) -> Bool)? = nil, wake: (@Sendable () -> Void)? = nil
+    ) {
+        self.capacity = max(1, capacity)
+        byteLimit = max(1, bytes)
+        self.weight = weight
+        self.join = join
+        self.wake = wake
+    }
+
+    /// Whether the reader is gone or the channel was closed.
+    package var isClosed: Bool { state.withLockedValue { $0.ending != nil } }
+
+    /// Whether the writer has to wait for the reader.
+    var isFull: Bool { state.withLockedValue { isFull($0) } }
+
+    /// What the elements that wait count.
+    package var waiting: ChannelWeight { state.withLockedValue(\.waiting) }
+
+    private func isFull(_ state: State) -> Bool {
+        state.waiting.count >= capacity || state.waiting.bytes >= byteLimit
+    }
+
+    /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
+    func send(_ element: consuming Element) async -> Bool {
+        if case nil = await hand(consume element) { true } else { false }
+    }
+
+    /// Adds an element, waiting for room. Once the reader can have it, it is the reader's alone, who may take it apart
+    /// without a copy.
+    ///
+    /// - Parameter isPatient: whether a cancelled task waits for room, too.
+    /// - Returns: the element, where the channel is closed or the task was cancelled.
+    @discardableResult
+    package func hand(_ element: consuming Element, isPatient: Bool = false) async -> Element? {
+        let weight = weight(element)
+        var held: Element? = consume element
+        while true {
+            let (added, writer) = state.withLockedValue { state -> (Added, Completion<Wakeup>?) in
+                guard state.ending == nil else { return (.ended, nil) }
+                guard isFull(state) else { return (add(&held, weight, &state), nil) }
+                let writer = Completion<Wakeup>()
+                state.writers.append(writer)
+                return (.ended, writer)
+            }
+            guard let writer else {
+                tell(added)
+                return held
+            }
+            if isPatient {
+                _ = await writer.value()
+            } else if await writer.value(onCancel: .cancelled) != .ready {
+                state.withLockedValue { state in state.writers.removeAll { $0 === writer } }
+                return held
+            }
+        }
+    }
+
+    /// Adds an element if there is room; false when there is none. A channel that was closed forgets it.
+    package func offer(_ element: consuming Element) -> Bool {
+        let weight = weight(element)
+        var held: Element? = consume element
+        let added = state.withLockedValue { state -> Added? in
+            guard state.ending == nil else { return .ended }
+            return isFull(state) ? nil : add(&held, weight, &state)
+        }
+        if let added { tell(added) }
+        return added != nil
+    }
+
+    /// Adds an element without waiting, beyond the bound if the channel is full: for rare events.
+    ///
+    /// - Parameter isLast: whether it takes the place of what waits for room.
+    func mark(_ element: Element, isLast: Bool = false) {
+        let weight = weight(element)
+        var held: Element? = element
+        tell(
+            state.withLockedValue { state in
+                guard state.ending == nil else { return .ended }
+                // What was told before comes before it.
+                if isLast { state.late = nil } else { appendLate(&state) }
+                return add(&held, weight, &state)
+            })
+    }
+
+    /// Adds an element without waiting: at once where there is room, and otherwise as soon as the reader has made some,
+    /// in place of one that waits for that. It comes before whatever a writer adds later.
+    ///
+    /// - Returns: whether nothing else waits.
+    @discardableResult
+    func markWithRoom(_ element: Element) -> Bool {
+        let weight = weight(element)
+        var held: Element? = element
+        let added = state.withLockedValue { state -> Added in
+            guard state.ending == nil else { return .ended }
+            guard isFull(state) else { return add(&held, weight, &state) }
+            state.late = element
+            return .ended
+        }
+        tell(added)
+        return if case .alone = added { true } else { false }
+    }
+
+    /// Adds what has waited for room.
+    private func appendLate(_ state: inout State) {
+        guard state.late != nil else { return }
+        let weight = state.late.map(weight) ?? .mark
+        var held = exchange(&state.late, with: nil)
+        _ = add(&held, weight, &state)
+    }
+
+    /// What adding an element has come to, and who is to hear of it.
+    private enum Added {
+        case ended
+        case behindOthers(Completion<Wakeup>?)
+        case alone(Completion<Wakeup>?)
+    }
+
+    private func add(_ held: inout Element?, _ weight: ChannelWeight, _ state: inout State) -> Added {
+        guard let element = exchange(&held, with: nil) else { return .ended }
+        let reader = exchange(&state.reader, with: nil)
+        state.waiting.count += weight.count
+        state.waiting.bytes += weight.bytes
+        guard !state.queue.isEmpty else {
+            state.queue.append(element)
+            return .alone(reader)
+        }
+        if let join, join(&state.queue[state.queue.endIndex - 1], element) { return .behindOthers(reader) }
+        state.queue.append(element)
+        return .behindOthers(reader)
+    }
+
+    private func tell(_ added: Added) {
+        switch added {
+        case .ended: break
+        case .behindOthers(let reader): reader?.fulfil(.ready)
+        case .alone(let reader):
+            reader?.fulfil(.ready)
+            wake?()
+        }
+    }
+
+    /// The element that waits longest; nil where none does.
+    package func take() -> Element? {
+        let (element, writers) = state.withLockedValue { state in
+            state.queue.isEmpty ? (nil, []) : taking(&state) { takeFirst(&$0) }
+        }
+        for writer in writers { writer.fulfil(.ready) }
+        return element
+    }
+
+    /// The next element; nil at the end or when the task was cancelled.
+    nonisolated(nonsending) func next() async throws(RelayError) -> Element? {
+        try await waiting { self.takeFirst(&$0) }
+    }
+
+    /// All elements that are at hand, at least one; nil at the end or when the task was cancelled.
+    ///
+    /// - Parameter limit: what they count together at most, but for a single one that counts more.
+    nonisolated(nonsending) func nextBatch(upTo limit: Int = .max) async throws(RelayError) -> [Element]? {
+        try await waiting { state in
+            guard limit < state.waiting.count else {
+                state.waiting = .mark
+                return Array(exchange(&state.queue, with: []))
+            }
+            let before = state.waiting.count
+            var elements = [self.takeFirst(&state)]
+            while let next = state.queue.first, before - state.waiting.count + self.weight(next).count <= limit {
+                elements.append(self.takeFirst(&state))
+            }
+            return elements
+        }
+    }
+
+    /// Nothing else holds the element then, so that its reader may take it apart.
+    private func takeFirst(_ state: inout State) -> Element {
+        let element = state.queue.removeFirst()
+        let weight = weight(element)
+        state.waiting.count -= weight.count
+        state.waiting.bytes -= weight.bytes
+        return element
+    }
+
+    /// Takes something, and finds who may write again: once half is free, so that nobody is woken for each element.
+    private func taking<Value>(
+        _ state: inout State, _ take: (inout State) -> Value
+    ) -> (Value, writers: [Completion<Wakeup>]) {
+        let value = take(&state)
+        if !isFull(state) { appendLate(&state) }
+        guard state.waiting.count <= capacity / 2, state.waiting.bytes <= byteLimit / 2 else { return (value, []) }
+        return (value, exchange(&state.writers, with: []))
+    }
+
+    /// Waits until something is there, and takes it.
+    private nonisolated(nonsending) func waiting<Value>(
+        _ take: (inout State) -> Value
+    ) async throws(RelayError) -> Value? {
+        while true {
+            let (found, writers) = state.withLockedValue { state -> (Found<Value>, [Completion<Wakeup>]) in
+                guard state.queue.isEmpty else {
+                    let (value, writers) = taking(&state, take)
+                    return (.value(value), writers)
+                }
+                if let ending = state.ending { return (.ended(ending), []) }
+                let reader = Completion<Wakeup>()
+                state.reader = reader
+                return (.nothing(reader), [])
+            }
+            for writer in writers { writer.fulfil(.ready) }
+            switch found {
+            case .value(let value): return value
+            case .ended(let ending):
+                try ending.get()
+                return nil
+            case .nothing(let wait):
+                guard await wait.value(onCancel: .cancelled) == .ready else { return nil }
+            }
+        }
+    }
+
+    /// No element follows; what is queued can still be read.
+    package func close(_ ending: Result<Void, RelayError> = .success(())) {
+        let (reader, writers) = state.withLockedValue { state in
+            if state.ending == nil {
+                state.ending = ending
+                appendLate(&state)
+            }
+            return (exchange(&state.reader, with: nil), exchange(&state.writers, with: []))
+        }
+        reader?.fulfil(.ready)
+        for writer in writers { writer.fulfil(.ready) }
+    }
+}
