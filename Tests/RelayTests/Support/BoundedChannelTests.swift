@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import Relay
@@ -98,6 +99,62 @@ struct BoundedChannelTests {
         #expect(await writer.value == false)
         #expect(try await channel.next() == 10)
         #expect(try await channel.next() == nil)
+    }
+
+    @Test("B40 a batch holds no more than was asked for, and what stands alone is whole however much it counts")
+    func limitedBatches() async throws {
+        let channel = BoundedChannel<[Int]>(capacity: 100) { ChannelWeight(count: $0.count) }
+        for size in [3, 0, 2, 1, 9, 4] { #expect(await channel.send(Array(repeating: size, count: size))) }
+        var sizes: [[Int]] = []
+        while channel.waiting.count > 0, let batch = try await channel.nextBatch(upTo: 5) {
+            sizes.append(batch.map(\.count))
+        }
+        #expect(sizes == [[3, 0, 2], [1], [9], [4]])
+    }
+
+    @Test("B40 several writers wait for one reader, and each one's elements keep their order")
+    func manyWriters() async throws {
+        let channel = numbers(capacity: 4, bytes: 1 << 20)
+        let writers = (0..<4).map { writer in
+            Task { for number in 0..<500 { guard await channel.send(4 * number + writer) else { break } } }
+        }
+        var taken: [Int] = []
+        while taken.count < 2_000, let number = try await channel.next() { taken.append(number) }
+        for writer in writers { await writer.value }
+        for writer in 0..<4 {
+            #expect(taken.filter { $0 % 4 == writer } == (0..<500).map { 4 * $0 + writer })
+        }
+    }
+
+    @Test("B40 a cancelled writer waits no longer, unless it is patient")
+    func cancelledWriter() async throws {
+        let channel = numbers(capacity: 1, bytes: 100)
+        #expect(channel.offer(1) && !channel.offer(2))
+        let hasty = Task { await channel.hand(2) }
+        hasty.cancel()
+        #expect(await hasty.value == 2)
+        let patient = Task { await channel.hand(3, isPatient: true) }
+        patient.cancel()
+        for number in [1, 3] { #expect(try await channel.next() == number) }
+        #expect(await patient.value == nil)
+    }
+
+    @Test("A reader that does not wait is woken when something waits where nothing did, and neighbours are joined")
+    func wakesAndJoins() {
+        let wakes = NIOLockedValueBox(0)
+        let channel = BoundedChannel<[Int]>(
+            capacity: 4, weight: { ChannelWeight(count: $0.count) },
+            join: { last, next in
+                guard last.first == next.first else { return false }
+                last += next
+                return true
+            }, wake: { wakes.withLockedValue { $0 += 1 } })
+        #expect(channel.take() == nil)
+        for number in [1, 1, 2, 1] { #expect(channel.offer([number])) }
+        #expect(!channel.offer([1]) && wakes.withLockedValue(\.self) == 1)
+        #expect(channel.take() == [1, 1] && channel.take() == [2] && channel.take() == [1] && channel.take() == nil)
+        #expect(channel.waiting == ChannelWeight(count: 0) && channel.offer([5]))
+        #expect(wakes.withLockedValue(\.self) == 2)
     }
 
     /// Something whose end can be seen.
