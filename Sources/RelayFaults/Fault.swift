@@ -1,12 +1,12 @@
 extension FaultProxy {
     /// Which way bytes go through the proxy.
-    public enum Direction: Hashable, Sendable, CaseIterable {
-        /// From the client to the server.
-        case fromClient
-        /// From the server to the client.
-        case fromServer
+    public enum Direction: String, Hashable, Sendable, CaseIterable {
         /// Each of the two.
         case both
+        /// From the client to the server.
+        case fromClient = "from-client"
+        /// From the server to the client.
+        case fromServer = "from-server"
 
         /// Whether bytes of the one direction, which is not `both`, belong to this.
         func includes(_ direction: Direction) -> Bool { self == .both || self == direction }
@@ -34,8 +34,19 @@ extension FaultProxy {
         case split(Int = 1, Direction = .both)
     }
 
+    /// What is done to a single message: one on a subject that people publish to, which begins with neither `_` nor `$`
+    /// as those of replies, acknowledgements and buckets do.
+    public enum MessageFault: Hashable, Sendable, CaseIterable {
+        /// It comes twice.
+        case duplicate
+        /// It comes behind the next one, or at the connection's end.
+        case reorder
+        /// It does not come.
+        case drop
+    }
+
     /// How the proxy ends a connection, on both of its sides.
-    public enum Ending: Hashable, Sendable {
+    public enum Ending: String, Hashable, Sendable, CaseIterable {
         /// A reset (RST): at once, and what a side has not taken from its system yet may be lost to it.
         case reset
         /// An orderly end (FIN), after what was written before.
@@ -70,6 +81,8 @@ extension FaultProxy {
         public internal(set) var swallowedBytes = 0
         /// How many connections the proxy has cut on request.
         public internal(set) var cuts = 0
+        /// To how many messages something was done.
+        public internal(set) var messages = 0
     }
 }
 

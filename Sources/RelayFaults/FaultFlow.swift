@@ -5,6 +5,7 @@ final class FaultFlow {
     /// The direction, which is not `both`.
     let direction: FaultProxy.Direction
     private var lane: FaultLane
+    private var frames = FaultFrames()
     private let loop: any EventLoop
     private let begin: NIODeadline
     /// What the flow cannot do alone: ending the connection, counting.
@@ -57,11 +58,20 @@ final class FaultFlow {
         drive()
     }
 
+    func strike(_ fault: FaultProxy.MessageFault) { frames.strike(fault) }
+
     func received(_ bytes: ByteBuffer) {
-        guard !isStopped, bytes.readableBytes > 0 else { return }
+        guard !isStopped else { return }
+        let before = frames.struck
+        take(frames.pass(bytes))
+        link?.struck(frames.struck - before)
+        drive()
+    }
+
+    private func take(_ bytes: ByteBuffer) {
+        guard bytes.readableBytes > 0 else { return }
         stored.append(bytes)
         lane.received(bytes.readableBytes, at: now)
-        drive()
     }
 
     func readCompleted() {
@@ -70,12 +80,14 @@ final class FaultFlow {
     }
 
     func sourceEnded() {
+        take(frames.end())
         lane.sourceEnded(at: now)
         drive()
     }
 
     func sourceLost() {
         source = nil
+        take(frames.end())
         lane.sourceLost(at: now)
         drive()
     }

@@ -89,6 +89,11 @@ final class FaultLink {
         if direction.includes(.fromServer) { fromServer?.halfClose() }
     }
 
+    func strike(_ fault: FaultProxy.MessageFault, _ direction: FaultProxy.Direction) {
+        if direction.includes(.fromClient) { fromClient?.strike(fault) }
+        if direction.includes(.fromServer) { fromServer?.strike(fault) }
+    }
+
     /// Cuts now or, when bytes are to pass first, after these.
     func cut(after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending) {
         guard bytes > 0 else { return cutNow(ending) }
@@ -173,6 +178,7 @@ final class FaultLink {
         }
     }
 
+    func struck(_ count: Int) { core.statistics.withLockedValue { $0.messages += count } }
     func swallowed(_ length: Int) { core.statistics.withLockedValue { $0.swallowedBytes += length } }
 }
 

@@ -5,7 +5,7 @@ import NIOPosix
 
 /// A TCP proxy on this machine, mostly on 127.0.0.1, in front of one server, which does to its connections what
 /// networks do to them: cuts, delays, silence, loss. For rehearsing what a client makes of it. It passes bytes, so TLS
-/// goes through as it is.
+/// goes through as it is; only what is done to single messages needs their frames.
 ///
 /// Everything is closed with the last reference to the proxy.
 public final class FaultProxy: Sendable {
@@ -113,6 +113,12 @@ public final class FaultProxy: Sendable {
     /// Ends one direction of the open connections: its destination reads the end, the other direction goes on.
     public func halfClose(_ direction: Direction) async {
         await run { $0.halfClose(direction) }
+    }
+
+    /// Does something to the next message of each open connection. On one that is encrypted the proxy can tell none, and
+    /// nothing happens.
+    public func strike(_ fault: MessageFault, _ direction: Direction = .fromServer) async {
+        await run { $0.strike(fault, direction) }
     }
 
     /// What has gone through so far.

@@ -77,6 +77,10 @@ final class FaultProxyCore {
         for link in links.values { link.halfClose(direction) }
     }
 
+    func strike(_ fault: FaultProxy.MessageFault, _ direction: FaultProxy.Direction) {
+        for link in links.values { link.strike(fault, direction) }
+    }
+
     func close() -> EventLoopFuture<Void> {
         isClosed = true
         for link in links.values { link.closeNow() }
