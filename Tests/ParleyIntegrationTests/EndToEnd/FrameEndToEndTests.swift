@@ -50,7 +50,7 @@ extension EndToEndTests {
                 identity: .init(user: "alice", network: "local"), size: size, now: now, zone: .fixed(seconds: 0),
                 status: ConnectionStatus(state: .connected), origin: "model")
             for event: ChatEvent in [
-                .start(topics: ["chat.lobby"]), .topic("chat.lobby", .live),
+                .start(topics: ["chat.lobby"]), .topic("chat.lobby", [.live]),
                 .past("chat.lobby", .history(messages, isComplete: true)),
             ] {
                 _ = update(&model, event)
