@@ -38,8 +38,6 @@ public enum NetworkError: Error, Hashable, Sendable {
     case invalidProvision(String)
     /// An invitation cannot be used.
     case invitation(InvitationFailure)
-    /// A program of the version before keeps the network running, which cannot be carried over meanwhile.
-    case olderNetworkRuns
     /// No `nats-server` was found on this machine.
     case serverMissing
     /// The `nats-server` named in `PARLEY_NATS_SERVER` cannot be run.
@@ -98,8 +96,6 @@ extension NetworkError: CustomStringConvertible {
             "\(path) cannot be used: \(reason). Correct it, or remove it to have the standard settings."
         case .invalidListener(let sentence), .invalidProvision(let sentence): sentence
         case .invitation(let failure): failure.description
-        case .olderNetworkRuns:
-            "The private network was started by an earlier version of parley: close its clients, or run `parley network stop --force`, and try again."
         case .serverMissing:
             "nats-server is not installed: run `./setup`, or name it in PARLEY_NATS_SERVER."
         case .serverNotExecutable(let path):
@@ -120,6 +116,19 @@ extension NetworkError: CustomStringConvertible {
 }
 
 extension NetworkError {
+    /// This module's error for one that may be another one's.
+    init(_ error: any Error) {
+        self =
+            switch error {
+            case let error as NetworkError: error
+            case let error as NATSError: .connection(error)
+            case let error as CredentialsError: .credentials(error)
+            case let error as InvitationFailure: .invitation(error)
+            case is CancellationError: .cancelled
+            default: .refused("\(error)")
+            }
+    }
+
     /// A reason behind a colon, if there is one.
     private static func clause(_ reason: String?) -> String { reason.map { ": \($0)" } ?? "" }
 
@@ -127,6 +136,16 @@ extension NetworkError {
     static func system(_ path: String, _ code: Int32) -> NetworkError {
         .file(path: path, reason: SystemCall.reason(code))
     }
+}
+
+/// Runs a body that may throw other modules' errors.
+func translated<R>(_ body: () throws -> R) throws(NetworkError) -> R {
+    do { return try body() } catch { throw NetworkError(error) }
+}
+
+/// Runs a body that asks a server, and may throw other modules' errors.
+func reached<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
+    do { return try await body() } catch { throw NetworkError(error) }
 }
 
 extension NetworkError {

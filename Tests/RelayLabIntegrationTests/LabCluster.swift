@@ -46,7 +46,8 @@ final class LabCluster: LabServerSide {
         let services = Task { try await serving.run() }
         let result: Result<Value, any Error>
         do {
-            let user = try await NetworkAdministrator(directory: directory).add(user: "lab", topics: [">"])
+            let user = try await NetworkAdministrator(directory: directory).add(
+                user: "lab", rights: RightsChange(topics: [">"]))
             result = .success(try await body(LabCluster(cluster, RelayCredentials(user))))
         } catch {
             result = .failure(error)

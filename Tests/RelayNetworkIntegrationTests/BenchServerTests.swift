@@ -40,10 +40,10 @@ struct BenchServerTests {
                 return server != nil
             }
             let id = try #require(server)
-            #expect(ProcessArguments.read(of: id) != nil)
+            #expect(RunningProcess(id) != nil)
             bench.signal(signal)
             #expect(try await bench.waitForExit().status == .signalled(signal))
-            try await eventually("the server has ended") { ProcessArguments.read(of: id) == nil }
+            try await eventually("the server has ended") { RunningProcess(id) == nil }
         }
     #endif
 }

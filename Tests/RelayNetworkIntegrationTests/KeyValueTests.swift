@@ -30,7 +30,7 @@ struct KeyValueTests {
     func shared(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             // What topics a user has makes no difference.
-            _ = try await network.administrator.add(user: "alice", topics: ["chat.>"])
+            _ = try await network.administrator.add(user: "alice", rights: RightsChange(topics: ["chat.>"]))
             let alice = try network.client()
             let bob = try network.client(as: "bob")
             for client in [alice, bob] { try await client.connect(timeLimit: 60) }

@@ -58,7 +58,7 @@ struct LeaseTests {
             let alice = try await NATSConnection.connect(
                 to: ServerAddress(parsing: first.url),
                 options: .init(
-                    authentication: .init(first.credentials(for: "alice")), connectTimeout: .seconds(60)))
+                    authentication: .init(first.directory.credentials(for: "alice")), connectTimeout: .seconds(60)))
             // The server is asked, and has two seconds for its answer.
             var status = try await directory.status()
             try await eventually("the network runs") {
@@ -123,7 +123,7 @@ struct LeaseTests {
             try PrivateFile.write("\(other)\n".utf8, to: directory.serverProcessFile)
             #expect(directory.runningServer == nil)
             try PrivateFile.write("\(stale)\n".utf8, to: directory.serverProcessFile)
-            #expect(directory.runningServer == stale)
+            #expect(directory.runningServer?.pid == stale)
             let lease = try await acquire()
             try await eventually("the server left behind has ended") { !isAlive(stale) }
             #expect(isAlive(other))
@@ -139,7 +139,7 @@ struct LeaseTests {
         try await withNetwork(server: folder.script(starting: server), idle: .seconds(60)) { directory, acquire in
             let lease = try await acquire()
             let first = lease.description
-            #expect(ProcessArguments.read(of: first.serverPid)?.first == server)
+            #expect(RunningProcess(first.serverPid)?.arguments.first == server)
             /// The network on the next server, once the one before has ended.
             func next(after pid: Int32) async throws -> NetworkDescription {
                 try await eventually("the server has ended") { !RunningProcess.exists(pid) }

@@ -59,10 +59,9 @@ struct TestNetwork: Sendable {
     }
 
     static func answering(_ directory: NetworkDirectory) async throws -> NetworkDescription {
-        let launcher = HostLauncher(directory: directory, command: [], environment: [:])
         var description: NetworkDescription?
         try await eventually("the network answers", deadline: .seconds(120)) {
-            description = try await launcher.answering()
+            description = try await directory.running()
             return description != nil
         }
         return try #require(description)
@@ -72,7 +71,8 @@ struct TestNetwork: Sendable {
     func connect(as user: String, topics: [String]? = nil) async throws -> NATSConnection {
         let credentials =
             if let topics {
-                try await NetworkAdministrator(directory: directory).add(user: user, topics: topics)
+                try await NetworkAdministrator(directory: directory).add(
+                    user: user, rights: RightsChange(topics: topics))
             } else {
                 try directory.credentials(for: user)
             }

@@ -46,11 +46,11 @@ struct PresenceBucketTests {
         try await TestNetwork.run(server: server, in: folder) { network in
             await (try network.connect(as: "alice")).close()
         }
-        // As the version before wrote it: without a word about imports; and an account as it signed it.
+        // As another version wrote it, whose accounts had other imports.
         let directory = folder.network
         var form = try #require(try PrivateFile.readJSON(AccountSigner.Form.self, from: directory.accountsFile))
         #expect(form.imports == UserPermissions.importsVersion)
-        form.imports = nil
+        form.imports = 0
         try PrivateFile.writeJSON(form, to: directory.accountsFile)
         let path = directory.tokenPath(ofAccount: try directory.knownRecord(of: UserName("alice")).account)
         let token = String(decoding: try #require(try PrivateFile.read(path)), as: UTF8.self)
@@ -159,7 +159,8 @@ struct PresenceBucketTests {
                     ConsumerConfiguration(name: name, filter: "$KV.relay_here.*.*.\(topic)", isDurable: true),
                     in: PresenceBucket.stream)
             }
-            try await NetworkAdministrator(directory: network.directory).grant(user: "alice", topics: ["chat.>"])
+            try await NetworkAdministrator(directory: network.directory).grant(
+                user: "alice", rights: RightsChange(topics: ["chat.>"]))
             let keeper = try await network.connectAsNetwork()
             #expect(try await JetStream.patient(keeper).consumers(in: PresenceBucket.stream).map(\.name) == ["kept"])
             await keeper.close()

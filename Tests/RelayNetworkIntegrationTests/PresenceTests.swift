@@ -46,7 +46,7 @@ struct PresenceTests {
         arguments: TestServers.all)
     func twoUsers(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
-            _ = try await network.administrator.add(user: "alice", topics: ["chat.>"])
+            _ = try await network.administrator.add(user: "alice", rights: RightsChange(topics: ["chat.>"]))
             let alice = try await client("alice", network)
             let bob = try await client("bob", network)
             var seen = try await bob.presence(topic: Self.topic).makeAsyncIterator()

@@ -409,7 +409,7 @@ struct ProvisionedTests {
                 let invitation = try await administrator.invite(user: "carol", expires: end)
                 let credentials = try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
                 try await site.connection(credentials).close()
-                #expect(try site.directory.knownRecord(of: UserName("carol")).topics == ["chat.>"])
+                #expect(try site.directory.knownRecord(of: UserName("carol")).rights.subscribe == ["chat.>"])
             }
         }
     }
@@ -730,7 +730,8 @@ struct ProvisionedTests {
                 return known.count == 2
             }
             // Whom nobody has been told of is found at once after it was made.
-            let alice = try await site.connection(administrator.add(user: "alice", topics: ["chat.>"]))
+            let alice = try await site.connection(
+                administrator.add(user: "alice", rights: RightsChange(topics: ["chat.>"])))
             let names = try JSONText.parse(bytes: await alice.ask(to: "accounts.user.get_namespace").bytes)
             #expect(names["data"]?["namespace"] == "team" && names["data"]?["topics"] == ["chat.>"], "\(names)")
             for index in 0..<8 {

@@ -299,7 +299,7 @@ struct ServiceTests {
             #expect(await before.waitUntilClosed() != nil)
             var after: NetworkDescription?
             try await eventually("another server runs") {
-                after = try await HostLauncher(directory: network.directory, command: [], environment: [:]).answering()
+                after = try await network.directory.running()
                 return after.map { $0.serverPid != network.description.serverPid } ?? false
             }
             #expect(after?.url == network.description.url)

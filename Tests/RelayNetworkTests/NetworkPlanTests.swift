@@ -43,16 +43,6 @@ struct NetworkPlanTests {
         #expect(plan.streams.allSatisfy { $0.maximumConsumers == 20_000 } && letters.maximumConsumers == 1_000)
     }
 
-    @Test("What a user imports is exported")
-    func exchange() throws {
-        let network = NKeyPair.generate(.account).publicKey
-        for item in try plan.imports(of: UserName("alice"), topics: ["chat.>"], from: network) {
-            #expect(
-                plan.exports.contains { $0.kind == item.kind && SubjectPattern.covers($0.subject, item.subject) },
-                "\(item.subject)")
-        }
-    }
-
     @Test("A stream that is not there is missing; one that is as planned has no difference")
     func same() {
         let missing = StreamDifference(plan.topics, from: nil)

@@ -143,17 +143,18 @@ struct NetworkReportTests {
     func services() {
         let text =
             #"{"id":"A","started":"2026-01-01T00:00:00.000Z","endpoints":[{"num_requests":2,"num_errors":1},{"num_requests":3}]}"#
-        let service = ServiceObservation.Service(Array(text.utf8))
+        let service = NetworkReport.Service(Array(text.utf8))
         #expect(service == .init(id: "A", started: "2026-01-01T00:00:00.000Z", requests: 5, errors: 1))
-        #expect(ServiceObservation.Service(Array("{}".utf8)) == nil && ServiceObservation.Service([]) == nil)
+        #expect(NetworkReport.Service(Array("{}".utf8)) == nil && NetworkReport.Service([]) == nil)
     }
 
     @Test("A server's configuration names the others, and takes their connections by the password alone")
     func configuration() {
         let place = LocalClusterServer(name: "parley-1", folder: #"/a "b"\c"#)
-        let text = LocalClusterConfiguration(
-            server: place, port: 1, routePort: 2, otherRoutePorts: [3, 4], password: "secret", operatorToken: "O",
-            systemAccount: "A", systemToken: "T", syncInterval: 10
+        let text = ServerConfiguration(
+            name: place.name, port: 1, operatorToken: "O", systemAccount: "A", resolver: place.accounts,
+            store: place.store, processFile: place.processFile, syncInterval: 10,
+            cluster: .init(port: 2, otherPorts: [3, 4], password: "secret", systemToken: "T")
         ).text
         #expect(text.contains(#"routes: ["nats://parley:secret@127.0.0.1:3", "nats://parley:secret@127.0.0.1:4"]"#))
         #expect(text.contains(#"authorization: { user: "parley", password: "secret""#))

@@ -133,16 +133,6 @@ struct NetworkRuleTests {
         _ = try register.apply(.create, .init(name: "shop"), at: 4)
     }
 
-    @Test("Postboxes that a network of an earlier version has written down have no titles, and are written as before")
-    func earlierRegister() throws {
-        let text = #"""
-            {"postboxes":[{"createdAt":1,"id":"work","isEnabled":true,"name":"work","sudoId":"s"}],"sudoId":"s"}
-            """#
-        let register = try JSONDecoder().decode(PostboxRegister.self, from: Data(text.utf8))
-        #expect(register.postboxes.map(\.title) == [nil])
-        #expect(String(decoding: Wire.json(register), as: UTF8.self) == text)
-    }
-
     private func refusal(
         _ change: PostboxRegister.Change, _ name: String, _ register: inout PostboxRegister, title: String? = nil,
         of persona: String? = nil

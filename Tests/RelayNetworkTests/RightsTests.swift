@@ -56,7 +56,7 @@ struct RightsTests {
     func imports() async throws {
         let (folder, administrator) = try network()
         let directory = administrator.directory
-        let full = try await administrator.add(user: "alice", topics: ["chat.>", "ops.>"])
+        let full = try await administrator.add(user: "alice", rights: RightsChange(topics: ["chat.>", "ops.>"]))
         let reader = try await administrator.makeKey(
             of: "alice",
             rights: change {
@@ -88,10 +88,10 @@ struct RightsTests {
         #expect(!write.contains { $0.contains("_stream.") || $0.contains("PB_alice") }, "\(write)")
 
         // What the user loses, the keys lose as well; nothing that a key was not given comes to it.
-        try await administrator.grant(user: "alice", topics: ["chat.b", "ops.>"])
+        try await administrator.grant(user: "alice", rights: RightsChange(topics: ["chat.b", "ops.>"]))
         #expect(try !subjects(writer.credentials).contains { $0.hasPrefix(hash) })
         #expect(try subjects(reader.credentials).contains { $0.hasSuffix("_stream.*.\(hash).chat.b") })
-        try await administrator.grant(user: "alice", topics: [">"])
+        try await administrator.grant(user: "alice", rights: RightsChange(topics: [">"]))
         #expect(
             try !subjects(reader.credentials).contains {
                 $0.contains("ops") || $0.hasSuffix(".>") && $0.contains("CREATE.local_stream.*.\(hash).>")
@@ -99,7 +99,7 @@ struct RightsTests {
         let listed = try await administrator.keys(of: "alice").map(\.rights)
         #expect(listed[0] == .all && listed[1].subscribe == ["chat.>"] && listed[2].publish == ["chat.a"])
         await #expect(throws: NetworkError.self) {
-            try await administrator.grant(user: "alice", topics: ["chat.>"])
+            try await administrator.grant(user: "alice", rights: RightsChange(topics: ["chat.>"]))
             _ = try await administrator.makeKey(of: "alice", rights: RightsChange(topics: ["ops.a"]))
         }
         // This machine's own key as well, and when it is issued anew.

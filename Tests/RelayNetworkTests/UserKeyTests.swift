@@ -97,8 +97,14 @@ struct UserKeyTests {
             ("activate", { try await administrator.activate(user: "alice") }),
             ("block", { try await administrator.blockApplication() }),
             ("unblock", { try await administrator.unblockApplication() }),
-            ("grant", { try await administrator.grant(user: "alice", topics: ["chat.>"]) }),
-            ("add", { _ = try await administrator.add(user: "alice", topics: ["chat.a"], expires: Self.distant) }),
+            ("grant", { try await administrator.grant(user: "alice", rights: RightsChange(topics: ["chat.>"])) }),
+            (
+                "add",
+                {
+                    _ = try await administrator.add(
+                        user: "alice", rights: RightsChange(topics: ["chat.a"]), expires: Self.distant)
+                }
+            ),
             ("new", { _ = try await administrator.makeKey(of: "alice") }),
             (
                 "invite",
@@ -186,29 +192,5 @@ struct UserKeyTests {
         #expect(found == [secrets[3]])
         #expect(Set(secrets).count == 4)
         #expect(try issued[2].claims().grant.template.bearerToken == true)
-    }
-
-    @Test("Credentials that an earlier version kept are one of the keys, and can be revoked")
-    func earlier() async throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
-        let alice = try UserName("alice")
-        let own = try directory.credentials(for: "alice")
-        // As it was kept before there were keys.
-        let path = directory.recordPath(of: alice)
-        let text = try #require(try PrivateFile.read(path))
-        var object = try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
-        #expect(object.removeValue(forKey: "issued") != nil)
-        try PrivateFile.write(Array(try JSONSerialization.data(withJSONObject: object)), to: path)
-        #expect(try directory.knownRecord(of: alice).keys.isEmpty)
-
-        let key = own.keyPair.publicKey.text
-        let listed = try await administrator.keys(of: "alice")
-        #expect(listed.map(\.key.publicKey) == [key] && listed.first?.key.kind == .identity)
-        #expect(try directory.credentials(for: "alice") == own)
-        #expect(try await administrator.revokeAllKeys(of: "alice").map(\.publicKey) == [key])
-        #expect(try revocations(of: "alice", in: directory).keys.contains(key))
-        #expect(throws: NetworkError.keyRevoked("alice")) { try directory.credentials(for: "alice") }
-        withExtendedLifetime(folder) {}
     }
 }

@@ -40,8 +40,7 @@ struct CommandFailure: Error, Hashable {
         case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
             code = Self.badConfiguration
         case .userBanned, .userDeactivated, .keyRevoked: code = Self.refused
-        case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection,
-            .notInEffect, .olderNetworkRuns:
+        case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection, .notInEffect:
             code = Self.noConnection
         case .cancelled: code = Self.interrupted
         }

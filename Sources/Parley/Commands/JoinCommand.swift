@@ -33,12 +33,9 @@ struct JoinCommand: AsyncParsableCommand {
             let authority = invitation.authority.map { _ in place.authority }
             var settings: MessageMap = [
                 "servers": .array(invitation.servers.map(MessageValue.string)), "creds": .string(place.credentials),
+                "namespace": .string(invitation.names.namespace), "hash": .string(invitation.names.hash),
+                "api": .string(invitation.names.api),
             ]
-            if let names = invitation.names {
-                settings["namespace"] = .string(names.namespace)
-                settings["hash"] = .string(names.hash)
-                settings["api"] = .string(names.api)
-            }
             if let authority { settings["tlsAuthority"] = .string(authority) }
             let text = try writer.adding(name, settings)
             // All that can fail on this machine is tried before the invitation is used up.

@@ -136,7 +136,7 @@ struct ClusterProfile {
 
     /// The credentials of whom the profile is for, as long as their file is there.
     /// - Parameter cluster: what the profile has to be for; nil where that is not known yet.
-    func credentials(in cluster: LocalClusterDescription? = nil) -> String? {
+    func credentials(in cluster: NetworkDescription? = nil) -> String? {
         guard let known = (try? ProfileWriter(flag: flag, environment))?.profile(Self.name), let file = known.creds,
             FileManager.default.isReadableFile(atPath: file)
         else { return nil }
@@ -148,7 +148,7 @@ struct ClusterProfile {
     /// - Parameter isOwnChoice: whether the profile is to be that user's if it was another one's.
     /// - Returns: why it cannot; the cluster can be used without it.
     func keep(
-        _ cluster: LocalClusterDescription, _ credentials: String, isOwnChoice: Bool
+        _ cluster: NetworkDescription, _ credentials: String, isOwnChoice: Bool
     ) -> CommandFailure? {
         do throws(CommandFailure) {
             let writer = try ProfileWriter(flag: flag, environment)

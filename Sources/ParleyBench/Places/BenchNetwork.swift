@@ -43,7 +43,7 @@ struct BenchCluster: Sendable {
     static let role = "network-serve"
 
     let cluster: LocalCluster
-    let description: LocalClusterDescription
+    let description: NetworkDescription
     let addresses: [ServerAddress]
 
     /// Runs the body on a cluster of its own; all processes have ended and the folder is gone when this returns.

@@ -71,7 +71,7 @@ public final class LabClusterNetwork: LabPlace {
     private let folder: String
     /// The cluster, and where its servers are.
     package let cluster: LocalCluster
-    package let description: LocalClusterDescription
+    package let description: NetworkDescription
     private let host: Task<NetworkHost.Outcome, Never>
     /// Where the servers listen; the same after each restart.
     public let addresses: [ServerAddress]
@@ -111,7 +111,7 @@ public final class LabClusterNetwork: LabPlace {
 
     private init(
         _ folder: String, _ cluster: LocalCluster, _ host: Task<NetworkHost.Outcome, Never>,
-        _ addresses: [ServerAddress], _ description: LocalClusterDescription
+        _ addresses: [ServerAddress], _ description: NetworkDescription
     ) {
         self.folder = folder
         self.cluster = cluster

@@ -10,8 +10,8 @@ struct AccountSigner {
         /// What the streams of postboxes were made with; when it changes, all are brought in line.
         var postboxes: NetworkSettings.StreamBounds
         var maximumLetters: Int64
-        /// Which imports there are: counted up with each change of them. Earlier versions did not say it.
-        var imports: Int?
+        /// Which imports there are: counted up with each change of them.
+        var imports: Int
 
         init(_ settings: NetworkSettings, mappings: UserPermissions.MappingStyle) {
             self.mappings = mappings
@@ -89,7 +89,7 @@ struct AccountSigner {
 
     /// Signs an account's claims.
     func encoded(_ claims: AccountClaims) throws(NetworkError) -> String {
-        do throws(CredentialsError) { return try claims.encode(signedBy: root) } catch { throw .credentials(error) }
+        try translated { try claims.encode(signedBy: root) }
     }
 
     /// Signs all users' accounts anew where they were made for another kind of server or with other limits. The caller
@@ -111,7 +111,7 @@ struct AccountSigner {
 
     /// Signs all users' accounts anew.
     func installAll() throws(NetworkError) {
-        for name in try directory.userNames(suffix: ".json") {
+        for name in try directory.userNames() {
             guard var record = try directory.record(of: name) else { continue }
             try install(&record, of: name)
         }
@@ -139,7 +139,6 @@ struct AccountSigner {
     /// Signs the network's own account.
     /// - Parameter acceptsMessages: whether anything more is stored.
     func networkToken(acceptsMessages: Bool) throws(NetworkError) -> String {
-        let claims = networkClaims(acceptsMessages: acceptsMessages)
-        do throws(CredentialsError) { return try claims.encode(signedBy: root) } catch { throw .credentials(error) }
+        try encoded(networkClaims(acceptsMessages: acceptsMessages))
     }
 }

@@ -19,8 +19,7 @@ extension NetworkDirectory {
     }
 
     /// Keeps a narrowed grant until a server has ended its readers.
-    func rememberNarrowing(_ lost: [String], kept: [String]) throws(NetworkError) {
-        let new = Narrowing(lost: lost, kept: kept)
+    func remember(_ new: Narrowing) throws(NetworkError) {
         let known = try narrowings()
         if !known.contains(new) { try PrivateFile.writeJSON(known + [new], to: narrowingsFile) }
     }
@@ -31,22 +30,14 @@ extension NetworkDirectory {
 
 extension JetStream {
     /// Deletes the consumers that read what a user may read no more of the topics: their messages, and who is there.
-    /// - Parameters:
-    ///   - lost: topics that the user has lost.
-    ///   - kept: topics that the user still has.
-    func endReaders(
-        of lost: [String], besides kept: [String], _ names: NetworkIdentity.Names
-    ) async throws(NATSError) {
+    func endReaders(of narrowing: Narrowing, _ names: NetworkIdentity.Names) async throws(NATSError) {
         func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
         try await endReaders(
-            in: NetworkNames.topicStream(of: names.namespace), of: subjects(lost), besides: subjects(kept))
-        do throws(NATSError) {
-            try await endReaders(
-                in: PresenceBucket.stream, of: lost.map(PresenceBucket.everybody),
-                besides: kept.map(PresenceBucket.everybody))
-        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
-            // A host of an earlier version runs the network.
-        }
+            in: NetworkNames.topicStream(of: names.namespace), of: subjects(narrowing.lost),
+            besides: subjects(narrowing.kept))
+        try await endReaders(
+            in: PresenceBucket.stream, of: narrowing.lost.map(PresenceBucket.everybody),
+            besides: narrowing.kept.map(PresenceBucket.everybody))
     }
 
     /// Deletes the consumers that read subjects which a user has lost. The server does not know which user made which

@@ -38,18 +38,6 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         /// Most entries of who is here; the host deletes all of a user who has more.
         public var presenceEntries = 2_000
 
-        init() {}
-
-        /// Files of earlier versions know fewer limits.
-        public init(from decoder: any Decoder) throws {
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            connections = try values.decode(Int64.self, forKey: .connections)
-            subscriptions = try values.decode(Int64.self, forKey: .subscriptions)
-            payload = try values.decode(Int64.self, forKey: .payload)
-            consumers = try values.decodeIfPresent(Int.self, forKey: .consumers) ?? consumers
-            presenceEntries = try values.decodeIfPresent(Int.self, forKey: .presenceEntries) ?? presenceEntries
-        }
-
         var account: AccountLimits {
             var limits = AccountLimits.withoutJetStream
             limits.conn = connections

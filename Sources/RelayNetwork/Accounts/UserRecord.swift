@@ -7,14 +7,8 @@ struct UserRecord: Codable, Hashable, Sendable {
     var name: String
     /// The public key of the user's account. Its secret is not kept: the host's signing key is used instead.
     var account: String
-    /// The topics granted: those that may be read, and written to where ``publishes`` names no others.
-    var topics: [String]
-    /// The topics that may be written to; nil for the same as may be read.
-    var publishes: [String]?
-    /// The use of the network's key-value store; nil for all of it.
-    var keyValue: AccessRights.KeyValueAccess?
-    /// Whether letters may be sent and read; nil where they may.
-    var letters: Bool?
+    /// What the user may do.
+    var rights: AccessRights
     /// When the account ends, in seconds since 1970; nil means without end.
     var expires: Int64?
     /// When the user was made, in seconds since 1970.
@@ -25,10 +19,10 @@ struct UserRecord: Codable, Hashable, Sendable {
     var standing = UserStanding()
     /// The newest invitation, as long as it was not revoked.
     var invitation: InvitationRecord?
-    /// The keys that credentials were issued to; see ``keys``. Earlier versions did not keep them.
-    var issued: [UserKey]?
-    /// The accounts of keys that may do less than their user; see ``narrowAccounts``.
-    var narrow: [NarrowAccount]?
+    /// The keys that credentials were issued to, oldest first.
+    var keys: [UserKey] = []
+    /// The accounts of keys that may do less than the user, besides the user's own account.
+    var narrowAccounts: [NarrowAccount] = []
 }
 
 /// The account of all keys of a user that may do the same, which is less than the user may.
@@ -42,26 +36,6 @@ struct NarrowAccount: Codable, Hashable, Sendable {
 extension UserRecord {
     /// A time by which tokens are void that a wrong clock dates later, too.
     private static let endOfTime: Int64 = 253_402_300_799
-
-    /// What the user may do.
-    var rights: AccessRights {
-        get {
-            AccessRights(
-                publish: publishes ?? topics, subscribe: topics, keyValue: keyValue ?? .write, letters: letters ?? true)
-        }
-        set {
-            topics = newValue.subscribe
-            publishes = newValue.publish == newValue.subscribe ? nil : newValue.publish
-            keyValue = newValue.keyValue == .write ? nil : newValue.keyValue
-            letters = newValue.letters ? nil : false
-        }
-    }
-
-    /// The accounts of keys that may do less than the user, besides the user's own account.
-    var narrowAccounts: [NarrowAccount] {
-        get { narrow ?? [] }
-        set { narrow = newValue.isEmpty ? nil : newValue }
-    }
 
     /// The public keys of all accounts of the user, the user's own first.
     var accounts: [String] { [account] + narrowAccounts.map(\.account) }
@@ -83,19 +57,12 @@ extension UserRecord {
     /// What a key may do.
     func rights(of key: UserKey) -> AccessRights { rights(ofAccount: key.account ?? account) }
 
-    /// The keys that credentials were issued to, oldest first.
-    var keys: [UserKey] {
-        get { issued ?? [] }
-        set { issued = newValue }
-    }
-
     /// The keys, with an invitation that nobody has used yet.
     var allKeys: [UserKey] {
         guard let invitation, invitation.usedBy == nil,
             !keys.contains(where: { $0.publicKey == invitation.key })
         else { return keys }
-        let created = invitation.created ?? min(created, invitation.expires)
-        return keys + [UserKey(invitation.key, .invitation, created: created, expires: invitation.expires)]
+        return keys + [UserKey(invitation.key, .invitation, created: invitation.created, expires: invitation.expires)]
     }
 
     /// Whether this machine may make itself a key: not after the one that it had was revoked, or all that there were.
@@ -115,7 +82,7 @@ extension UserRecord {
 
     /// The public key of an account; the user's own where none is named.
     func accountKey(_ text: String? = nil) throws(NetworkError) -> NKey {
-        do throws(CredentialsError) { return try NKey(text ?? account) } catch { throw .credentials(error) }
+        try translated { try NKey(text ?? account) }
     }
 
     /// Whether the account has ended.
@@ -131,6 +98,17 @@ extension UserRecord {
         if let block { return ControlMessage(kind: .applicationBlocked, reason: block.reason) }
         return isOver(at: now) ? ControlMessage(kind: .accessExpired) : nil
     }
+
+    /// At the one door of a closed account whoever logs in may ask the network's service, which says why. There is
+    /// room for that question alone, for two clients at once: each leaves when it has the answer.
+    private static var closedLimits: AccountLimits {
+        var limits = AccountLimits.withoutJetStream
+        (limits.conn, limits.leaf, limits.subs, limits.payload) = (2, 0, 8, 8_192)
+        return limits
+    }
+
+    private static let closedPermissions = Permissions(
+        pub: SubjectRules(allow: [NetworkNames.namespace]), sub: SubjectRules(allow: ["_INBOX.>"]))
 
     /// The claims of one of the accounts. One that is closed keeps a door and no end of its own: whoever logs in may
     /// ask why, and nothing else.
@@ -148,13 +126,14 @@ extension UserRecord {
             subject: try accountKey(account), name: permissions.user.text, issuedAt: max(now, signed),
             expires: isClosed ? nil : expires,
             grant: AccountGrant(
-                limits: isClosed ? ClosedAccount.limits : limits.account,
+                limits: isClosed ? Self.closedLimits : limits.account,
                 signingKeys: [.key(identity.signingKey.publicKey.text)],
                 revocations: revocations(isClosed: isClosed),
                 defaultPermissions: isClosed
-                    ? ClosedAccount.permissions : permissions.defaults(network: identity.account),
+                    ? Self.closedPermissions : permissions.defaults(network: identity.account),
                 imports: isClosed
-                    ? ClosedAccount.imports(from: identity.account) : permissions.imports(from: identity.account),
+                    ? [.service(NetworkNames.namespace, of: identity.account)]
+                    : permissions.imports(from: identity.account),
                 mappings: isClosed ? [:] : UserPermissions.mappings(mappings)))
     }
 }

@@ -6,9 +6,6 @@ public struct UserStanding: Codable, Hashable, Sendable {
         public var since: Int64
         /// The administrator's words, if any.
         public var reason: String?
-
-        /// One of which no more is known than that it was made.
-        static let unexplained = Decision(since: 0, reason: nil)
     }
 
     /// The ban, while there is one.

@@ -36,31 +36,8 @@ extension NetworkAdministrator {
     private func onceWithUserRegister<R>(
         _ identity: NetworkIdentity, _ body: (BucketUserRegister) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R {
-        let connection = try await HostRole.keeping.connect(toOneOf: directory.places(), identity.issuer)
-        defer { connection.closeNow() }
-        let register: BucketUserRegister
-        do throws(NATSError) { register = try BucketUserRegister(JetStream(connection, timeout: .seconds(5))) } catch {
-            throw .connection(error)
+        try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
+            try await body(BucketUserRegister(jetStream))
         }
-        return try await body(register)
-    }
-}
-
-extension HostRole {
-    /// Connects in this role to the first of several servers that takes it.
-    /// - Throws: what the last of them said; that one cannot be reached only where that is so for all.
-    func connect(
-        toOneOf addresses: [ServerAddress], _ issuer: UserTokenIssuer
-    ) async throws(NetworkError) -> NATSConnection {
-        var failure: NetworkError?
-        for address in addresses {
-            do throws(NetworkError) {
-                return try await connect(to: address, issuer, timeout: .seconds(5))
-            } catch {
-                if failure?.isUnreachableServer ?? true || !error.isUnreachableServer { failure = error }
-            }
-            if Task.isCancelled { throw .cancelled }
-        }
-        throw failure ?? .notRunning
     }
 }

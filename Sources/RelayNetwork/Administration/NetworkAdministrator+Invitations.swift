@@ -34,32 +34,30 @@ extension NetworkAdministrator {
         return try await alone { identity throws(NetworkError) in
             let before = try directory.record(of: user)
             try before?.standing.check(user)
-            if let before, rights.isEmpty {
-                // An attempt that was interrupted may have made the user without having told the servers.
-                if cluster != nil { try await introduce(user, identity) }
-                if let known = before.invitation { _ = try await end(known, identity) }
-            } else {
+            if before == nil || !rights.isEmpty {
                 try directory.establish(
                     user, rights: rights.applied(to: before?.rights ?? .all), expires: before?.expires)
-                if let before {
-                    try await enforce(user, before, reason: nil, identity)
-                    if let known = before.invitation { _ = try await end(known, identity) }
-                } else {
-                    try await introduce(user, identity)
-                }
             }
+            if let before, !rights.isEmpty {
+                try await enforce(user, before, reason: nil, identity)
+            } else {
+                // An attempt that was interrupted may have made the user without having told the servers.
+                try await introduce(user, identity)
+            }
+            if let known = before?.invitation { _ = try await end(known, identity) }
             let pair = NKeyPair.generate(.user)
             let account = try directory.changeRecord(of: user) { record in
                 record.invitation = InvitationRecord(key: pair.publicKey.text, created: Self.now, expires: expires)
                 return record.account
             }
-            let key: NKey
-            do throws(CredentialsError) { key = try NKey(account) } catch { throw .credentials(error) }
+            let key = try translated { try NKey(account) }
             let credentials = try identity.issuer.issue(
                 to: pair, name: user.text, account: key, permissions: Invitation.permissions(user), expires: expires)
             return Invitation(
-                user: user, servers: servers, authority: authority, names: identity.names, expires: expires,
-                credentials: credentials)
+                user: user, servers: servers, authority: authority,
+                names: .init(
+                    namespace: identity.names.namespace, hash: identity.names.hash, api: UserPermissions.apiPrefix),
+                expires: expires, credentials: credentials)
         }
     }
 

@@ -29,16 +29,16 @@ extension NetworkAdministrator {
     public func keys(of user: String) async throws(NetworkError) -> [NetworkKey] {
         let user = try UserName(user)
         let identity = try NetworkIdentity.open(in: directory)
-        var record = try directory.completeRecord(of: user)
+        var record = try directory.knownRecord(of: user)
         try await record.take(issuedElsewhere(record, identity))
         let lastUse = try await onServer(identity) { system, _ throws(NetworkError) in
             var use: [String: NetworkKey.Use] = [:]
             for account in record.accounts {
                 let ended = try await system.endedConnections(ofAccount: account)
                 use.merge(ended.mapValues(NetworkKey.Use.ended)) { $1 }
-            }
-            for connection in try await system.connections(ofAccounts: record.accounts) {
-                use[connection.key] = .connected
+                for connection in try await system.connections(ofAccounts: [account]) {
+                    use[connection.key] = .connected
+                }
             }
             return use
         }
@@ -82,7 +82,7 @@ extension NetworkAdministrator {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
-            var record = try directory.completeRecord(of: user)
+            var record = try directory.knownRecord(of: user)
             try await record.take(issuedElsewhere(record, identity))
             let meant = try record.allKeys.meant(by: key, of: user)
             if let invitation = record.invitation, invitation.key == meant.publicKey {
@@ -103,7 +103,7 @@ extension NetworkAdministrator {
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
             // First the invitation: whoever uses it at the same moment has a key when this is through, or never.
-            var record = try directory.completeRecord(of: user)
+            var record = try directory.knownRecord(of: user)
             if let invitation = record.invitation { _ = try await end(invitation, identity) }
             try await record.take(issuedElsewhere(record, identity))
             let holding = record.allKeys.filter { $0.holds(at: Self.now) }
@@ -111,6 +111,49 @@ extension NetworkAdministrator {
             return holding
         }
     }
+
+    // MARK: Bearer tokens: each is a key of its own whose token is enough, and has an end
+
+    /// Makes a bearer token of a user.
+    /// - Parameters:
+    ///   - rights: what it may do of what its user may; all of that where nothing is named.
+    ///   - expires: its end, in seconds since 1970; the user's own end where that is before.
+    ///   - makesUser: whether a user whom the network does not have is made, with every topic granted.
+    /// - Returns: its key, and the token, which is kept nowhere.
+    /// - Throws: as ``makeKey(of:for:rights:expires:isBearer:)``.
+    public func makeToken(
+        of user: String, rights: RightsChange = RightsChange(), expires: Int64, makesUser: Bool = false
+    ) async throws(NetworkError) -> (key: UserKey, token: String) {
+        let name = try UserName(user)
+        if makesUser, try directory.record(of: name) == nil {
+            try await alone { identity throws(NetworkError) in
+                // Somebody may have been quicker.
+                if try directory.record(of: name) == nil {
+                    try directory.establish(name, rights: .all, expires: nil)
+                }
+                try await introduce(name, identity)
+            }
+        }
+        let made = try await makeKey(of: user, for: .token, rights: rights, expires: expires, isBearer: true)
+        return (made.key, made.credentials.jwt)
+    }
+
+    /// Revokes a bearer token, whoever's it is; other keys stay.
+    /// - Parameter id: the id of its key, or the public key.
+    /// - Returns: its user, and the key as it was before.
+    /// - Throws: `NetworkError.unknownKey`, and as ``revoke(key:of:reason:)``.
+    public func revokeToken(_ id: String) async throws(NetworkError) -> (user: UserName, key: UserKey) {
+        for user in try directory.userNames() {
+            let keys = try directory.record(of: user)?.keys ?? []
+            guard let key = keys.first(where: { $0.kind == .token && ($0.id == id || $0.publicKey == id) }) else {
+                continue
+            }
+            return (user, try await revoke(key: key.publicKey, of: user.text))
+        }
+        throw .unknownKey("There is no token \(id.debugDescription).")
+    }
+
+    // MARK: Parts
 
     private func revoke(
         _ keys: [UserKey], of user: UserName, _ reason: String?, _ identity: NetworkIdentity

@@ -78,19 +78,6 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Makes a user, or changes one, with topics in both directions: see ``add(user:rights:expires:for:)``.
-    @discardableResult
-    public func add(
-        user: String, topics: [String], expires: Int64? = nil, for kind: UserKey.Kind = .file
-    ) async throws(NetworkError) -> Credentials {
-        try await add(user: user, rights: RightsChange(topics: topics), expires: expires, for: kind)
-    }
-
-    /// Grants a user these topics in both directions and no others: see ``grant(user:rights:reason:)``.
-    public func grant(user: String, topics: [String], reason: String? = nil) async throws(NetworkError) {
-        try await grant(user: user, rights: RightsChange(topics: topics), reason: reason)
-    }
-
     /// Lets a user's account end at a time, or never. An end that has passed ends the connections at once.
     /// - Parameters:
     ///   - end: seconds since 1970; nil means without end.
@@ -104,8 +91,8 @@ extension NetworkAdministrator {
             let before = try directory.knownRecord(of: user)
             try directory.changeUser(user) { $0.expires = end }
             try directory.renewOwnCredentials(of: user)
-            try await enforce(
-                user, before, reason: reason, newEnd: reason.map { Self.words(end, $0) }, identity)
+            let words = reason.map { "\(NetworkUser.words(untilEnd: end)): \($0)" }
+            try await enforce(user, before, reason: reason, newEnd: words, identity)
         }
     }
 
@@ -136,11 +123,6 @@ extension NetworkAdministrator {
         return users
     }
 
-    /// What a user reads of an end that is still to come.
-    private static func words(_ end: Int64?, _ reason: String) -> String {
-        "\(NetworkUser.words(untilEnd: end)): \(reason)"
-    }
-
     /// Hands the server a user's changed accounts, ends what is not granted any more, and tells the user.
     /// - Parameters:
     ///   - reason: the administrator's words.
@@ -149,9 +131,11 @@ extension NetworkAdministrator {
         _ user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         let after = try directory.knownRecord(of: user)
-        let lost = before.topics.filter { topic in !after.topics.contains { SubjectPattern.covers($0, topic) } }
+        let kept = after.rights.subscribe
+        let lost = before.rights.subscribe.filter { topic in !kept.contains { SubjectPattern.covers($0, topic) } }
+        let narrowing = lost.isEmpty ? nil : Narrowing(lost: lost, kept: kept)
         // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
-        if !lost.isEmpty { try directory.rememberNarrowing(lost, kept: after.topics) }
+        if let narrowing { try directory.remember(narrowing) }
         let isRunning: Void? = try await enact(identity) { system, address throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
             if isOver { try? await tell([user.text], .accessExpired, reason, address, identity) }
@@ -161,7 +145,7 @@ extension NetworkAdministrator {
             } else {
                 try await install([user], identity, system)
             }
-            if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, address, identity) }
+            if let narrowing { try await endReaders(of: narrowing, address, identity) }
             guard !isOver, before.rights != after.rights || newEnd != nil else { return }
             try? await tell([user.text], .permissionsChanged, newEnd ?? reason, address, identity)
         }
@@ -174,7 +158,7 @@ extension NetworkAdministrator {
     /// no longer read. The server does not know which user made which consumer; the readers of other users notice and
     /// make theirs anew.
     private func endReaders(
-        of lost: [String], besides kept: [String], _ address: ServerAddress, _ identity: NetworkIdentity
+        of narrowing: Narrowing, _ address: ServerAddress, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         let streams = [NetworkNames.topicStream(of: identity.names.namespace), PresenceBucket.stream]
         let inbox = "_INBOX_~readers"
@@ -187,10 +171,8 @@ extension NetworkAdministrator {
             expires: Self.now + 300)
         let connection = try await NATSConnection.administrator(at: address, as: credentials)
         defer { connection.closeNow() }
-        do throws(NATSError) {
-            try await JetStream(connection, timeout: .seconds(10)).endReaders(of: lost, besides: kept, identity.names)
-        } catch {
-            throw .connection(error)
+        try await reached {
+            try await JetStream(connection, timeout: .seconds(10)).endReaders(of: narrowing, identity.names)
         }
     }
 }

@@ -63,28 +63,28 @@ public struct NetworkAdministrator: Sendable {
     /// - Throws: as ``kick(user:reason:)``, and `.timedOut` while another administrator acts for very long.
     @discardableResult
     public func ban(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
-        try await exclude(user, reason, .banned, \.banned)
+        try await decide(user, \.banned, .banned, reason)
     }
 
     /// Lifts a ban; the credentials that the user has hold again.
     /// - Returns: false when the user was not banned.
     /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
-    public func unban(user: String) async throws(NetworkError) -> Bool { try await admit(user, \.banned) }
+    public func unban(user: String) async throws(NetworkError) -> Bool { try await decide(user, \.banned) }
 
     /// Closes a user's account: as a ban, with another word for it. The user's postboxes stay.
     /// - Returns: false when it was closed already; the newest reason counts.
     /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
     public func deactivate(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
-        try await exclude(user, reason, .deactivated, \.deactivated)
+        try await decide(user, \.deactivated, .deactivated, reason)
     }
 
     /// Opens a closed account again.
     /// - Returns: false when it was not closed.
     /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
-    public func activate(user: String) async throws(NetworkError) -> Bool { try await admit(user, \.deactivated) }
+    public func activate(user: String) async throws(NetworkError) -> Bool { try await decide(user, \.deactivated) }
 
     /// Sends a user's clients a cause of any other kind; nothing else is done.
     /// - Throws: `NetworkError.notRunning`, and as ``kick(user:reason:)``.
@@ -92,61 +92,80 @@ public struct NetworkAdministrator: Sendable {
         let user = try UserName(user)
         _ = try directory.knownRecord(of: user)
         let identity = try NetworkIdentity.open(in: directory)
-        var places = try await directory.places()[...]
-        guard !places.isEmpty else { throw .notRunning }
-        while let address = places.popFirst() {
-            do throws(NetworkError) {
-                let sender = try await ControlSender(at: address, identity: identity)
-                defer { sender.close() }
-                return try await sender.send([(user.text, message)])
-            } catch {
-                // To send it twice does no harm: a client takes it once.
-                guard error.isUnreachableServer, !places.isEmpty else { throw error }
+        try await directory.places().firstToTake { place in
+            try await tell([(user.text, message)], place, identity)
+        }
+    }
+
+    // MARK: All users
+
+    /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends, and whoever logs
+    /// in is told why and kept out. Messages, postboxes and users stay. Needs no running network.
+    /// - Throws: as ``ban(user:reason:)``.
+    public func blockApplication(reason: String? = nil) async throws(NetworkError) {
+        let reason = try Self.checked(reason)
+        try await alone { identity throws(NetworkError) in
+            try directory.markUnfinished(directory.userNames())
+            try PrivateFile.writeJSON(
+                UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
+            try signAll()
+            try await enact(identity) { system, address throws(NetworkError) in
+                let connected = Set(try await system.connections().map(\.account))
+                let users = connected.compactMap(directory.user(ofAccount:))
+                // Clients that the message does not reach are still kept out.
+                try? await tell(users.map(\.text), .applicationBlocked, reason, address, identity)
+                // The connected users come first; the server may know the accounts of others too.
+                try await exchange(users + directory.userNames().filter { !users.contains($0) }, identity, system)
             }
+        }
+    }
+
+    /// Lifts the block; users can connect when this returns.
+    /// - Throws: as ``ban(user:reason:)``.
+    public func unblockApplication() async throws(NetworkError) {
+        try await alone { identity throws(NetworkError) in
+            guard directory.isBlocked else { return }
+            try directory.markUnfinished(directory.userNames())
+            PrivateFile.remove(directory.blockMarker)
+            try signAll()
+            try await enact(identity) { system, _ throws(NetworkError) in
+                try await exchange(directory.userNames(), identity, system)
+            }
+        }
+    }
+
+    /// Signs the accounts of all users anew.
+    private func signAll() throws(NetworkError) {
+        try directory.identified { identity throws(NetworkError) in try AccountSigner(directory, identity).installAll()
         }
     }
 
     // MARK: Parts
 
-    private func exclude(
-        _ user: String, _ reason: String?, _ kind: ControlMessage.Kind,
-        _ mark: any WritableKeyPath<UserStanding, UserStanding.Decision?> & Sendable
+    /// Makes a decision that keeps a user out, or takes it back.
+    /// - Returns: whether it was otherwise before.
+    private func decide(
+        _ user: String, _ mark: any WritableKeyPath<UserStanding, UserStanding.Decision?> & Sendable,
+        _ kind: ControlMessage.Kind? = nil, _ reason: String? = nil
     ) async throws(NetworkError) -> Bool {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
-            let wasAdmitted = try directory.changeUser(user) { record in
-                let wasAdmitted = record.standing[keyPath: mark] == nil
-                record.standing[keyPath: mark] = .init(since: Self.now, reason: reason)
-                return wasAdmitted
+            let isNew = try directory.changeUser(user) { record in
+                let wasOut = record.standing[keyPath: mark] != nil
+                record.standing[keyPath: mark] = kind == nil ? nil : .init(since: Self.now, reason: reason)
+                return wasOut == (kind == nil)
             }
             try await enact(identity) { system, address throws(NetworkError) in
                 // Clients that the message does not reach are still kept out.
-                try? await tell([user.text], kind, reason, address, identity)
-                try await exchange([user], identity, system)
-            }
-            return wasAdmitted
-        }
-    }
-
-    private func admit(
-        _ user: String, _ mark: any WritableKeyPath<UserStanding, UserStanding.Decision?> & Sendable
-    ) async throws(NetworkError) -> Bool {
-        let user = try UserName(user)
-        return try await alone { identity throws(NetworkError) in
-            let wasExcluded = try directory.changeUser(user) { record in
-                let wasExcluded = record.standing[keyPath: mark] != nil
-                record.standing[keyPath: mark] = nil
-                return wasExcluded
-            }
-            try await enact(identity) { system, _ throws(NetworkError) in
-                if wasExcluded {
+                if let kind { try? await tell([user.text], kind, reason, address, identity) }
+                if kind != nil || isNew {
                     try await exchange([user], identity, system)
                 } else {
                     try await install([user], identity, system)
                 }
             }
-            return wasExcluded
+            return isNew
         }
     }
 
@@ -183,13 +202,27 @@ public struct NetworkAdministrator: Sendable {
         try await tell(users.map { ($0, message) }, address, identity)
     }
 
-    /// Tells users' clients what is about to happen.
+    /// Tells users' clients what is about to happen, as a user who alone may publish on the network's `relay.control.*`
+    /// and may do nothing else. Returns when the server has handed the messages on.
     func tell(
         _ messages: [(user: String, message: ControlMessage)], _ address: ServerAddress, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
-        let sender = try await ControlSender(at: address, identity: identity)
-        defer { sender.close() }
-        try await sender.send(messages)
+        let sender = "~administrator"
+        let credentials = try identity.issuer.issue(
+            name: sender,
+            permissions: Permissions(
+                pub: SubjectRules(allow: [NetworkNames.control(of: "*")]),
+                sub: SubjectRules(allow: ["_INBOX_\(sender).>"])),
+            expires: Self.now + 300)
+        let connection = try await NATSConnection.administrator(at: address, as: credentials)
+        defer { connection.closeNow() }
+        try await reached {
+            for (user, message) in messages {
+                let bytes = try message.encoded(for: user, signedBy: identity.signingKey, at: Self.now)
+                try connection.publish(bytes, to: ControlMessage.subject(for: user))
+            }
+            try await connection.flush()
+        }
     }
 
     /// Runs the body on the running network's server; nil when the network does not run.
@@ -235,9 +268,7 @@ public struct NetworkAdministrator: Sendable {
     /// earlier acts have left unfinished is finished behind it.
     func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
         try directory.prepare()
-        guard let lock = try await FileLock.wait(directory.administrationLock, .exclusive, for: .seconds(60)) else {
-            throw .timedOut("Waiting for another administrator")
-        }
+        let lock = try await directory.lockAdministration()
         defer { withExtendedLifetime(lock) {} }
         let identity = try NetworkIdentity.open(in: directory)
         let left = Set(try directory.unfinishedUsers())
@@ -267,4 +298,25 @@ public struct NetworkAdministrator: Sendable {
 
     /// Seconds since 1970.
     static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+}
+
+extension NATSConnection {
+    /// A connection for an act of the administrator's, within ten seconds. A server that is changing an account may
+    /// leave a login into it unanswered, so one that takes unusually long is tried once more.
+    static func administrator(
+        at address: ServerAddress, as credentials: Credentials
+    ) async throws(NetworkError) -> NATSConnection {
+        func connect(within limit: Duration) async throws(NATSError) -> NATSConnection {
+            try await NATSConnection.connect(
+                to: address,
+                options: ConnectOptions(
+                    name: "parley administrator", authentication: .init(credentials), connectTimeout: limit))
+        }
+        return try await reached {
+            do throws(NATSError) { return try await connect(within: .seconds(4)) } catch {
+                guard case .timeout = error else { throw error }
+                return try await connect(within: .seconds(6))
+            }
+        }
+    }
 }

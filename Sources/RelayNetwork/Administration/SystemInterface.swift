@@ -46,64 +46,34 @@ struct SystemInterface: Sendable {
     /// Ends the interface's own connection.
     func close() { connection.closeNow() }
 
-    /// The connections of all users of this network, or of one account, to whichever server.
+    // MARK: Connections
+
+    /// The connections of some accounts, or of all users of this network where none are named, to whichever server.
     /// - Parameter known: the servers that answer, where they were asked a moment ago.
     func connections(
-        ofAccount account: String? = nil, at known: [Server]? = nil
+        ofAccounts accounts: [String]? = nil, at known: [Server]? = nil
     ) async throws(NetworkError) -> [UserConnection] {
         let servers = if let known { known } else { try await servers() }
-        guard servers.count > 1 else {
-            let subject = account.map { "$SYS.REQ.ACCOUNT.\($0).CONNZ" } ?? "$SYS.REQ.SERVER.PING.CONNZ"
-            return try await connections(ofAccount: account, subject)
-        }
-        // Each server knows its own alone.
         var found: [UserConnection] = []
-        for server in servers {
-            found += try await connections(ofAccount: account, "$SYS.REQ.SERVER.\(server.id).CONNZ")
+        for account in accounts?.map(Optional.some) ?? [nil] {
+            // Each server knows its own alone.
+            for server in servers {
+                let question = ConnectionQuestion(acc: account, limit: Self.pageLength)
+                try await forEachPage(question, of: server) { answer in
+                    for entry in answer.data?.connections ?? [] {
+                        // Older servers do not say whose connection it is; its token does.
+                        guard let claims = entry.claims, claims.issuer == signingKey,
+                            let holder = claims.grant.issuerAccount, !networkAccounts.contains(holder)
+                        else { continue }
+                        found.append(
+                            UserConnection(
+                                server: server.id, number: entry.cid, account: holder, key: claims.subject,
+                                client: entry.name, address: entry.ip))
+                    }
+                }
+            }
         }
         return found
-    }
-
-    /// The connections of some accounts, or of all users of this network where none are named.
-    func connections(ofAccounts accounts: [String]?) async throws(NetworkError) -> [UserConnection] {
-        guard let accounts else { return try await connections() }
-        var found: [UserConnection] = []
-        for account in accounts { found += try await connections(ofAccount: account) }
-        return found
-    }
-
-    private func connections(
-        ofAccount account: String?, _ subject: String
-    ) async throws(NetworkError) -> [UserConnection] {
-        var found: [UserConnection] = []
-        var offset = 0
-        while true {
-            let filter = account.map { #""acc":"\#($0)","# } ?? ""
-            let question = #"{"auth":true,\#(filter)"limit":\#(Self.pageLength),"offset":\#(offset)}"#
-            let answer: Answer<ConnectionPage>
-            do throws(NetworkError) {
-                answer = try await ask(question, subject)
-            } catch .connection(.noResponders) where account != nil {
-                // An account that the server does not know has no connections.
-                return []
-            }
-            // A server that is asked by its own name says so in words.
-            if account != nil, answer.data == nil, answer.error != nil { return found }
-            let page = try answer.content()
-            for entry in page.connections ?? [] {
-                // Older servers do not say whose connection it is; its token does.
-                guard let token = entry.jwt, let claims = try? UserClaims.decode(token),
-                    claims.issuer == signingKey, let holder = claims.grant.issuerAccount,
-                    !networkAccounts.contains(holder)
-                else { continue }
-                found.append(
-                    UserConnection(
-                        server: answer.server?.id ?? "", number: entry.cid, account: holder, key: claims.subject,
-                        client: entry.name, address: entry.ip))
-            }
-            guard (page.connections?.count ?? 0) >= Self.pageLength else { return found }
-            offset += Self.pageLength
-        }
     }
 
     /// When the newest connections of an account ended, in seconds since 1970, by the public key that each logged in
@@ -111,28 +81,38 @@ struct SystemInterface: Sendable {
     func endedConnections(ofAccount account: String) async throws(NetworkError) -> [String: Int64] {
         var found: [String: Int64] = [:]
         for server in try await servers() {
-            for page in 0..<Self.endedPages {
-                // The state 1 means connections that have ended.
-                let question =
-                    #"{"auth":true,"acc":"\#(account)","state":1,"sort":"stop","limit":\#(Self.pageLength),"offset":\#(page * Self.pageLength)}"#
-                let answer: Answer<ConnectionPage>
-                do throws(NetworkError) {
-                    answer = try await ask(question, "$SYS.REQ.SERVER.\(server.id).CONNZ")
-                } catch .connection(.noResponders) {
-                    break
-                }
-                // In words it says that it does not know the account.
-                let entries = answer.data?.connections ?? []
-                for entry in entries {
-                    guard let key = entry.jwt.flatMap({ try? UserClaims.decode($0) })?.subject,
-                        let end = entry.stop.flatMap(Timestamp.init(iso8601:))
+            // The state 1 means connections that have ended.
+            let question = ConnectionQuestion(acc: account, limit: Self.pageLength, state: 1, sort: "stop")
+            try await forEachPage(question, of: server, atMost: Self.endedPages) { answer in
+                for entry in answer.data?.connections ?? [] {
+                    guard let key = entry.claims?.subject, let end = entry.stop.flatMap(Timestamp.init(iso8601:))
                     else { continue }
                     found[key] = max(found[key] ?? .min, end.milliseconds / 1_000)
                 }
-                guard entries.count >= Self.pageLength else { break }
             }
         }
         return found
+    }
+
+    /// Asks a server for its connections, page by page. An account that it does not know, as it says in words or by no
+    /// answer, has none.
+    private func forEachPage(
+        _ question: ConnectionQuestion, of server: Server, atMost limit: Int = .max,
+        _ body: (Answer<ConnectionPage>) -> Void
+    ) async throws(NetworkError) {
+        var question = question
+        for _ in 0..<limit {
+            let text = String(decoding: Wire.json(question), as: UTF8.self)
+            let answer: Answer<ConnectionPage>
+            do throws(NetworkError) { answer = try await ask(text, "$SYS.REQ.SERVER.\(server.id).CONNZ") } catch {
+                guard case .connection(.noResponders) = error, question.acc != nil else { throw error }
+                return
+            }
+            if question.acc == nil { _ = try answer.content() }
+            body(answer)
+            guard answer.data?.connections?.count ?? 0 >= Self.pageLength else { return }
+            question.offset += Self.pageLength
+        }
     }
 
     /// Has the server close a connection.
@@ -149,6 +129,8 @@ struct SystemInterface: Sendable {
         }
     }
 
+    // MARK: Accounts
+
     /// Hands the server an account's token, which holds from then on, for open connections too.
     func install(_ token: String) async throws(NetworkError) {
         let answer: Answer<Acceptance> = try await ask(token, "$SYS.REQ.CLAIMS.UPDATE")
@@ -160,6 +142,33 @@ struct SystemInterface: Sendable {
         let answer: Answer<AccountInformation> = try await ask("", "$SYS.REQ.ACCOUNT.\(account).INFO")
         return answer.data?.jwt
     }
+
+    /// Of which accounts the servers keep tokens, as each of them said. Asked for one account's token, servers before
+    /// 2.10 say nothing when they have none, and so cannot be told from those that do not answer; this question each
+    /// answers.
+    /// - Parameter servers: those that answer; others are not waited for.
+    /// - Returns: by the server's id, its accounts.
+    func keptAccounts(of servers: [Server]) async throws(NetworkError) -> [String: [String]] {
+        var kept: [String: [String]] = [:]
+        try await connection.askAll("$SYS.REQ.CLAIMS.LIST", within: .seconds(5)) { bytes in
+            guard let answer = Wire.value(Answer<[String]>.self, from: bytes) else { return false }
+            if let server = answer.server?.id, let accounts = answer.data { kept[server] = accounts }
+            return kept.count >= servers.count
+        }
+        return kept
+    }
+
+    /// The token of an account that a server keeps; nil where none of those tells it in time.
+    func keptToken(ofAccount account: String) async throws(NetworkError) -> String? {
+        var found: String?
+        try await connection.askAll("$SYS.REQ.ACCOUNT.\(account).CLAIMS.LOOKUP", within: .seconds(5)) { bytes in
+            if !bytes.isEmpty { found = String(decoding: bytes, as: UTF8.self) }
+            return found != nil
+        }
+        return found
+    }
+
+    // MARK: Servers
 
     /// A server, as it describes itself.
     struct Server: Hashable, Sendable {
@@ -178,8 +187,8 @@ struct SystemInterface: Sendable {
     func roll() async throws(NetworkError) -> (servers: [Server], count: Int) {
         var found: [Server] = []
         var expected = 1
-        try await answers("", "$SYS.REQ.SERVER.PING", within: .seconds(5)) { bytes in
-            guard let answer = try? JSONDecoder().decode(Ping.self, from: Data(bytes)) else { return false }
+        try await connection.askAll("$SYS.REQ.SERVER.PING", within: .seconds(5)) { bytes in
+            guard let answer = Wire.value(Ping.self, from: bytes) else { return false }
             found.append(
                 Server(
                     id: answer.server.id, name: answer.server.name ?? "", version: answer.server.ver ?? "",
@@ -189,6 +198,35 @@ struct SystemInterface: Sendable {
         }
         guard !found.isEmpty else { throw .timedOut("Asking who of the servers is there") }
         return (found.sorted { $0.name < $1.name }, max(expected, found.count))
+    }
+
+    // MARK: The server's words
+
+    private func ask<Content: Decodable>(
+        _ question: String, _ subject: String
+    ) async throws(NetworkError) -> Answer<Content> {
+        let reply = try await reached {
+            try await connection.request(ByteBuffer(string: question), to: subject, timeout: .seconds(10))
+        }
+        guard let answer = Wire.value(Answer<Content>.self, from: reply.bytes) else {
+            throw .refused("its answer is not understood")
+        }
+        return answer
+    }
+
+    /// The frame of the server's answers.
+    private struct Answer<Content: Decodable>: Decodable {
+        struct Server: Decodable { var id: String }
+        struct Failure: Decodable { var description: String? }
+
+        var server: Server?
+        var data: Content?
+        var error: Failure?
+
+        func content() throws(NetworkError) -> Content {
+            guard let data, error == nil else { throw .refused(error?.description ?? "it gave no reason") }
+            return data
+        }
     }
 
     private struct Ping: Decodable {
@@ -210,92 +248,13 @@ struct SystemInterface: Sendable {
         var statsz: Statistics?
     }
 
-    /// Asks all servers of which accounts they keep tokens. Asked for one account's token, servers before 2.10 say
-    /// nothing when they have none, and so cannot be told from those that do not answer; this question each answers.
-    /// - Parameters:
-    ///   - servers: those that answer; others are not waited for.
-    ///   - count: how many there are.
-    func keptAccounts(
-        of servers: [Server], outOf count: Int
-    ) async throws(NetworkError) -> KeptAccounts {
-        var kept = KeptAccounts(servers: count)
-        try await answers("", "$SYS.REQ.CLAIMS.LIST", within: .seconds(5)) { bytes in
-            guard let answer = try? JSONDecoder().decode(Answer<[String]>.self, from: Data(bytes)) else { return false }
-            if let server = answer.server?.id, let accounts = answer.data { kept.answered(server, accounts) }
-            return kept.answers >= servers.count
-        }
-        return kept
-    }
-
-    /// The token of an account that the servers keep.
-    /// - Parameter kept: what they said to ``keptAccounts(of:outOf:)``.
-    func storedToken(ofAccount account: String, _ kept: KeptAccounts) async throws(NetworkError) -> StoredToken {
-        if let known = kept.standing(of: account) { return known }
-        var found: String?
-        try await answers("", "$SYS.REQ.ACCOUNT.\(account).CLAIMS.LOOKUP", within: .seconds(5)) { bytes in
-            if !bytes.isEmpty { found = String(decoding: bytes, as: UTF8.self) }
-            return found != nil
-        }
-        return found.map(StoredToken.token) ?? .unknown
-    }
-
-    /// Asks all servers, and hands over one answer after the other.
-    /// - Parameters:
-    ///   - limit: how long answers are waited for.
-    ///   - isEnough: takes an answer in, and says whether no more are needed.
-    private func answers(
-        _ question: String, _ subject: String, within limit: Duration = .seconds(2),
-        _ isEnough: ([UInt8]) -> Bool
-    ) async throws(NetworkError) {
-        let inbox = connection.newInbox()
-        do throws(NATSError) {
-            let subscription = try connection.subscribe(to: inbox)
-            try connection.publish(ByteBuffer(string: question), to: subject, reply: inbox)
-            let alarm = Task {
-                try await Task.sleep(for: limit)
-                subscription.unsubscribe()
-            }
-            defer { alarm.cancel() }
-            var iterator = subscription.makeAsyncIterator()
-            while let answer = try await iterator.next(isolation: nil) {
-                // Nobody hears the question.
-                if answer.status == 503 { return }
-                if isEnough(answer.bytes) { return }
-            }
-        } catch {
-            throw .connection(error)
-        }
-        if Task.isCancelled { throw .cancelled }
-    }
-
-    private func ask<Content: Decodable>(
-        _ question: String, _ subject: String
-    ) async throws(NetworkError) -> Answer<Content> {
-        let reply: NATSMessage
-        do throws(NATSError) {
-            reply = try await connection.request(ByteBuffer(string: question), to: subject, timeout: .seconds(10))
-        } catch {
-            throw .connection(error)
-        }
-        guard let answer = try? JSONDecoder().decode(Answer<Content>.self, from: Data(reply.bytes)) else {
-            throw .refused("its answer is not understood")
-        }
-        return answer
-    }
-
-    /// The frame of the server's answers.
-    private struct Answer<Content: Decodable>: Decodable {
-        struct Server: Decodable { var id: String }
-        struct Failure: Decodable { var description: String? }
-
-        var server: Server?
-        var data: Content?
-        var error: Failure?
-
-        func content() throws(NetworkError) -> Content {
-            guard let data, error == nil else { throw .refused(error?.description ?? "it gave no reason") }
-            return data
-        }
+    private struct ConnectionQuestion: Encodable {
+        var auth = true
+        var acc: String?
+        var limit: Int
+        var offset = 0
+        var state: Int?
+        var sort: String?
     }
 
     private struct ConnectionPage: Decodable {
@@ -306,6 +265,9 @@ struct SystemInterface: Sendable {
             var ip: String?
             /// When the connection ended.
             var stop: String?
+
+            /// What it logged in by.
+            var claims: UserClaims? { jwt.flatMap { try? UserClaims.decode($0) } }
         }
 
         var connections: [Entry]?

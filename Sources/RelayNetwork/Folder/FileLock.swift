@@ -75,4 +75,9 @@ enum Pause {
             throw .cancelled
         }
     }
+
+    /// Waits for the task's cancellation.
+    static func untilCancelled() async throws(NetworkError) {
+        while true { try await sleep(.seconds(3_600)) }
+    }
 }

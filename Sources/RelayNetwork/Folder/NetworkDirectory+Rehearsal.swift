@@ -8,9 +8,14 @@ package final class RehearsedFullDisk: Sendable {
 }
 
 extension NetworkDirectory {
+    /// The process of the network's server; nil where none runs.
+    var runningServer: RunningProcess? {
+        RunningProcess(writtenTo: serverProcessFile, configuration: serverConfiguration)
+    }
+
     /// Kills the network's server, which its host then starts again. Without a server there is nothing to do.
     package func killServer() {
-        if let server = runningServer { _ = kill(server, SIGKILL) }
+        if let server = runningServer { _ = kill(server.pid, SIGKILL) }
     }
 
     /// Has the network find its disk full.

@@ -28,7 +28,9 @@ extension NetworkDirectory {
     /// Every user of the network, by name.
     /// - Throws: `NetworkError.file`.
     public func userNames() throws(NetworkError) -> [UserName] {
-        try userNames(suffix: ".json").sorted { $0.text < $1.text }
+        guard PrivateFile.exists(users) else { return [] }
+        return try PrivateFile.names(in: users).filter { $0.hasSuffix(".json") }
+            .compactMap { try? UserName(String($0.dropLast(5))) }.sorted { $0.text < $1.text }
     }
 
     /// Makes a user, or gives one that exists other rights and another end; the keys and the account stay.
@@ -89,7 +91,6 @@ extension NetworkDirectory {
     ) throws(NetworkError) -> R {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
-            try adoptOwnKey(&record, of: name)
             let result = try body(&record)
             try markUnfinished([name])
             try AccountSigner(self, identity).install(&record, of: name)
@@ -112,24 +113,23 @@ extension NetworkDirectory {
     /// Refuses a user whose key on this machine was revoked.
     func checkOwnKey(of name: UserName) throws(NetworkError) {
         guard let record = try record(of: name) else { return }
-        let isKept = try keptCredentials(of: name) != nil
-        guard try isKept ? hasOwnKey(of: name) : record.mayMakeIdentity else { throw .keyRevoked(name.text) }
+        let known = try ownKey(record, of: name)
+        guard known.map({ record.keys[$0.index].revoked == nil }) ?? record.mayMakeIdentity else {
+            throw .keyRevoked(name.text)
+        }
     }
 
     /// Whether this machine has a key of its own as this user, which holds.
     func hasOwnKey(of name: UserName) throws(NetworkError) -> Bool {
-        guard let own = try keptCredentials(of: name)?.keyPair.publicKey.text else { return false }
-        return try knownRecord(of: name).keys.first { $0.publicKey == own }?.revoked == nil
+        let record = try knownRecord(of: name)
+        return try ownKey(record, of: name).map { record.keys[$0.index].revoked == nil } ?? false
     }
 
     /// Issues the credentials of this machine's own key anew, with the end that the record has.
     func renewOwnCredentials(of name: UserName) throws(NetworkError) {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
-            guard let own = try keptCredentials(of: name),
-                let index = record.keys.firstIndex(where: { $0.publicKey == own.keyPair.publicKey.text }),
-                record.keys[index].revoked == nil
-            else { return }
+            guard let (own, index) = try ownKey(record, of: name), record.keys[index].revoked == nil else { return }
             record.keys[index].expires = record.expires
             try keep(record, of: name)
             try issueOwn(own.keyPair, record, of: name, identity)
@@ -152,13 +152,6 @@ extension NetworkDirectory {
         return record
     }
 
-    /// What is kept of a user, with this machine's own key where an earlier version did not note it.
-    func completeRecord(of name: UserName) throws(NetworkError) -> UserRecord {
-        var record = try knownRecord(of: name)
-        try adoptOwnKey(&record, of: name)
-        return record
-    }
-
     // A user's name has no dot, so that none is another one's file.
     func recordPath(of name: UserName) -> String { "\(users)/\(name).json" }
     func tokenPath(ofAccount account: String) -> String { "\(resolver)/\(account).jwt" }
@@ -176,18 +169,6 @@ extension NetworkDirectory {
             (try? record(of: name))?.accounts.contains(account) == true
         else { return nil }
         return name
-    }
-
-    /// The users who have a file with this suffix.
-    func userNames(suffix: String) throws(NetworkError) -> [UserName] {
-        guard PrivateFile.exists(users) else { return [] }
-        let files: [String]
-        do {
-            files = try FileManager.default.contentsOfDirectory(atPath: users)
-        } catch {
-            throw .file(path: users, reason: "it cannot be listed")
-        }
-        return files.filter { $0.hasSuffix(suffix) }.compactMap { try? UserName(String($0.dropLast(suffix.count))) }
     }
 
     /// Runs the body while no other process makes or changes users.
@@ -211,13 +192,12 @@ extension NetworkDirectory {
     ) throws(NetworkError) -> UserRecord {
         // Disks that ignore case have one file for both, and people read one name for the other.
         let spelled = name.text.lowercased()
-        if let other = try userNames(suffix: ".json").first(where: { $0.text.lowercased() == spelled }) {
+        if let other = try userNames().first(where: { $0.text.lowercased() == spelled }) {
             throw .userNameTaken(name.text, by: other.text)
         }
         var record = UserRecord(
-            name: name.text, account: NKeyPair.generate(.account).publicKey.text, topics: [], expires: expires,
+            name: name.text, account: NKeyPair.generate(.account).publicKey.text, rights: rights, expires: expires,
             created: NetworkAdministrator.now, signed: 0)
-        record.rights = rights
         try AccountSigner(self, identity).install(&record, of: name)
         return record
     }
@@ -226,17 +206,10 @@ extension NetworkDirectory {
     private func ownCredentials(
         _ record: inout UserRecord, of name: UserName, _ identity: NetworkIdentity
     ) throws(NetworkError) -> Credentials {
-        let isNew = try adoptOwnKey(&record, of: name)
-        if let own = try keptCredentials(of: name) {
-            let key = record.keys.first { $0.publicKey == own.keyPair.publicKey.text }
-            guard key?.revoked == nil else { throw .keyRevoked(name.text) }
-            if isNew { try keep(record, of: name) }
-            // Credentials of a user whose record was lost are for another account; an earlier version's have no message
-            // key.
-            let claims = try? own.claims()
-            let isPresent =
-                claims?.grant.issuerAccount == (key?.account ?? record.account) && claims?.messageKey != nil
-            return isPresent ? own : try issueOwn(own.keyPair, record, of: name, identity)
+        // Credentials whose key the record lacks are of a user whose record was lost.
+        if let (own, index) = try ownKey(record, of: name) {
+            guard record.keys[index].revoked == nil else { throw .keyRevoked(name.text) }
+            return own
         }
         guard record.mayMakeIdentity else { throw .keyRevoked(name.text) }
         let pair = NKeyPair.generate(.user)
@@ -248,19 +221,14 @@ extension NetworkDirectory {
         return try issueOwn(pair, record, of: name, identity)
     }
 
-    /// Takes the key of credentials that an earlier version kept into the record.
-    /// - Returns: whether it was not there.
-    @discardableResult
-    private func adoptOwnKey(_ record: inout UserRecord, of name: UserName) throws(NetworkError) -> Bool {
+    /// The credentials that this machine has as a user, and which of the user's keys they are for.
+    private func ownKey(
+        _ record: UserRecord, of name: UserName
+    ) throws(NetworkError) -> (own: Credentials, index: Int)? {
         guard let own = try keptCredentials(of: name),
-            !record.keys.contains(where: { $0.publicKey == own.keyPair.publicKey.text })
-        else { return false }
-        let claims = try? own.claims()
-        record.keys.insert(
-            UserKey(
-                own.keyPair.publicKey.text, .identity, created: claims?.issuedAt ?? record.created,
-                expires: claims?.expires), at: 0)
-        return true
+            let index = record.keys.firstIndex(where: { $0.publicKey == own.keyPair.publicKey.text })
+        else { return nil }
+        return (own, index)
     }
 
     /// Issues the credentials of this machine's own key and keeps them.
@@ -281,20 +249,12 @@ extension NetworkDirectory {
 
     private func keptCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
         let path = credentialsPath(for: name)
-        do {
-            let credentials = try Credentials.load(path: path)
-            // A file system that ignores case would give Alice's file for alice.
-            guard try credentials.claims().name == name.text else {
-                throw NetworkError.damaged(path: path, reason: "it belongs to a user whose name is written differently")
-            }
-            return credentials
-        } catch let error as CredentialsError {
-            if case .fileNotFound = error { return nil }
-            throw .credentials(error)
-        } catch let error as NetworkError {
-            throw error
-        } catch {
-            throw .damaged(path: path, reason: "\(error)")
+        guard PrivateFile.exists(path) else { return nil }
+        let credentials = try translated { try Credentials.load(path: path) }
+        // A file system that ignores case would give Alice's file for alice.
+        guard try translated({ try credentials.claims().name == name.text }) else {
+            throw .damaged(path: path, reason: "it belongs to a user whose name is written differently")
         }
+        return credentials
     }
 }

@@ -44,8 +44,7 @@ public struct NetworkDirectory: Hashable, Sendable {
     var identityLock: String { path + "/identity.lock" }
     /// Held while an administrator acts.
     var administrationLock: String { path + "/administration.lock" }
-    /// The decision that closes the whole network to its users, while there is one. Earlier versions wrote nothing into
-    /// it.
+    /// The decision that closes the whole network to its users, while there is one.
     var blockMarker: String { path + "/blocked" }
     /// Whether the whole network is blocked for its users.
     var isBlocked: Bool { PrivateFile.exists(blockMarker) }
@@ -105,9 +104,11 @@ extension NetworkDirectory {
         }
     }
 
-    /// The network, when it runs and answers.
-    func running() async throws(NetworkError) -> NetworkDescription? {
-        guard try isHosted() else { return nil }
-        return try await HostLauncher(directory: self, command: [], environment: [:]).answering()
+    /// The lock of administrators, as soon as no other one acts.
+    func lockAdministration() async throws(NetworkError) -> FileLock {
+        guard let lock = try await FileLock.wait(administrationLock, .exclusive, for: .seconds(60)) else {
+            throw .timedOut("Waiting for another administrator")
+        }
+        return lock
     }
 }

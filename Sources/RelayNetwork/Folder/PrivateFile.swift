@@ -26,8 +26,20 @@ enum PrivateFile {
         guard chmod(path, 0o700) == 0 else { throw .system(path, errno) }
     }
 
+    /// A path that holds in any working folder.
+    static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
     /// Whether something is at the path.
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// The names of what is in a folder.
+    static func names(in folder: String) throws(NetworkError) -> [String] {
+        do { return try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
+            throw .file(path: folder, reason: "it cannot be listed")
+        }
+    }
 
     /// Removes a file; one that is not there is removed already.
     static func remove(_ path: String) {
@@ -70,6 +82,11 @@ enum PrivateFile {
         }
     }
 
+    /// The text in a file; nil when there is none.
+    static func readText(_ path: String) throws(NetworkError) -> String? {
+        try read(path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The content of a file with a secret; nil when there is none.
     /// - Throws: `NetworkError.credentials` for one that others than its owner may read, besides what ``read(_:)``
     ///   throws.
@@ -83,18 +100,24 @@ enum PrivateFile {
         return try read(path)
     }
 
+    /// The text in a file without which nothing can go on.
+    /// - Parameter isSecret: whether others than its owner may not read it.
+    static func text(in path: String, isSecret: Bool = false) throws(NetworkError) -> String {
+        guard let bytes = try isSecret ? readSecret(path) : read(path) else {
+            throw .file(path: path, reason: "it is missing")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Writes a value as JSON.
     static func writeJSON(_ value: some Encodable, to path: String) throws(NetworkError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
-        guard let data = try? encoder.encode(value) else { throw .damaged(path: path, reason: "it cannot be encoded") }
-        try write(Array(data) + [10], to: path)
+        try write(Wire.json(value, isPretty: true) + [10], to: path)
     }
 
     /// Reads a value from JSON; nil when there is no file.
     static func readJSON<Value: Decodable>(_ type: Value.Type, from path: String) throws(NetworkError) -> Value? {
         guard let bytes = try read(path) else { return nil }
-        guard let value = try? JSONDecoder().decode(type, from: Data(bytes)) else {
+        guard let value = Wire.value(type, from: bytes) else {
             throw .damaged(path: path, reason: "its JSON is not what it should be")
         }
         return value

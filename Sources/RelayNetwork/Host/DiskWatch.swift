@@ -20,7 +20,12 @@ struct DiskWatch: Sendable {
             let free = directory.isDiskFilled ? 0 : freeSpace(folder)
             if let accepts = free.flatMap({ diskGuard.observe(free: $0) }) {
                 do throws(NetworkError) {
-                    try await tell(AccountSigner(directory, identity).networkToken(acceptsMessages: accepts))
+                    let token = try AccountSigner(directory, identity).networkToken(acceptsMessages: accepts)
+                    try await places.firstToTake { place in
+                        let system = try await SystemInterface(at: place, identity: identity)
+                        defer { system.close() }
+                        try await system.install(token)
+                    }
                     let state = accepts ? "has room" : "is full: nothing more is stored"
                     log.note("the disk of \(folder) \(state)")
                 } catch {
@@ -30,20 +35,5 @@ struct DiskWatch: Sendable {
             }
             do { try await Task.sleep(for: .seconds(1)) } catch { return }
         }
-    }
-
-    private func tell(_ token: String) async throws(NetworkError) {
-        var failure = NetworkError.notRunning
-        for place in places {
-            do throws(NetworkError) {
-                let system = try await SystemInterface(at: place, identity: identity)
-                defer { system.close() }
-                return try await system.install(token)
-            } catch {
-                failure = error
-            }
-            if Task.isCancelled { throw .cancelled }
-        }
-        throw failure
     }
 }

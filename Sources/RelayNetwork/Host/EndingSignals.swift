@@ -95,7 +95,9 @@ package struct EndingSignals {
     private static let hungUp = NIOLockedValueBox(HungUp())
 
     /// Waits for the first, or for the task's cancellation.
-    static func wait() async {
+    /// - Parameter isWanted: whether signals are watched at all.
+    static func wait(isWanted: Bool = true) async {
+        guard isWanted else { return (try? await Pause.untilCancelled()) ?? () }
         let signals = EndingSignals()
         defer { signals.cancel() }
         for await _ in signals.numbers { return }

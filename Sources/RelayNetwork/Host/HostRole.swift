@@ -53,10 +53,6 @@ enum HostRole {
     ) async throws(NetworkError) -> NATSConnection {
         let options = ConnectOptions(
             name: "parley network \(self)", authentication: .init(try credentials(issuer)), connectTimeout: timeout)
-        do throws(NATSError) {
-            return try await NATSConnection.connect(to: address, options: options)
-        } catch {
-            throw .connection(error)
-        }
+        return try await reached { try await NATSConnection.connect(to: address, options: options) }
     }
 }

@@ -4,30 +4,35 @@ import Platform
 /// The host's work on one running server: waiting for its answer, provisioning, announcing, answering services, and
 /// watching over what users make and what the disk holds.
 struct HostSession: Sendable {
-    let supervisor: ServerSupervisor
+    let server: HostedServer
     let process: ServerProcess
     /// Where the server is reached.
     let address: ServerAddress
     /// When the server was started, in seconds since 1970: older tokens it read itself.
     let start: Int64
+    /// Hears that the network can be used.
+    let answered: @Sendable () -> Void
+
+    private var directory: NetworkDirectory { server.directory }
+    private var identity: NetworkIdentity { server.identity }
 
     /// Works until the task is cancelled, which it is when the server ends.
     /// - Throws: `NetworkError` when the server does not answer in time or refuses what the network needs.
     func run() async throws(NetworkError) {
+        defer { PrivateFile.remove(directory.networkFile) }
         // What the server was told of the disk outlives the connection over which it was.
         var isFresh = true
         while true {
             let keeping = try await firstAnswer()
             do throws(NetworkError) {
+                defer { keeping.closeNow() }
                 try await serve(keeping, isFresh: isFresh)
             } catch {
-                keeping.closeNow()
                 if Task.isCancelled { throw .cancelled }
                 guard case .connection(let cause) = error, cause.isRetryable || !keeping.isOpen else { throw error }
-                supervisor.log.note("the host's connection ended: \(cause)")
+                server.log.note("the host's connection ended: \(cause)")
             }
             isFresh = false
-            keeping.closeNow()
             try await Pause.sleep(.milliseconds(100))
         }
     }
@@ -35,82 +40,53 @@ struct HostSession: Sendable {
     /// Provisions, announces and serves until the connection ends.
     /// - Parameter isFresh: whether it is the first time since the server started.
     private func serve(_ keeping: NATSConnection, isFresh: Bool) async throws(NetworkError) {
-        let (directory, identity) = (supervisor.directory, supervisor.identity)
         let answering = try await HostRole.answering.connect(to: address, identity.issuer)
         defer { answering.closeNow() }
         let jetStream = JetStream(keeping)
         let settings = try directory.settings()
-        do throws(NATSError) {
-            let plan = NetworkPlan(names: identity.names, settings: settings)
-            let areBoundsSet = PrivateFile.exists(directory.settingsFile)
-            for change in try await jetStream.provide(plan, areBoundsSet: areBoundsSet) {
-                supervisor.log.note("changed \(change)")
-            }
+        let plan = NetworkPlan(names: identity.names, settings: settings)
+        let areBoundsSet = PrivateFile.exists(directory.settingsFile)
+        for change in try await reached({ try await jetStream.provide(plan, areBoundsSet: areBoundsSet) }) {
+            server.log.note("changed \(change)")
+        }
+        let services = try await reached {
             let postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: directory)
             if PrivateFile.exists(directory.unalignedMarker) {
                 await postboxes.align((try? directory.userNames()) ?? [])
                 PrivateFile.remove(directory.unalignedMarker)
             }
-            try await endReaders(jetStream)
+            // Grants may have been narrowed while no server ran.
+            if let narrowings = try? directory.narrowings(), !narrowings.isEmpty {
+                for narrowing in narrowings { try await jetStream.endReaders(of: narrowing, identity.names) }
+                directory.forgetNarrowings()
+            }
             let services = try ServiceSession(
                 answering: answering, jetStream: jetStream, plan: plan, users: directory, issuer: identity.issuer,
-                postboxes: postboxes, note: { [log = supervisor.log] in log.note($0) })
-            let diskGuard = DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh)
+                postboxes: postboxes, note: { [log = server.log] in log.note($0) })
             try await answering.flush()
             try await keeping.flush()
-            try announce(keeping.info.version)
-            if let failure = await untilOneEnds(services, keeping, diskGuard) { throw failure }
-        } catch {
-            throw .connection(error)
+            return services
         }
-    }
-
-    /// Ends the readers of grants that were narrowed while no server ran.
-    private func endReaders(_ jetStream: JetStream) async throws(NATSError) {
-        let (directory, names) = (supervisor.directory, supervisor.identity.names)
-        guard let narrowings = try? directory.narrowings(), !narrowings.isEmpty else { return }
-        for narrowing in narrowings {
-            try await jetStream.endReaders(of: narrowing.lost, besides: narrowing.kept, names)
-        }
-        directory.forgetNarrowings()
-    }
-
-    /// Does the host's work as long as the connection is open.
-    private func untilOneEnds(
-        _ services: ServiceSession, _ keeping: NATSConnection, _ diskGuard: DiskGuard
-    ) async -> NATSError? {
-        await withTaskGroup(of: NATSError?.self) { group in
-            group.addTask {
-                do throws(NATSError) { try await services.run() } catch { return error }
-                return nil
-            }
-            group.addTask {
+        try announce(keeping.info.version)
+        let diskGuard = DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh)
+        _ = try await untilOneEnds(
+            { try await services.run() },
+            {
                 // Requests are answered meanwhile, however many tokens there are.
-                do throws(NATSError) { try await installNewerTokens(keeping) } catch { return error }
-                let (directory, identity) = (supervisor.directory, supervisor.identity)
+                try await installNewerTokens(keeping)
                 await DiskWatch(
                     directory: directory, identity: identity, folder: directory.store, places: [address],
-                    freeSpace: supervisor.options.freeDiskSpace, log: supervisor.log
+                    freeSpace: server.options.freeDiskSpace, log: server.log
                 ).run(diskGuard)
-                return nil
-            }
-            group.addTask {
-                await NetworkAdministrator(directory: supervisor.directory).finishActs(supervisor.log)
-                return nil
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            await group.waitForAll()
-            return first
-        }
+            }, { await NetworkAdministrator(directory: directory).finishActs(server.log) })
     }
 
     /// Connects as soon as the server lets it.
     private func firstAnswer() async throws(NetworkError) -> NATSConnection {
-        let deadline = ContinuousClock.now + supervisor.options.startTimeout
+        let deadline = ContinuousClock.now + server.options.startTimeout
         while true {
             do throws(NetworkError) {
-                return try await HostRole.keeping.connect(to: address, supervisor.identity.issuer)
+                return try await HostRole.keeping.connect(to: address, identity.issuer)
             } catch {
                 if Task.isCancelled { throw .cancelled }
                 guard ContinuousClock.now < deadline else { throw error }
@@ -121,50 +97,35 @@ struct HostSession: Sendable {
 
     /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed
     /// now. Acts wait meanwhile: otherwise an older token could replace a newer one.
-    private func installNewerTokens(_ connection: NATSConnection) async throws(NATSError) {
-        let directory = supervisor.directory
-        do throws(NetworkError) {
-            guard let lock = try await administrationLock(while: connection) else { return }
-            defer { withExtendedLifetime(lock) {} }
-            let system = try await SystemInterface(at: address, identity: supervisor.identity)
-            defer { system.close() }
-            for name in try directory.userNames() {
-                guard let record = try directory.record(of: name), record.signed >= start else { continue }
-                for account in record.accounts {
-                    guard let token = try PrivateFile.read(directory.tokenPath(ofAccount: account)) else { continue }
-                    let text = String(decoding: token, as: UTF8.self)
-                    // An account's imports are made anew with every token, and requests on their way are lost with the
-                    // old.
-                    guard try await system.token(ofAccount: account) != text else { continue }
-                    try await system.install(text)
-                }
-            }
-        } catch {
-            if case .connection(let cause) = error { throw cause }
-            throw .invalidArgument(error.description)
-        }
-    }
-
-    /// The administrators' lock; nil when the connection ends before it is free.
-    private func administrationLock(while connection: NATSConnection) async throws(NetworkError) -> FileLock? {
-        while connection.isOpen {
-            if let lock = try FileLock.attempt(supervisor.directory.administrationLock, .exclusive) { return lock }
+    private func installNewerTokens(_ connection: NATSConnection) async throws(NetworkError) {
+        var lock = try FileLock.attempt(directory.administrationLock, .exclusive)
+        while lock == nil {
+            guard connection.isOpen else { return }
             try await Pause.sleep(.milliseconds(20))
+            lock = try FileLock.attempt(directory.administrationLock, .exclusive)
         }
-        return nil
+        defer { withExtendedLifetime(lock) {} }
+        let system = try await SystemInterface(at: address, identity: identity)
+        defer { system.close() }
+        for name in try directory.userNames() {
+            guard let record = try directory.record(of: name), record.signed >= start else { continue }
+            for account in record.accounts {
+                guard let token = try PrivateFile.readText(directory.tokenPath(ofAccount: account)) else { continue }
+                // An account's imports are made anew with every token, and requests on their way are lost with the old.
+                guard try await system.token(ofAccount: account) != token else { continue }
+                try await system.install(token)
+            }
+        }
     }
 
-    private func announce(_ version: String) throws(NATSError) {
-        let names = supervisor.identity.names
+    private func announce(_ version: String) throws(NetworkError) {
+        let names = identity.names
         let description = NetworkDescription(
-            url: "\(address)", serverVersion: version, hostPid: getpid(),
-            serverPid: supervisor.directory.runningServer ?? process.id, namespace: names.namespace, hash: names.hash,
+            servers: ["\(address)"], serverVersion: version, hostPid: getpid(),
+            serverPid: directory.runningServer?.pid ?? process.id, namespace: names.namespace, hash: names.hash,
             certificateName: address.certificateName, authorityFile: address.authorityFile,
-            listens: supervisor.listener?.text)
-        do {
-            try PrivateFile.writeJSON(description, to: supervisor.directory.networkFile)
-        } catch {
-            throw .invalidArgument(error.description)
-        }
+            listens: server.listener?.text)
+        try PrivateFile.writeJSON(description, to: directory.networkFile)
+        answered()
     }
 }

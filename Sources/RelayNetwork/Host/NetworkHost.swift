@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import Platform
 
 /// The process behind a private network: it keeps a `nats-server` running, makes what the network needs on it, answers
@@ -49,92 +50,41 @@ public struct NetworkHost: Sendable {
     /// Runs the network until it is idle, a signal comes, the task is cancelled, or it cannot go on. The server has
     /// ended when this returns.
     public func run() async -> Outcome {
-        do throws(NetworkError) {
-            try directory.prepare()
-            guard let lock = try await directory.takeHostLock() else { return .alreadyRunning }
-            defer { withExtendedLifetime(lock) {} }
-            return await runAlone()
-        } catch {
-            return .failed(error)
+        await directory.host { log throws(NetworkError) in
+            let identity = try NetworkIdentity.open(in: directory)
+            let program = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
+            if program.version == nil { log.note("\(program.path) does not say its version") }
+            try await RunningProcess.end([directory.runningServer].compactMap(\.self), log)
+            let server = HostedServer(
+                directory: directory, options: options, identity: identity, program: program, log: log,
+                listener: try directory.listener())
+            return try await supervise(server)
         }
     }
 
-    private func runAlone() async -> Outcome {
-        PrivateFile.remove(directory.failureFile)
-        PrivateFile.remove(directory.networkFile)
-        let ending: Ending
-        do throws(NetworkError) {
-            let log = try LogFile(directory.hostLog)
-            log.note("host started")
-            let identity = try NetworkIdentity.open(in: directory, isHost: true)
-            let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
-            if server.version == nil { log.note("\(server.path) does not say its version") }
-            try await StaleServer.end(in: directory, log: log)
-            ending = await supervise(
-                ServerSupervisor(
-                    directory: directory, options: options, identity: identity, server: server, log: log,
-                    listener: try directory.listener()))
-            log.note("host ends: \(ending.outcome)")
-        } catch {
-            ending = error == .cancelled ? .stopped : .failed(error)
-        }
-        PrivateFile.remove(directory.networkFile)
-        if case .failed(let error) = ending {
-            let failure = HostFailure(reason: error.description, isServerMissing: error == .serverMissing)
-            try? PrivateFile.writeJSON(failure, to: directory.failureFile)
-        }
-        return ending.outcome
-    }
-
-    /// Why the supervision ends.
-    private enum Ending: Sendable {
-        case stopped
-        /// No client is left; the lock keeps new ones waiting until the server is gone and a new host can start.
-        case idle(FileLock)
-        case failed(NetworkError)
-
-        var outcome: Outcome {
-            switch self {
-            case .stopped: .stopped
-            case .idle: .idle
-            case .failed(let error): .failed(error)
-            }
-        }
-    }
-
-    private func supervise(_ supervisor: ServerSupervisor) async -> Ending {
-        await withTaskGroup(of: Ending.self) { group in
-            group.addTask {
-                do throws(NetworkError) {
-                    try await supervisor.run()
-                    return .stopped
-                } catch {
-                    return error == .cancelled ? .stopped : .failed(error)
-                }
-            }
-            group.addTask {
-                do throws(NetworkError) {
-                    return .idle(try await untilIdle())
-                } catch {
-                    return error == .cancelled ? .stopped : .failed(error)
-                }
-            }
-            if options.handlesSignals {
-                group.addTask {
-                    await EndingSignals.wait()
-                    return .stopped
-                }
-            }
-            let first = await group.next() ?? .stopped
-            PrivateFile.remove(directory.networkFile)
-            group.cancelAll()
-            await group.waitForAll()
-            return first
-        }
+    private func supervise(_ server: HostedServer) async throws(NetworkError) -> Outcome {
+        // Held so that no client comes while the network ends.
+        let clients = NIOLockedValueBox<FileLock?>(nil)
+        defer { withExtendedLifetime(clients) {} }
+        let outcome: Outcome? = try await untilOneEnds(
+            {
+                try await server.keeper.run()
+                return .stopped
+            },
+            {
+                let lock = try await untilIdle()
+                clients.withLockedValue { $0 = lock }
+                return .idle
+            },
+            {
+                await EndingSignals.wait(isWanted: options.handlesSignals)
+                return .stopped
+            })
+        return outcome ?? .stopped
     }
 
     /// Waits until no client has been there for the idle time-out and nothing keeps the network.
-    /// - Returns: the clients' lock, held so that no client comes while the network ends.
+    /// - Returns: the clients' lock.
     private func untilIdle() async throws(NetworkError) -> FileLock {
         var clock = IdleClock(timeout: options.idleTimeout)
         let step = min(Duration.seconds(1), options.idleTimeout / 4)
@@ -150,5 +100,57 @@ public struct NetworkHost: Sendable {
         let lock = try FileLock.attempt(directory.clientsLock, .exclusive)
         let isUsed = lock == nil || PrivateFile.exists(directory.keepMarker)
         return clock.observe(isUsed: isUsed, at: .now) ? lock : nil
+    }
+}
+
+extension NetworkDirectory {
+    /// Does a host's work, as the folder's only host, and tells clients why it could not go on.
+    func host(_ work: (LogFile) async throws(NetworkError) -> NetworkHost.Outcome) async -> NetworkHost.Outcome {
+        do throws(NetworkError) {
+            try prepare()
+            guard let lock = try await takeHostLock() else { return .alreadyRunning }
+            defer { withExtendedLifetime(lock) {} }
+            PrivateFile.remove(failureFile)
+            PrivateFile.remove(networkFile)
+            let log = try LogFile(hostLog)
+            log.note("host started")
+            do throws(NetworkError) {
+                let outcome = try await work(log)
+                log.note("host ends: \(outcome)")
+                PrivateFile.remove(networkFile)
+                return outcome
+            } catch {
+                log.note("host ends: \(error)")
+                PrivateFile.remove(networkFile)
+                if error == .cancelled { return .stopped }
+                let failure = HostFailure(reason: error.description, isServerMissing: error == .serverMissing)
+                try? PrivateFile.writeJSON(failure, to: failureFile)
+                return .failed(error)
+            }
+        } catch {
+            return error == .cancelled ? .stopped : .failed(error)
+        }
+    }
+}
+
+/// Whether a network has been without clients for long enough to end.
+struct IdleClock: Hashable, Sendable {
+    let timeout: Duration
+    private var idleSince: ContinuousClock.Instant?
+
+    init(timeout: Duration) {
+        self.timeout = timeout
+    }
+
+    /// The network was looked at.
+    /// - Returns: whether to end it.
+    mutating func observe(isUsed: Bool, at now: ContinuousClock.Instant) -> Bool {
+        guard !isUsed else {
+            idleSince = nil
+            return false
+        }
+        let since = idleSince ?? now
+        idleSince = since
+        return now - since >= timeout
     }
 }

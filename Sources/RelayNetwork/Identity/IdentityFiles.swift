@@ -2,6 +2,14 @@ import NATS
 
 /// The files of a network's identity, in its folder of keys.
 struct IdentityFiles {
+    /// What the configuration of a server of the network's own begins with: the operator's token, and the system
+    /// account's with its key.
+    struct ServerTokens {
+        let `operator`: String
+        let system: String
+        let systemAccount: NKey
+    }
+
     let folder: String
 
     /// Written last: where it is, everything is.
@@ -23,28 +31,20 @@ struct IdentityFiles {
     /// Makes an operator, the system account and a user of that, whose credentials are written last.
     /// - Returns: the operator's key.
     func makeOperator() throws(NetworkError) -> NKeyPair {
-        let root = NKeyPair.generate(.operator)
-        let system = NKeyPair.generate(.account)
-        for (pair, path) in [(root, operatorSeed), (system, systemSeed)] {
-            try pair.withSeedText { seed throws(NetworkError) in try PrivateFile.write(seed.utf8, to: path) }
+        let root = try newPair(.operator, keptIn: operatorSeed)
+        let system = try newPair(.account, keptIn: systemSeed)
+        let asker = NKeyPair.generate(.user)
+        let (operatorClaims, systemClaims, claims) = (
+            OperatorClaims(
+                subject: root.publicKey, name: "parley", grant: OperatorGrant(systemAccount: system.publicKey)),
+            AccountClaims(subject: system.publicKey, name: "system", grant: AccountGrant(limits: .withoutJetStream)),
+            UserClaims(subject: asker.publicKey, name: "~administrator", grant: UserGrant())
+        )
+        try translated {
+            try write(operatorClaims.encode(signedBy: root), to: operatorToken)
+            try write(systemClaims.encode(signedBy: root), to: systemToken)
+            try keep(administrator: Credentials(jwt: claims.encode(signedBy: system), keyPair: asker))
         }
-        let pair = NKeyPair.generate(.user)
-        let tokens: (operator: String, system: String)
-        let asker: Credentials
-        do throws(CredentialsError) {
-            let operatorClaims = OperatorClaims(
-                subject: root.publicKey, name: "parley", grant: OperatorGrant(systemAccount: system.publicKey))
-            let systemClaims = AccountClaims(
-                subject: system.publicKey, name: "system", grant: AccountGrant(limits: .withoutJetStream))
-            tokens = (try operatorClaims.encode(signedBy: root), try systemClaims.encode(signedBy: root))
-            let claims = UserClaims(subject: pair.publicKey, name: "~administrator", grant: UserGrant())
-            asker = try Credentials(jwt: claims.encode(signedBy: system), keyPair: pair)
-        } catch {
-            throw .credentials(error)
-        }
-        try write(tokens.operator, to: operatorToken)
-        try write(tokens.system, to: systemToken)
-        try keep(administrator: asker)
         return root
     }
 
@@ -52,15 +52,10 @@ struct IdentityFiles {
     /// Should this be interrupted, the next attempt begins anew.
     /// - Parameter root: the operator's key, or a signing key of the operator's.
     func make(_ newNames: NetworkIdentity.Names, signedBy root: NKeyPair) throws(NetworkError) -> NetworkIdentity {
-        let account = NKeyPair.generate(.account)
-        let signing = NKeyPair.generate(.account)
-        for (pair, path) in [(account, accountSeed), (signing, signingSeed)] {
-            try pair.withSeedText { seed throws(NetworkError) in try PrivateFile.write(seed.utf8, to: path) }
-        }
+        let account = try newPair(.account, keptIn: accountSeed)
+        let signing = try newPair(.account, keptIn: signingSeed)
         let claims = NetworkAccount.claims(account.publicKey, names: newNames, signingKey: signing.publicKey)
-        let token: String
-        do throws(CredentialsError) { token = try claims.encode(signedBy: root) } catch { throw .credentials(error) }
-        try write(token, to: accountToken)
+        try translated { try write(claims.encode(signedBy: root), to: accountToken) }
         try PrivateFile.writeJSON(newNames, to: names)
         return try read(newNames)
     }
@@ -82,61 +77,44 @@ struct IdentityFiles {
     /// Reads an identity that was made.
     func read(_ names: NetworkIdentity.Names) throws(NetworkError) -> NetworkIdentity {
         let accountToken = try token(accountToken)
-        do {
-            return NetworkIdentity(
+        return try parsed(folder) {
+            NetworkIdentity(
                 names: names, account: try NKey(AccountClaims.verify(accountToken).subject),
                 signingKey: try NKeyPair(seed: token(signingSeed)), accountToken: accountToken,
                 administrator: PrivateFile.exists(administrator) ? try Credentials.load(path: administrator) : nil)
-        } catch let error as NetworkError {
-            throw error
-        } catch {
-            throw .damaged(path: folder, reason: "\(error)")
         }
     }
 
-    /// The tokens that the configuration of a server of the network's own begins with: the operator's, and the system
-    /// account's with its key.
-    func serverTokens() throws(NetworkError) -> (operator: String, system: String, systemAccount: NKey) {
+    /// The tokens that a server of the network's own is configured with.
+    func serverTokens() throws(NetworkError) -> ServerTokens {
         let (root, system) = (try token(operatorToken), try token(systemToken))
-        do throws(CredentialsError) {
-            return (root, system, try NKey(AccountClaims.verify(system).subject))
-        } catch {
-            throw .damaged(path: systemToken, reason: "\(error)")
+        return try parsed(systemToken) {
+            ServerTokens(
+                operator: root, system: system, systemAccount: try NKey(AccountClaims.verify(system).subject))
         }
     }
 
     /// The key pair of the operator, which signs the accounts' tokens.
     func operatorPair() throws(NetworkError) -> NKeyPair {
-        do {
-            return try NKeyPair(seed: token(operatorSeed))
-        } catch let error as NetworkError {
-            throw error
-        } catch {
-            throw .damaged(path: operatorSeed, reason: "\(error)")
+        try parsed(operatorSeed) { try NKeyPair(seed: token(operatorSeed)) }
+    }
+
+    /// Reads what is in a file, which is damaged where that cannot be.
+    private func parsed<R>(_ path: String, _ body: () throws -> R) throws(NetworkError) -> R {
+        do { return try body() } catch let error as NetworkError { throw error } catch {
+            throw .damaged(path: path, reason: "\(error)")
         }
     }
 
-    /// Gives the network's account, whose key and data stay, another signing key and what it exports now.
-    func renewAccount(_ names: NetworkIdentity.Names) throws(NetworkError) {
-        let signing = NKeyPair.generate(.account)
-        let root = try operatorPair()
-        let token: String
-        do {
-            let account = try NKey(AccountClaims.verify(self.token(accountToken)).subject)
-            let claims = NetworkAccount.claims(account, names: names, signingKey: signing.publicKey)
-            token = try claims.encode(signedBy: root)
-        } catch let error as NetworkError {
-            throw error
-        } catch {
-            throw .damaged(path: accountToken, reason: "\(error)")
-        }
-        try signing.withSeedText { seed throws(NetworkError) in try PrivateFile.write(seed.utf8, to: signingSeed) }
-        try write(token, to: accountToken)
+    private func newPair(_ kind: NKeyPair.Kind, keptIn path: String) throws(NetworkError) -> NKeyPair {
+        let pair = NKeyPair.generate(kind)
+        try pair.withSeedText { seed throws(NetworkError) in try write(seed, to: path) }
+        return pair
     }
 
     private func token(_ path: String) throws(NetworkError) -> String {
-        guard let bytes = try PrivateFile.read(path) else { throw .damaged(path: path, reason: "it is missing") }
-        return String(decoding: bytes, as: UTF8.self)
+        guard let text = try PrivateFile.readText(path) else { throw .damaged(path: path, reason: "it is missing") }
+        return text
     }
 
     private func write(_ text: String, to path: String) throws(NetworkError) {

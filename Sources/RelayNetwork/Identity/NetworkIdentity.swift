@@ -9,10 +9,6 @@ struct NetworkIdentity: Sendable {
         var namespace: String
         /// The first token of every topic's subject.
         var hash: String
-        /// 2 since every user is an account; nil before.
-        var version: Int? = Self.currentVersion
-
-        static let currentVersion = 2
     }
 
     let names: Names
@@ -31,25 +27,18 @@ struct NetworkIdentity: Sendable {
         return (claims.grant.issuerAccount ?? claims.issuer).flatMap { try? NKey($0) }
     }
 
-    /// Reads the network's identity, or makes it when there is none. Two processes that do so at once agree. A network
-    /// of the version before is carried over first.
-    /// - Parameter isHost: whether the caller holds the host's lock; others carry nothing over while a host runs.
-    static func open(in directory: NetworkDirectory, isHost: Bool = false) throws(NetworkError) -> NetworkIdentity {
+    /// Reads the network's identity, or makes it when there is none. Two processes that do so at once agree.
+    static func open(in directory: NetworkDirectory) throws(NetworkError) -> NetworkIdentity {
         try directory.prepare()
-        return try withExtendedLifetime(FileLock.wait(directory.identityLock, .exclusive)) { () throws(NetworkError) in
-            let files = IdentityFiles(folder: directory.keys)
-            guard let names = try PrivateFile.readJSON(Names.self, from: files.names) else {
-                // Keys of its own would be no network's there.
-                guard try directory.cluster() == nil else {
-                    throw .invalidProvision(
-                        "This network was not provisioned to its end: run parley network provision again.")
-                }
-                return try files.make(Names(namespace: "local", hash: randomHash()))
-            }
-            if names.version == Names.currentVersion { return try files.read(names) }
-            if !isHost, try directory.isHosted() { throw .olderNetworkRuns }
-            return try SharedAccountNetwork(directory: directory, names: names).carryOver()
+        let lock = try FileLock.wait(directory.identityLock, .exclusive)
+        defer { withExtendedLifetime(lock) {} }
+        let files = IdentityFiles(folder: directory.keys)
+        if let names = try PrivateFile.readJSON(Names.self, from: files.names) { return try files.read(names) }
+        // Keys of its own would be no network's on servers that others run.
+        guard try directory.cluster() == nil else {
+            throw .invalidProvision("This network was not provisioned to its end: run parley network provision again.")
         }
+        return try files.make(Names(namespace: "local", hash: randomHash()))
     }
 
     /// Sixteen hexadecimal digits.

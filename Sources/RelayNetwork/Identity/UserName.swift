@@ -11,7 +11,7 @@ public struct UserName: Hashable, Sendable, CustomStringConvertible {
     /// Checks a name.
     /// - Throws: `NetworkError.invalidUserName`.
     public init(_ text: String) throws(NetworkError) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed),
+        guard (1...64).contains(text.utf8.count), text.isWord(besides: "_-+="),
             let first = text.utf8.first, !"+=-".utf8.contains(first)
         else {
             throw .invalidUserName(text)
@@ -28,14 +28,19 @@ public struct UserName: Hashable, Sendable, CustomStringConvertible {
     public var inboxPrefix: String { "_INBOX_\(text)" }
     /// The name.
     public var description: String { text }
+}
 
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "="), UInt8(ascii: "_"),
-            UInt8(ascii: "-"):
-            true
-        default: false
+extension StringProtocol {
+    /// Whether a text has ASCII letters and digits alone, and these characters.
+    func isWord(besides others: StaticString = "_-") -> Bool {
+        let others = "\(others)".utf8
+        return utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: others.contains(byte)
+            }
         }
     }
 }

@@ -16,9 +16,7 @@ struct UserTokenIssuer: Sendable {
         let token = try token(
             for: pair.publicKey, name: name, account: account ?? self.account, permissions: permissions,
             issuedAt: issuedAt, expires: expires, isBearer: isBearer)
-        do throws(CredentialsError) { return try Credentials(jwt: token, keyPair: pair) } catch {
-            throw .credentials(error)
-        }
+        return try translated { try Credentials(jwt: token, keyPair: pair) }
     }
 
     /// Issues the token of a user whose private key is elsewhere.
@@ -32,8 +30,7 @@ struct UserTokenIssuer: Sendable {
         var claims = UserClaims(subject: key, name: name, issuedAt: issuedAt, expires: expires, grant: grant)
         // Of a user's account, all keys have the same one.
         if account != self.account { claims.messageKey = MessageKey(of: name, derivedFrom: signingKey).text }
-        do throws(CredentialsError) { return try claims.encode(signedBy: signingKey) } catch {
-            throw .credentials(error)
-        }
+        let signed = claims
+        return try translated { try signed.encode(signedBy: signingKey) }
     }
 }

@@ -13,7 +13,7 @@ public struct Invitation: Hashable, Sendable {
     public let authority: String?
     /// What the subjects of the network's topics begin with, and what its stream is called; a client goes by it while
     /// nobody tells.
-    public let names: Names?
+    public let names: Names
     /// Until when it can be used, in seconds since 1970.
     public let expires: Int64
 
@@ -29,16 +29,7 @@ public struct Invitation: Hashable, Sendable {
         /// Whether subjects can be made of them: a stranger's text may hold anything.
         var areUsable: Bool {
             func isToken(_ text: Substring) -> Bool {
-                (1...64).contains(text.utf8.count)
-                    && text.utf8.allSatisfy { byte in
-                        switch byte {
-                        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-                            UInt8(ascii: "$"):
-                            true
-                        default: false
-                        }
-                    }
+                (1...64).contains(text.utf8.count) && text.isWord(besides: "_-$")
             }
             return isToken(namespace[...]) && isToken(hash[...])
                 && api.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(isToken)
@@ -59,17 +50,7 @@ public struct Invitation: Hashable, Sendable {
     }
 
     init(
-        user: UserName, servers: [String], authority: String?, names: NetworkIdentity.Names, expires: Int64,
-        credentials: Credentials
-    ) {
-        self.init(
-            user: user, servers: servers, authority: authority,
-            names: Names(namespace: names.namespace, hash: names.hash, api: UserPermissions.apiPrefix),
-            expires: expires, credentials: credentials)
-    }
-
-    init(
-        user: UserName, servers: [String], authority: String?, names: Names?, expires: Int64, credentials: Credentials
+        user: UserName, servers: [String], authority: String?, names: Names, expires: Int64, credentials: Credentials
     ) {
         self.user = user.text
         self.names = names
@@ -96,8 +77,7 @@ extension Invitation {
         var user: String
         var servers: [String]
         var authority: String?
-        /// Earlier versions did not say them.
-        var names: Names?
+        var names: Names
         var expires: Int64
         var token: String
         var seed: String
@@ -132,7 +112,7 @@ extension Invitation {
             let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), content.version == 1,
             let user = try? UserName(content.user), !content.servers.isEmpty,
             content.servers.allSatisfy({ (try? ServerAddress(parsing: $0)) != nil }),
-            content.names?.areUsable ?? true,
+            content.names.areUsable,
             let credentials = try? Credentials(jwt: content.token, seed: content.seed)
         else { throw .invitation(.damaged) }
         self.init(
@@ -142,14 +122,7 @@ extension Invitation {
 
     /// The bytes of the lines between the marks: a letter that quotes them has blanks and `>` before each.
     private static func decode(_ text: Substring) -> [UInt8]? {
-        let code = text.utf8.filter { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
-                true
-            default: false
-            }
-        }
+        let code = text.filter { String($0).isWord(besides: "+/=") }.utf8
         return Data(base64Encoded: Data(code)).map { Array($0) }
     }
 }
@@ -231,7 +204,18 @@ extension Invitation {
             invitation: credentials.keyPair.publicKey.text, key: pair.publicKey.text,
             proof: Base64URL.encode(
                 credentials.keyPair.sign(EnrolmentRequest.statement(user: user, key: pair.publicKey.text))))
-        let connection = try await connection(to: server, authorityFile)
+        let connection: NATSConnection
+        do throws(NATSError) {
+            var address = try ServerAddress(parsing: server)
+            address.authorityFile = authorityFile
+            connection = try await NATSConnection.connect(
+                to: address,
+                options: ConnectOptions(
+                    name: "parley join", authentication: .init(credentials), inboxPrefix: Self.inboxPrefix))
+        } catch {
+            if case .authorization = error { throw .invitation(.refused) }
+            throw .connection(error)
+        }
         defer { connection.closeNow() }
         let answer: NATSMessage
         do throws(NATSError) {
@@ -244,29 +228,10 @@ extension Invitation {
             default: throw .connection(error)
             }
         }
-        guard let reply = try? JSONDecoder().decode(EnrolmentReply.self, from: Data(answer.bytes)) else {
-            throw .invitation(.unavailable)
-        }
+        guard let reply = Wire.value(EnrolmentReply.self, from: answer.bytes) else { throw .invitation(.unavailable) }
         guard let token = reply.token else {
             throw .invitation(reply.error.flatMap(InvitationFailure.init) ?? .unavailable)
         }
-        do throws(CredentialsError) { return try Credentials(jwt: token, keyPair: pair) } catch {
-            throw .credentials(error)
-        }
-    }
-    private func connection(
-        to server: String, _ authorityFile: String?
-    ) async throws(NetworkError) -> NATSConnection {
-        do throws(NATSError) {
-            var address = try ServerAddress(parsing: server)
-            address.authorityFile = authorityFile
-            return try await NATSConnection.connect(
-                to: address,
-                options: ConnectOptions(
-                    name: "parley join", authentication: .init(credentials), inboxPrefix: Self.inboxPrefix))
-        } catch {
-            if case .authorization = error { throw .invitation(.refused) }
-            throw .connection(error)
-        }
+        return try translated { try Credentials(jwt: token, keyPair: pair) }
     }
 }

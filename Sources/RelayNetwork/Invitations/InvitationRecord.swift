@@ -2,20 +2,18 @@
 struct InvitationRecord: Codable, Hashable, Sendable {
     /// The public key that it was issued to.
     let key: String
-    /// When it was made, in seconds since 1970. Earlier versions did not keep it.
-    let created: Int64?
+    /// When it was made, in seconds since 1970.
+    let created: Int64
     /// Until when it can be used, in seconds since 1970.
     let expires: Int64
     /// The public key that credentials were issued to for it; nil until then.
     private(set) var usedBy: String?
-    /// Whether it is being taken back; left out where it is not.
-    private(set) var isRevoked: Bool?
+    /// Whether it is being taken back.
+    private(set) var isRevoked = false
 
     /// An invitation that nobody has used.
-    init(key: String, created: Int64? = nil, expires: Int64) {
-        self.key = key
-        self.created = created
-        self.expires = expires
+    init(key: String, created: Int64, expires: Int64) {
+        (self.key, self.created, self.expires) = (key, created, expires)
     }
 
     /// The same, being taken back.
@@ -34,7 +32,7 @@ struct InvitationRecord: Codable, Hashable, Sendable {
     ///   - now: seconds since 1970.
     mutating func use(for key: String, at now: Int64) throws(InvitationFailure) {
         if let usedBy { guard usedBy == key else { throw .usedUp } }
-        guard isRevoked != true else { throw .revoked }
+        guard !isRevoked else { throw .revoked }
         guard now < expires else { throw .expired }
         usedBy = key
     }

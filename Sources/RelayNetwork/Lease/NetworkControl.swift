@@ -90,24 +90,9 @@ public enum NetworkControl {
         let clients = try await FileLock.wait(directory.clientsLock, .exclusive, for: .seconds(1))
         guard clients != nil || evenIfUsed else { return .inUse }
         defer { withExtendedLifetime(clients) {} }
-        let deadline = ContinuousClock.now + timeout
-        var asked: Int32?
-        while try directory.isHosted() {
-            // Another host may follow the first, when a client was about to start one.
-            if let network = try? PrivateFile.readJSON(NetworkDescription.self, from: directory.networkFile),
-                network.hostPid != asked
-            {
-                // The lock is held by a host and the file is removed by its end, so the id is the host's.
-                kill(network.hostPid, SIGTERM)
-                asked = network.hostPid
-            }
-            guard ContinuousClock.now < deadline else { throw .timedOut("Ending the private network") }
-            try await Pause.sleep(.milliseconds(20))
-        }
-        // The host gives its lock back before its process is gone, and whoever stops a network expects to find nothing
-        // of it.
-        while let asked, asked != getpid(), RunningProcess.exists(asked), ContinuousClock.now < deadline {
-            try await Pause.sleep(.milliseconds(5))
+        try await directory.endHost(within: timeout) {
+            // The lock is held by a host and the file is removed by its end, so the id is the host's.
+            ((try? directory.announced()) ?? nil).flatMap { RunningProcess($0.hostPid) }
         }
         return .stopped
     }

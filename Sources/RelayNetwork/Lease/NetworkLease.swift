@@ -54,12 +54,6 @@ public final class NetworkLease: Sendable {
         return description
     }
 
-    /// The credentials of a user, made on first use.
-    /// - Throws: `NetworkError.invalidUserName`, `.file`, `.damaged` or `.credentials`.
-    public func credentials(for user: String) throws(NetworkError) -> Credentials {
-        try directory.credentials(for: user)
-    }
-
     /// Gives the share back; the network ends some time after the last.
     public func release() {
         // Taken out first: the lock is freed outside the mutex.

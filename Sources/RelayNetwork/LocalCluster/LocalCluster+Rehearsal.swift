@@ -29,7 +29,7 @@ extension LocalCluster {
     /// Where the servers listen, if those that are named are some of them and somebody looks after them now: whoever
     /// listens at such a port of this machine is the cluster's.
     package func places(ifAmong named: [ServerAddress]) -> [ServerAddress]? {
-        let known = (try? announced())??.servers.compactMap { try? ServerAddress(parsing: $0) } ?? []
+        let known = (try? directory.announced())?.servers.compactMap { try? ServerAddress(parsing: $0) } ?? []
         return Self.places(known, ifAmong: named)
     }
 
@@ -58,13 +58,9 @@ extension LocalCluster {
     }
 
     private func leader(of stream: String, _ identity: NetworkIdentity) async throws(NetworkError) -> String? {
-        let connection = try await HostRole.keeping.connect(toOneOf: directory.places(), identity.issuer)
-        defer { connection.closeNow() }
-        do throws(NATSError) {
-            let description = try await JetStream(connection, timeout: .seconds(5)).description(of: stream)
-            return description?["cluster"]?["leader"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
-        } catch {
-            throw .connection(error)
+        try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
+            let leader = try await jetStream.description(of: stream)?["cluster"]?["leader"]?.stringValue
+            return leader.flatMap { $0.isEmpty ? nil : $0 }
         }
     }
 
@@ -119,7 +115,7 @@ extension LocalCluster {
         return index
     }
 
-    private func end(_ process: LocalClusterProcesses.Process) async throws(NetworkError) {
+    private func end(_ process: RunningProcess) async throws(NetworkError) {
         // A number alone may be another process's by now.
         if process.isRunning { _ = kill(process.pid, SIGKILL) }
         let deadline = ContinuousClock.now + .seconds(5)

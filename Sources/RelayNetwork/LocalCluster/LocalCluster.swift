@@ -78,77 +78,22 @@ struct LocalClusterServer: Hashable, Sendable {
 
 /// The cluster's ports and processes: the content of `processes.json`.
 struct LocalClusterProcesses: Codable, Hashable, Sendable {
-    /// A process, by its id and the words it was started with: the id alone may be another one's by now.
-    struct Process: Codable, Hashable, Sendable {
-        var pid: Int32
-        var arguments: [String]
-
-        init(pid: Int32, arguments: [String]) { (self.pid, self.arguments) = (pid, arguments) }
-
-        /// A process that runs; nil where the system does not say what it was started with.
-        init?(running pid: Int32) {
-            guard let arguments = ProcessArguments.read(of: pid) else { return nil }
-            self.init(pid: pid, arguments: arguments)
-        }
-
-        /// Whether it runs still.
-        var isRunning: Bool { pid > 1 && ProcessArguments.read(of: pid) == arguments }
-    }
-
     /// What is kept of a server.
     struct Server: Codable, Hashable, Sendable {
         /// Where clients connect.
         var port: Int
         /// Where the other servers connect.
         var routePort: Int
-        var process: Process?
+        var process: RunningProcess?
     }
 
     /// Who looks after the cluster.
-    var host: Process?
+    var host: RunningProcess?
     var servers: [Server]
-    var services: [Process?]
+    var services: [RunningProcess?]
     /// The password by which the servers know each other: whoever had it would be one of them.
     var password: String
 
     /// Thirty-two hexadecimal digits.
     static func newPassword() -> String { NetworkIdentity.randomHash() + NetworkIdentity.randomHash() }
-}
-
-/// What others need to know of the cluster while it runs: the content of its `network.json`.
-public struct LocalClusterDescription: HostAnnouncement, Hashable {
-    /// Where the servers listen, such as `nats://127.0.0.1:40123`, in the order of their names.
-    public var servers: [String]
-    /// The version of the servers.
-    public var serverVersion: String
-    /// The process that looks after them.
-    public var hostPid: Int32
-    /// Names the network's stream `<namespace>_stream` and its bucket.
-    public var namespace: String
-    /// The first token of every topic's subject.
-    public var hash: String
-    /// What the subjects of JetStream's calls begin with for users.
-    public var api: String
-
-    static var starting: String { "Starting the cluster" }
-
-    /// Whether more than half of the servers are there: so many carry all that is stored.
-    func answers() async -> Bool {
-        await answering().count > LocalCluster.size / 2
-    }
-
-    /// Those that are there now.
-    public func answering() async -> [String] {
-        await withTaskGroup(of: String?.self) { group in
-            for server in servers {
-                group.addTask {
-                    guard let address = try? ServerAddress(parsing: server) else { return nil }
-                    return await ServerProbe.answers(at: address) ? server : nil
-                }
-            }
-            var found: Set<String> = []
-            for await server in group { if let server { found.insert(server) } }
-            return servers.filter(found.contains)
-        }
-    }
 }

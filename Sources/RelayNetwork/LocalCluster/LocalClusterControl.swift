@@ -14,13 +14,12 @@ extension LocalCluster {
     public func start(
         hostCommand: [String], environment: [String: String] = ProcessInfo.processInfo.environment,
         timeout: Duration = .seconds(180)
-    ) async throws(NetworkError) -> (cluster: LocalClusterDescription, ranBefore: Bool) {
+    ) async throws(NetworkError) -> (cluster: NetworkDescription, ranBefore: Bool) {
         try check()
         try directory.checkServer(environment: environment)
         try directory.prepare()
         if let running = try await running() { return (running, true) }
-        let host = DetachedHost<LocalClusterDescription>(
-            directory: directory, command: hostCommand, environment: environment)
+        let host = HostLauncher(directory: directory, command: hostCommand, environment: environment)
         return (try await host.ensureRunning(within: timeout), false)
     }
 
@@ -28,19 +27,10 @@ extension LocalCluster {
     public func isHosted() throws(NetworkError) -> Bool { try directory.isHosted() }
 
     /// The cluster, when it runs and more than half of its servers answer.
-    public func running() async throws(NetworkError) -> LocalClusterDescription? {
-        guard let known = try announced() else { return nil }
-        return await known.answers() ? known : nil
-    }
+    public func running() async throws(NetworkError) -> NetworkDescription? { try await directory.running() }
 
     /// Whether it has come so far since its host began that it could be used.
-    public func isAnnounced() throws(NetworkError) -> Bool { try announced() != nil }
-
-    /// The cluster while it is looked after, whether its servers answer or not.
-    func announced() throws(NetworkError) -> LocalClusterDescription? {
-        guard try directory.isHosted() else { return nil }
-        return (try? PrivateFile.readJSON(LocalClusterDescription.self, from: directory.networkFile)) ?? nil
-    }
+    public func isAnnounced() throws(NetworkError) -> Bool { try directory.announced() != nil }
 
     /// Ends services and servers; what is stored stays.
     /// - Returns: false when nothing of it ran.
@@ -51,30 +41,12 @@ extension LocalCluster {
         let ran = try directory.isHosted()
         // Before its end, so that nobody who waits for the cluster starts it again.
         if ran { try PrivateFile.write([], to: directory.stopMarker) }
-        let deadline = ContinuousClock.now + timeout
-        var asked: Int32?
-        while try directory.isHosted() {
-            if let host = processes()?.host, host.isRunning {
-                // The one that does not end in time is ended, and what it leaves behind after it.
-                let isLate = ContinuousClock.now >= deadline
-                if isLate || host.pid != asked { kill(host.pid, isLate ? SIGKILL : SIGTERM) }
-                asked = host.pid
-            }
-            guard ContinuousClock.now < deadline + .seconds(5) else { throw .timedOut("Ending the cluster") }
-            try await Pause.sleep(.milliseconds(20))
-        }
+        // The one that does not end in time is ended, and what it leaves behind after it.
+        try await directory.endHost(within: timeout, kills: true) { processes()?.host }
         // Held meanwhile, so that a host that begins now does not see its own processes end.
         guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: .seconds(1)) else { return ran }
         defer { withExtendedLifetime(lock) {} }
         try await endProcesses(besides: getpid(), log: nil)
-        // A host gives the lock back before its process is gone, and whoever stops a cluster expects to find nothing of
-        // it.
-        if let host = processes()?.host, host.pid != getpid() {
-            while host.isRunning {
-                if ContinuousClock.now >= deadline { kill(host.pid, SIGKILL) }
-                try await Pause.sleep(.milliseconds(20))
-            }
-        }
         PrivateFile.remove(directory.networkFile)
         return ran
     }

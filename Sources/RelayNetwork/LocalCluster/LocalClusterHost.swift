@@ -43,36 +43,13 @@ public struct LocalClusterHost: Sendable {
     /// Runs the cluster until a signal comes, the task is cancelled, or it cannot go on. All processes have ended when
     /// this returns.
     public func run() async -> NetworkHost.Outcome {
-        do throws(NetworkError) {
-            try directory.prepare()
-            guard let lock = try await directory.takeHostLock() else { return .alreadyRunning }
-            defer { withExtendedLifetime(lock) {} }
-            return await runAlone()
-        } catch {
-            return error == .cancelled ? .stopped : .failed(error)
-        }
-    }
-
-    private func runAlone() async -> NetworkHost.Outcome {
-        PrivateFile.remove(directory.failureFile)
-        PrivateFile.remove(directory.networkFile)
-        var failure: NetworkError?
-        do throws(NetworkError) {
-            let log = try LogFile(directory.hostLog)
-            log.note("host started")
+        await directory.host { log throws(NetworkError) in
             try cluster.prepare()
             let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
             try await cluster.endProcesses(besides: getpid(), log: log)
             try await runServers(server, log)
-            log.note("host ends")
-        } catch {
-            if error != .cancelled { failure = error }
+            return .stopped
         }
-        PrivateFile.remove(directory.networkFile)
-        guard let failure else { return .stopped }
-        let words = HostFailure(reason: failure.description, isServerMissing: failure == .serverMissing)
-        try? PrivateFile.writeJSON(words, to: directory.failureFile)
-        return .failed(failure)
     }
 
     private func runServers(_ server: ServerProgram, _ log: LogFile) async throws(NetworkError) {
@@ -110,7 +87,7 @@ extension LocalCluster {
             servers.append(.init(port: try choose(before?.port), routePort: try choose(before?.routePort)))
         }
         let chosen = LocalClusterProcesses(
-            host: .init(running: getpid()), servers: servers, services: Array(repeating: nil, count: Self.services),
+            host: RunningProcess(getpid()), servers: servers, services: Array(repeating: nil, count: Self.services),
             password: known?.password ?? LocalClusterProcesses.newPassword())
         try PrivateFile.writeJSON(chosen, to: processesFile)
         return chosen
@@ -121,22 +98,12 @@ extension LocalCluster {
         (try? PrivateFile.readJSON(LocalClusterProcesses.self, from: processesFile)) ?? nil
     }
 
-    /// Ends what a host has left behind, as one does that is killed where the kernel does not end its children too.
+    /// Ends what a host has left behind.
     /// - Parameter own: the caller, which goes on.
     func endProcesses(besides own: Int32, log: LogFile?) async throws(NetworkError) {
         guard let known = processes() else { return }
         let left = (known.servers.map(\.process) + known.services).compactMap(\.self)
-            .filter { $0.isRunning && $0.pid != own }
-        for process in left {
-            log?.note("ending \(process.pid), which a host left behind")
-            kill(process.pid, SIGTERM)
-        }
-        let deadline = ContinuousClock.now + .seconds(10)
-        while left.contains(where: \.isRunning) {
-            let isLate = ContinuousClock.now > deadline
-            if isLate { for process in left where process.isRunning { kill(process.pid, SIGKILL) } }
-            try await Pause.sleep(.milliseconds(isLate ? 200 : 20))
-        }
+        try await RunningProcess.end(left.filter { $0.pid != own }, log)
     }
 }
 
@@ -156,16 +123,20 @@ struct LocalClusterRun: Sendable {
     /// Runs until a signal comes. The services end first, and then the servers.
     /// - Throws: `NetworkError.cancelled`, or why it cannot go on.
     func run() async throws(NetworkError) {
+        let (failures, failed) = AsyncStream.makeStream(
+            of: NetworkError.self, bufferingPolicy: .bufferingOldest(1))
         let outcome = await withTaskGroup(of: Void.self) { servers in
-            let failure = NIOLockedValueBox<NetworkError?>(nil)
             for index in 0..<LocalCluster.size {
                 servers.addTask {
                     do throws(NetworkError) { try await keeper(ofServer: index).run() } catch {
-                        if error != .cancelled { failure.withLockedValue { $0 = $0 ?? error } }
+                        if error != .cancelled { failed.yield(error) }
                     }
                 }
             }
-            let outcome = await serve { failure.withLockedValue(\.self) }
+            let outcome: Result<Void, NetworkError>
+            do throws(NetworkError) { outcome = .success(try await serve(failures)) } catch {
+                outcome = .failure(error)
+            }
             servers.cancelAll()
             await servers.waitForAll()
             return outcome
@@ -174,38 +145,23 @@ struct LocalClusterRun: Sendable {
     }
 
     /// Puts the network onto the servers and answers for it.
-    private func serve(_ failure: @escaping @Sendable () -> NetworkError?) async -> Result<Void, NetworkError> {
-        await withTaskGroup(of: Result<Void, NetworkError>.self) { group in
-            group.addTask {
-                do throws(NetworkError) {
-                    try await provision()
-                    await keepServices()
-                    return .failure(.cancelled)
-                } catch {
-                    return .failure(error)
-                }
-            }
-            group.addTask {
+    private func serve(_ failures: AsyncStream<NetworkError>) async throws(NetworkError) {
+        defer { PrivateFile.remove(directory.networkFile) }
+        _ = try await untilOneEnds(
+            {
+                try await provision()
+                await keepServices()
+                throw NetworkError.cancelled
+            },
+            {
                 // A server that never answers is something that the network cannot begin without.
-                while true {
-                    if let failure = failure() { return .failure(failure) }
-                    do throws(NetworkError) { try await Pause.sleep(.milliseconds(50)) } catch {
-                        return .failure(error)
-                    }
-                }
-            }
-            if options.handlesSignals {
-                group.addTask {
-                    await EndingSignals.wait()
-                    return Task.isCancelled ? .failure(.cancelled) : .success(())
-                }
-            }
-            let first = await group.next() ?? .success(())
-            PrivateFile.remove(directory.networkFile)
-            group.cancelAll()
-            await group.waitForAll()
-            return first
-        }
+                for await failure in failures { throw failure }
+                throw NetworkError.cancelled
+            },
+            {
+                await EndingSignals.wait(isWanted: options.handlesSignals)
+                if Task.isCancelled { throw NetworkError.cancelled }
+            })
     }
 
     // MARK: Servers
@@ -215,14 +171,18 @@ struct LocalClusterRun: Sendable {
         let address = addresses[index]
         return ProcessKeeper(
             name: server.name, output: server.log, environment: ChildEnvironment.reduced(options.environment),
-            grace: .seconds(10), givesUp: true, log: log,
-            command: { () throws(NetworkError) in try command(ofServer: index) },
+            patience: .untilAnswered, log: log,
+            prepare: { () throws(NetworkError) in
+                .init(command: try command(ofServer: index)) { _, answered throws(NetworkError) in
+                    while await !ServerProbe.answers(at: address) { try await Pause.sleep(.milliseconds(50)) }
+                    answered()
+                    let own = RunningProcess(writtenTo: server.processFile, configuration: server.configuration)
+                    if let own { record { $0.servers[index].process = own } }
+                    try await Pause.untilCancelled()
+                }
+            },
             running: { process in record { $0.servers[index].process = process } },
-            answers: { await ServerProbe.answers(at: address) },
-            answering: {
-                RunningServer.find(writtenTo: server.processFile, configuration: server.configuration)
-                    .flatMap { .init(running: $0) }
-            }, isHeldBack: { server.isHeldBack })
+            isHeldBack: { server.isHeldBack })
     }
 
     private func command(ofServer index: Int) throws(NetworkError) -> [String] {
@@ -231,12 +191,15 @@ struct LocalClusterRun: Sendable {
         let place = cluster.server(index)
         // A disk that was lost is begun anew, and the others' copies come onto it.
         for folder in [place.accounts, place.store] { try PrivateFile.makeFolder(folder) }
-        let configuration = LocalClusterConfiguration(
-            server: place, port: known.servers[index].port, routePort: known.servers[index].routePort,
-            otherRoutePorts: known.servers.indices.filter { $0 != index }.map { known.servers[$0].routePort },
-            password: known.password, operatorToken: own.operator, systemAccount: own.systemAccount.text,
-            systemToken: own.system,
-            syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil)
+        let configuration = ServerConfiguration(
+            name: place.name, port: known.servers[index].port, operatorToken: own.operator,
+            systemAccount: own.systemAccount.text, resolver: place.accounts, store: place.store,
+            processFile: place.processFile,
+            syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil,
+            cluster: .init(
+                port: known.servers[index].routePort,
+                otherPorts: known.servers.indices.filter { $0 != index }.map { known.servers[$0].routePort },
+                password: known.password, systemToken: own.system))
         try PrivateFile.write(configuration.text.utf8, to: place.configuration)
         return [server.path, "-c", place.configuration]
     }
@@ -313,9 +276,15 @@ struct LocalClusterRun: Sendable {
     private func keeper(ofService index: Int) -> ProcessKeeper {
         ProcessKeeper(
             name: "service \(index + 1)", output: cluster.servicesLog,
-            environment: ChildEnvironment.reduced(options.environment), grace: .seconds(10), givesUp: false, log: log,
-            command: { options.serveCommand + ["--services", directory.servicesFile] },
-            running: { process in record { $0.services[index] = process } }, answers: { true })
+            environment: ChildEnvironment.reduced(options.environment), patience: .endless, log: log,
+            prepare: {
+                .init(command: options.serveCommand + ["--services", directory.servicesFile]) {
+                    _, answered throws(NetworkError) in
+                    answered()
+                    try await Pause.untilCancelled()
+                }
+            },
+            running: { process in record { $0.services[index] = process } })
     }
 
     /// Returns when one of the services answers.
@@ -328,9 +297,10 @@ struct LocalClusterRun: Sendable {
 
     private func announce(_ identity: NetworkIdentity) throws(NetworkError) {
         try PrivateFile.writeJSON(
-            LocalClusterDescription(
+            NetworkDescription(
                 servers: addresses.map { "\($0)" }, serverVersion: server.version ?? "", hostPid: getpid(),
-                namespace: identity.names.namespace, hash: identity.names.hash, api: UserPermissions.apiPrefix),
+                serverPid: processes.withLockedValue { $0.servers[0].process?.pid } ?? getpid(),
+                namespace: identity.names.namespace, hash: identity.names.hash),
             to: directory.networkFile)
         log.note("the network is ready")
     }

@@ -1,8 +1,8 @@
 import NATS
 import Relay
 
-/// What a network consists of, as a value: its streams and buckets, what its account exports, and what a user's account
-/// imports. How any of it comes onto a server is not said here. ``StreamDifference`` says what is otherwise there.
+/// What a network consists of, as a value: its streams and buckets. How any of it comes onto a server is not said here.
+/// ``StreamDifference`` says what is otherwise there.
 struct NetworkPlan: Hashable, Sendable {
     let names: NetworkIdentity.Names
     let settings: NetworkSettings
@@ -51,19 +51,6 @@ struct NetworkPlan: Hashable, Sendable {
         var stream = stream
         if let placement { stream.place(placement) }
         return stream
-    }
-
-    /// What the network's account offers to users' accounts.
-    var exports: [AccountExport] { NetworkAccount.exports(hash: names.hash) }
-
-    /// What a user's account takes of it.
-    /// - Parameters:
-    ///   - topics: the patterns granted.
-    ///   - network: the network's account.
-    /// - Throws: `NetworkError.invalidGrant`.
-    func imports(of user: UserName, topics: [String], from network: NKey) throws(NetworkError) -> [AccountImport] {
-        try UserPermissions(user: user, topics: topics, namespace: names.namespace, hash: names.hash)
-            .imports(from: network)
     }
 
     /// A bucket as ADR-8 has it, without history. It takes no rollups: with one, the owner of a key could erase all

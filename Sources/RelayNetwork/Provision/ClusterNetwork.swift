@@ -19,9 +19,9 @@ public struct ClusterNetwork: Codable, Hashable, Sendable {
         operatorKeyFile: String? = nil
     ) {
         self.servers = servers
-        self.authorityFile = authorityFile.map(Self.absolute)
+        self.authorityFile = authorityFile.map(PrivateFile.absolute)
         self.placement = placement
-        self.operatorKeyFile = operatorKeyFile.map(Self.absolute)
+        self.operatorKeyFile = operatorKeyFile.map(PrivateFile.absolute)
     }
 
     /// Where to connect, in the order in which they were named.
@@ -40,15 +40,7 @@ public struct ClusterNetwork: Codable, Hashable, Sendable {
 
     /// The authorities to trust, in PEM; nil for those of the system.
     func authority() throws(NetworkError) -> String? {
-        guard let authorityFile else { return nil }
-        guard let bytes = try PrivateFile.read(authorityFile) else {
-            throw .file(path: authorityFile, reason: "it is missing")
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func absolute(_ path: String) -> String {
-        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        try authorityFile.map { file throws(NetworkError) in try PrivateFile.text(in: file) }
     }
 }
 
@@ -66,24 +58,16 @@ extension NetworkDirectory {
     public static func named(
         _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(NetworkError) -> NetworkDirectory {
-        guard NetworkDirectory.isName(name) else {
-            throw .invalidProvision(
-                "\(name.debugDescription) cannot be a network's name: use 1 to 32 letters, digits, _ and -.")
-        }
+        try check(name: name)
         return NetworkDirectory(path: dataFolder(environment) + "/networks/" + name)
     }
 
-    /// Whether a text can be a network's name, which names its stream and bucket too.
-    static func isName(_ text: String) -> Bool {
-        (1...32).contains(text.utf8.count) && !text.hasPrefix("relay_") && !text.hasPrefix("-")
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
+    /// Refuses what cannot be a network's name, which names its stream and bucket too.
+    static func check(name: String) throws(NetworkError) {
+        guard (1...32).contains(name.utf8.count), !name.hasPrefix("relay_"), !name.hasPrefix("-"), name.isWord() else {
+            throw .invalidProvision(
+                "\(name.debugDescription) cannot be a network's name: use 1 to 32 letters, digits, _ and -.")
+        }
     }
 
     /// Where the network is, if others run its servers; nil for one that runs its own.
@@ -128,8 +112,7 @@ extension NetworkDirectory {
 
     /// The users of whom the services are to be told.
     func unpublishedUsers() -> [UserName] {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: unpublished)) ?? []
-        return files.compactMap { try? UserName($0) }
+        ((try? PrivateFile.names(in: unpublished)) ?? []).compactMap { try? UserName($0) }
     }
 
     /// The services were told of a user.

@@ -51,10 +51,7 @@ public struct NetworkProvision: Sendable {
 
     /// Names a network; nothing is read or made yet.
     public init(_ name: String, directory: NetworkDirectory, options: Options = Options()) throws(NetworkError) {
-        guard NetworkDirectory.isName(name) else {
-            throw .invalidProvision(
-                "\(name.debugDescription) cannot be a network's name: use 1 to 32 letters, digits, _ and -.")
-        }
+        try NetworkDirectory.check(name: name)
         (self.name, self.directory, self.options) = (name, directory, options)
     }
 
@@ -66,17 +63,13 @@ public struct NetworkProvision: Sendable {
         let addresses = try cluster.addresses()
         if let fault = cluster.placement.fault { throw .invalidProvision("This cannot be: \(fault).") }
         let root = try OperatorKey.read(file: cluster.operatorKeyFile)
-        let administrator = try options.systemCredentialsFile.map { path throws(NetworkError) in
-            do throws(CredentialsError) { return try Credentials.load(path: path) } catch { throw .credentials(error) }
-        }
+        let administrator = try translated { try options.systemCredentialsFile.map { try Credentials.load(path: $0) } }
         guard !options.isRehearsal else {
             return isNew ? rehearsal(cluster) : try await look(cluster, addresses, root, administrator)
         }
         // Whoever acts meanwhile would find half a network.
         try directory.prepare()
-        guard let lock = try await FileLock.wait(directory.administrationLock, .exclusive, for: .seconds(60)) else {
-            throw .timedOut("Waiting for another administrator")
-        }
+        let lock = try await directory.lockAdministration()
         defer { withExtendedLifetime(lock) {} }
         // Another run may have been quicker: its keys count.
         cluster = try wanted()
@@ -133,11 +126,15 @@ public struct NetworkProvision: Sendable {
         var report = ProvisionReport()
         guard identity.administrator != nil else {
             try renewAccounts(.wildcards)
-            try writeTokens(identity, &report)
+            if !options.isRehearsal {
+                // For those who administer the servers.
+                let token = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
+                try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: identity.account.text))
+            }
             try await streams(plan, identity, addresses, &report)
             return report
         }
-        let system = try await self.system(identity, addresses)
+        let system = try await addresses.firstToTake { try await SystemInterface(at: $0, identity: identity) }
         defer { system.close() }
         let (servers, count) = try await system.roll()
         // The oldest of the servers may need another form of the accounts.
@@ -163,19 +160,6 @@ public struct NetworkProvision: Sendable {
         return looking
     }
 
-    private func system(
-        _ identity: NetworkIdentity, _ addresses: [ServerAddress]
-    ) async throws(NetworkError) -> SystemInterface {
-        var failure = NetworkError.notRunning
-        for address in addresses {
-            do throws(NetworkError) { return try await SystemInterface(at: address, identity: identity) } catch {
-                failure = error
-            }
-            if Task.isCancelled { throw .cancelled }
-        }
-        throw failure
-    }
-
     /// Signs the users' accounts anew where the servers need another form of them, or the settings say something else.
     private func renewAccounts(_ mappings: UserPermissions.MappingStyle) throws(NetworkError) {
         guard !options.isRehearsal else { return }
@@ -198,27 +182,28 @@ public struct NetworkProvision: Sendable {
     private func accounts(
         _ system: SystemInterface, _ servers: [SystemInterface.Server], outOf count: Int, _ signer: AccountSigner
     ) async throws(NetworkError) -> [FoundAccount] {
-        let kept = try await system.keptAccounts(of: servers, outOf: count)
-        let users = try directory.userNames()
+        let told = try await system.keptAccounts(of: servers)
+        let kept = Set(told.values.joined())
         var found: [FoundAccount] = []
-        for user in [UserName?.none] + users.map(Optional.some) {
+        for user in try [UserName?.none] + directory.userNames().map(Optional.some) {
             for var claims in try claims(of: user, signer) {
                 let name = user.map { "account of \($0)" } ?? "account \(signer.identity.names.namespace)"
                 var part = ProvisionReport.Part(name: name, state: .same)
-                switch try await system.storedToken(ofAccount: claims.subject, kept) {
-                case .unknown:
-                    part.state = .unknown
-                    if !kept.isComplete {
-                        part.changes = ["\(kept.answers) of \(count) servers say which accounts they have"]
-                    }
-                case .none: part.state = .missing
-                case .token(let present):
+                let isKept = kept.contains(claims.subject)
+                if isKept, let present = try await system.keptToken(ofAccount: claims.subject) {
                     // Whoever looks after the disk lets the network store again when there is room, and nobody else.
                     if user == nil, NetworkAccount.isClosedToMessages(present) {
                         claims = signer.networkClaims(acceptsMessages: false)
                     }
                     part.changes = AccountDifference(claims, present: present).changes
                     if !part.changes.isEmpty { part.state = .different }
+                } else if !isKept, told.count >= count {
+                    part.state = .missing
+                } else {
+                    part.state = .unknown
+                    if told.count < count {
+                        part.changes = ["\(told.count) of \(count) servers say which accounts they have"]
+                    }
                 }
                 found.append(FoundAccount(user: user, claims: claims, part: part))
             }
@@ -252,13 +237,6 @@ public struct NetworkProvision: Sendable {
         try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.claims.subject))
         try await system.install(token)
         return part
-    }
-
-    /// Writes the account's tokens for those who administer the servers.
-    private func writeTokens(_ identity: NetworkIdentity, _ report: inout ProvisionReport) throws(NetworkError) {
-        guard !options.isRehearsal else { return }
-        let token = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
-        try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: identity.account.text))
     }
 
     /// The folder where the tokens of all accounts are, a file for each.
@@ -296,8 +274,7 @@ public struct NetworkProvision: Sendable {
         for stream in plan.streams {
             report.parts.append(try await part(stream, jetStream, mayMake: true))
         }
-        let register: BucketUserRegister
-        do throws(NATSError) { register = try BucketUserRegister(jetStream) } catch { throw .connection(error) }
+        let register = try translated { try BucketUserRegister(jetStream) }
         for user in try directory.userNames() {
             // A user's stream is made by the services when the user first comes, with the subjects of its postboxes.
             var letters = plan.letters(of: user, in: PostboxRegister(sudoId: "", at: 0))
@@ -331,49 +308,41 @@ public struct NetworkProvision: Sendable {
     private func part(
         _ plan: StreamConfiguration, _ jetStream: JetStream, mayMake: Bool
     ) async throws(NetworkError) -> ProvisionReport.Part {
-        let description = try await patiently { () throws(NATSError) in try await jetStream.description(of: plan.name) }
+        let description = try await patiently { try await jetStream.description(of: plan.name) }
         let difference = StreamDifference(plan, from: description)
         var part = ProvisionReport.Part(name: "stream \(plan.name)", state: .same)
         part.changes = difference.changes.map { "\($0)" }
         if difference.isMissing {
             part.state = .missing
             guard mayMake, !options.isRehearsal else { return part }
-            _ = try await patiently { () throws(NATSError) in try await jetStream.createStream(plan) }
+            _ = try await patiently { try await jetStream.createStream(plan) }
             part.state = .made
         } else if !difference.changes.isEmpty {
             part.state = .different
             let made = difference.made(losing: options.losses)
             part.withheld = difference.changes.filter { !made.contains($0) }.map { "\($0)" }
             guard options.applies, !options.isRehearsal, !made.isEmpty else { return part }
-            _ = try await patiently { () throws(NATSError) in
-                try await jetStream.mend(difference, losing: options.losses)
-            }
+            _ = try await patiently { try await jetStream.mend(difference, losing: options.losses) }
             part.state = .changed
         }
         return part
     }
 
     /// Asks again while servers that have just started, or just learned of the account, are not ready to answer.
-    private func patiently<R>(
-        _ body: () async throws(NATSError) -> R
-    ) async throws(NetworkError) -> R {
+    private func patiently<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
         let begin = ContinuousClock.now
         while true {
-            do throws(NATSError) { return try await body() } catch {
-                let patience: Duration =
-                    switch error {
-                    case .timeout, .noResponders: .seconds(30)
-                    case .jetStream(let failure):
-                        switch failure.errorCode {
-                        // JetStream not available, not enabled for the account yet, or too few servers known yet.
-                        case 10_008, 10_039, 10_005, 10_009: .seconds(30)
-                        // A server of a cluster could not make the stream's store, which is mostly over at once.
-                        case 10_049: .seconds(10)
-                        default: .zero
-                        }
-                    default: .zero
-                    }
-                guard ContinuousClock.now < begin + patience else { throw .connection(error) }
+            do throws(NetworkError) { return try await reached(body) } catch {
+                let patience: Int
+                switch error {
+                case .connection(.timeout), .connection(.noResponders): patience = 30
+                case .connection(.jetStream(let failure)):
+                    // JetStream not available, not enabled for the account yet, or too few servers known yet; or a
+                    // server of a cluster could not make the stream's store, which is mostly over at once.
+                    patience = [10_008: 30, 10_039: 30, 10_005: 30, 10_009: 30, 10_049: 10][failure.errorCode] ?? 0
+                default: patience = 0
+                }
+                guard ContinuousClock.now < begin + .seconds(patience) else { throw error }
             }
             try await Pause.sleep(.milliseconds(250))
         }

@@ -15,8 +15,7 @@ enum OperatorKey {
     ) throws(NetworkError) -> NKeyPair {
         let text: String
         if let file {
-            guard let bytes = try PrivateFile.readSecret(file) else { throw .file(path: file, reason: "it is missing") }
-            text = String(decoding: bytes, as: UTF8.self)
+            text = try PrivateFile.text(in: file, isSecret: true)
         } else if let seed = environment[variable], !seed.isEmpty {
             text = seed
         } else {
@@ -24,8 +23,7 @@ enum OperatorKey {
                 "Accounts are signed by the operator's key or a signing key of it: name its file by --operator-key, or put it into \(variable)."
             )
         }
-        let pair: NKeyPair
-        do throws(CredentialsError) { pair = try NKeyPair(seed: text) } catch { throw .credentials(error) }
+        let pair = try translated { try NKeyPair(seed: text) }
         guard pair.publicKey.kind == .operator else {
             throw .invalidProvision("The key in \(file ?? variable) is no operator's: such a seed begins with SO.")
         }

@@ -98,8 +98,8 @@ struct HTTPListener: Sendable {
     }
 
     private static func context(_ chain: String, _ key: String) throws(NetworkError) -> NIOSSLContext {
-        guard let certificate = try PrivateFile.read(chain) else { throw .file(path: chain, reason: "it is missing") }
-        guard let secret = try PrivateFile.readSecret(key) else { throw .file(path: key, reason: "it is missing") }
+        let certificate = Array(try PrivateFile.text(in: chain).utf8)
+        let secret = Array(try PrivateFile.text(in: key, isSecret: true).utf8)
         do {
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: try NIOSSLCertificate.fromPEMBytes(certificate).map { .certificate($0) },

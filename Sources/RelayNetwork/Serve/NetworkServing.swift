@@ -62,18 +62,12 @@ public struct NetworkServing: Sendable {
         let listener = try await listener()
         defer { listener?.close() }
         if let port = listener?.port { options.note("answers HTTP at port \(port)") }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await serve(addresses) }
-            if options.handlesSignals {
-                group.addTask {
-                    await EndingSignals.wait()
-                    if !Task.isCancelled { await drain() }
-                }
-            }
-            await group.next()
-            group.cancelAll()
-            await group.waitForAll()
-        }
+        _ = try await untilOneEnds(
+            { await serve(addresses) },
+            {
+                await EndingSignals.wait(isWanted: options.handlesSignals)
+                if !Task.isCancelled { await drain() }
+            })
         options.note("ends")
     }
 
@@ -145,7 +139,7 @@ public struct NetworkServing: Sendable {
         if isEnding { return }
         let answering = try await HostRole.answering.connect(toOneOf: addresses, access.issuer)
         defer { answering.closeNow() }
-        do throws(NATSError) {
+        try await reached {
             let jetStream = JetStream(keeping)
             let users = try BucketUserRegister(jetStream)
             let made = try ServiceSession(
@@ -167,8 +161,6 @@ public struct NetworkServing: Sendable {
             }
             options.note("answers at \(server)")
             try await made.run()
-        } catch {
-            throw .connection(error)
         }
     }
 }

@@ -1,5 +1,4 @@
 import NATS
-import Platform
 
 /// What the services of a network on a cluster need: one file, which whoever has it can issue users' tokens by. It
 /// holds no key that signs accounts, and none of the system account.
@@ -41,16 +40,14 @@ public struct ServiceAccess: Sendable {
                 servers: servers, authority: authority, names: names, account: issuer.account.text, signingKey: seed,
                 settings: settings, placement: placement)
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
-        return (try? encoder.encode(content)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
+        return String(decoding: Wire.json(content, isPretty: true), as: UTF8.self) + "\n"
     }
 
     /// Reads the file, which its owner alone may read.
     /// - Throws: `NetworkError.file`, `.credentials` for one that others may read, `.damaged`.
     public init(path: String) throws(NetworkError) {
-        guard let bytes = try PrivateFile.readSecret(path) else { throw .file(path: path, reason: "it is missing") }
-        guard let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), content.version == 1,
+        let text = try PrivateFile.text(in: path, isSecret: true)
+        guard let content = Wire.value(Content.self, from: text.utf8), content.version == 1,
             let account = try? NKey(content.account), account.kind == .account,
             let signingKey = try? NKeyPair(seed: content.signingKey), !content.servers.isEmpty
         else { throw .invalidProvision("\(path) is no services file: `parley network provision` writes it.") }

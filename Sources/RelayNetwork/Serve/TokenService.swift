@@ -1,5 +1,4 @@
 import NATS
-import Platform
 import Relay
 
 /// What an app's own server asks over HTTP for its users: `POST /tokens` for a bearer token, and `DELETE /tokens/ID`
@@ -61,7 +60,7 @@ public struct TokenService: Sendable {
     }
 
     private func issue(_ body: [UInt8]) async throws(NetworkError) -> HTTPAnswer {
-        guard let order = try? JSONDecoder().decode(Order.self, from: Data(body)) else {
+        guard let order = Wire.value(Order.self, from: body) else {
             return Self.failure(400, #"The body is a JSON object: {"user": "NAME", "lifetime": SECONDS}."#)
         }
         let lifetime = order.lifetime ?? Self.standardLifetime
@@ -126,8 +125,7 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable
     /// Reads a file that its owner alone may read.
     /// - Throws: `NetworkError.file`, `.credentials` for one that others may read, `.invalidListener`.
     public init(file path: String) throws(NetworkError) {
-        guard let bytes = try PrivateFile.readSecret(path) else { throw .file(path: path, reason: "it is missing") }
-        try self.init(String(decoding: bytes, as: UTF8.self), from: path)
+        try self.init(PrivateFile.text(in: path, isSecret: true), from: path)
     }
 
     /// Whether a header presents it, in a time that does not depend on how much of it is right.

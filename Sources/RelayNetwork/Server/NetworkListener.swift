@@ -107,8 +107,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     /// The authorities that clients elsewhere have to be given, in PEM; nil where those of their systems do.
     public func authority() throws(NetworkError) -> String? {
         guard let tls, let file = try tls.trusted(tls.certificate()) else { return nil }
-        guard let bytes = try PrivateFile.read(file) else { throw .file(path: file, reason: "it is missing") }
-        return String(decoding: bytes, as: UTF8.self)
+        return try PrivateFile.text(in: file)
     }
 
     /// Whether the certificate, if there is one, is for a host.
@@ -134,12 +133,9 @@ extension NetworkListener.TLS {
 
     /// The same with paths that hold in any working folder.
     fileprivate var absolute: NetworkListener.TLS {
-        func absolute(_ path: String) -> String {
-            path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-        }
-        return NetworkListener.TLS(
-            certificateFile: absolute(certificateFile), keyFile: absolute(keyFile),
-            authorityFile: authorityFile.map(absolute))
+        NetworkListener.TLS(
+            certificateFile: PrivateFile.absolute(certificateFile), keyFile: PrivateFile.absolute(keyFile),
+            authorityFile: authorityFile.map(PrivateFile.absolute))
     }
 }
 

@@ -1,6 +1,18 @@
-/// The configuration of a private network's `nats-server`, as its 2.9.10 and all later versions read it: one listener,
-/// on 127.0.0.1 unless said otherwise, accounts by token, JetStream on.
+/// The configuration of a network's `nats-server` on this machine, as its 2.9.10 and all later versions read it: one
+/// listener, on 127.0.0.1 unless said otherwise, one more for the other servers of a cluster, accounts by token,
+/// JetStream on.
 struct ServerConfiguration: Hashable, Sendable {
+    /// What a server of a cluster on this machine needs besides.
+    struct Cluster: Hashable, Sendable {
+        /// Where the other servers connect, who have to know the password: anybody on this machine could, otherwise.
+        var port: Int
+        /// Where the others are.
+        var otherPorts: [Int]
+        var password: String
+        var systemToken: String
+    }
+
+    var name = "parley-local"
     var port: Int
     var operatorToken: String
     var systemAccount: String
@@ -16,6 +28,7 @@ struct ServerConfiguration: Hashable, Sendable {
     var host = "127.0.0.1"
     /// The certificate that it shows; nil for connections in clear.
     var tls: NetworkListener.TLS?
+    var cluster: Cluster?
 
     /// The text of the file.
     var text: String {
@@ -23,7 +36,7 @@ struct ServerConfiguration: Hashable, Sendable {
         # Written by parley each time the server starts; changes are lost.
         host: \(Self.quoted(host))
         port: \(port)\(tls.map(Self.block) ?? "")
-        server_name: "parley-local"
+        server_name: "\(name)"
         pid_file: \(Self.quoted(processFile))
         operator: "\(operatorToken)"
         system_account: "\(systemAccount)"
@@ -32,9 +45,9 @@ struct ServerConfiguration: Hashable, Sendable {
         resolver: {
           type: full
           dir: \(Self.quoted(resolver))
-          allow_delete: true
+          allow_delete: \(cluster == nil)
           interval: "2m"
-        }
+        }\(cluster.map(block) ?? "")
         jetstream: {
           store_dir: \(Self.quoted(store))
           # The host watches the disk itself; bounds that streams only reserve are not to keep users out.
@@ -47,6 +60,23 @@ struct ServerConfiguration: Hashable, Sendable {
     /// How connections are secured. A busy machine takes longer for a handshake than the standard two seconds, too.
     private static func block(_ tls: NetworkListener.TLS) -> String {
         "\ntls: { cert_file: \(quoted(tls.certificateFile)), key_file: \(quoted(tls.keyFile)), timeout: 20 }"
+    }
+
+    private func block(_ cluster: Cluster) -> String {
+        let routes = cluster.otherPorts.map { "\"nats://parley:\(cluster.password)@127.0.0.1:\($0)\"" }
+        return """
+
+            resolver_preload: { \(systemAccount): "\(cluster.systemToken)" }
+            cluster: {
+              name: "parley"
+              host: "127.0.0.1"
+              port: \(cluster.port)
+              authorization: { user: "parley", password: "\(cluster.password)", timeout: 20 }
+              # Whoever uses it knows all of the servers.
+              no_advertise: true
+              routes: [\(routes.joined(separator: ", "))]
+            }
+            """
     }
 
     /// A path as a string of the configuration language, which knows the usual escapes.

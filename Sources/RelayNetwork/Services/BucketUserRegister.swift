@@ -29,15 +29,14 @@ struct BucketUserRegister: UserRegister {
 
     func found(_ user: UserName) async throws(NetworkError) -> UserRecord? {
         guard let value = try await value(Self.key(user)) else { return nil }
-        guard let record = try? JSONDecoder().decode(UserRecord.self, from: Data(value)) else {
+        guard let record = Wire.value(UserRecord.self, from: value) else {
             throw .refused("the bucket of users has something else of \(user) than it should")
         }
         return record
     }
 
     func block() async throws(NetworkError) -> UserStanding.Decision? {
-        guard let value = try await value(Self.blocked) else { return nil }
-        return (try? JSONDecoder().decode(UserStanding.Decision.self, from: Data(value))) ?? .unexplained
+        try await value(Self.blocked).map { Wire.value(UserStanding.Decision.self, from: $0) ?? .init(since: 0) }
     }
 
     func owner(ofAccount account: String) async -> UserName? {
@@ -51,19 +50,11 @@ struct BucketUserRegister: UserRegister {
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord {
         guard let record = try await found(user) else { throw .unknownUser(user.text) }
-        var known = try record.checkEntry(invitation, block: try await block(), at: now)
-        do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
-        do throws(NATSError) {
-            try await bucket.create(ByteBuffer(string: key), for: Self.key(used: invitation))
-        } catch {
-            guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
-                throw .connection(error)
-            }
-            switch try await end(ofInvitation: invitation) {
-            case key: break
-            case Self.revoked: throw .invitation(.revoked)
-            default: throw .invitation(.usedUp)
-            }
+        _ = try record.invitationUsed(invitation, for: key, block: try await block(), at: now)
+        switch try await claim(invitation, as: key) {
+        case key: break
+        case Self.revoked: throw .invitation(.revoked)
+        default: throw .invitation(.usedUp)
         }
         try await add(UserKey(joined: key, created: now, expires: record.expires), of: user)
         return record
@@ -80,10 +71,8 @@ struct BucketUserRegister: UserRegister {
                     ByteBuffer(bytes: Wire.json(keys)), for: Self.key(keysOf: user), revision: revision)
                 return
             } catch {
-                guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
-                    throw .connection(error)
-                }
-                // Another service has written one meanwhile.
+                // Another service may have written one meanwhile.
+                guard error.isConflict else { throw .connection(error) }
             }
         }
     }
@@ -106,28 +95,30 @@ struct BucketUserRegister: UserRegister {
     }
 
     private func newKeys(of user: UserName) async throws(NetworkError) -> (keys: [UserKey], revision: UInt64) {
-        let entry: KeyValueEntry?
-        do throws(NATSError) { entry = try await bucket.current(Self.key(keysOf: user)) } catch {
-            throw .connection(error)
+        guard let entry = try await reached({ try await bucket.current(Self.key(keysOf: user)) }) else {
+            return ([], 0)
         }
-        guard let entry else { return ([], 0) }
-        guard
-            let keys = try? JSONDecoder().decode([UserKey].self, from: Data(entry.value.readableBytesView))
-        else { throw .refused("the bucket of users has something else of the keys of \(user) than it should") }
+        guard let keys = Wire.value([UserKey].self, from: entry.value.readableBytesView) else {
+            throw .refused("the bucket of users has something else of the keys of \(user) than it should")
+        }
         return (keys, entry.revision)
     }
 
     /// Makes an invitation void. A service that uses it up at the same moment makes the same key, which is there once.
     /// - Returns: false where it was used before.
     func revoke(invitation: String) async throws(NetworkError) -> Bool {
+        try await claim(invitation, as: Self.revoked) == Self.revoked
+    }
+
+    /// Ends an invitation, unless somebody was quicker.
+    /// - Returns: what it was ended as, by this or before.
+    private func claim(_ invitation: String, as end: String) async throws(NetworkError) -> String? {
         do throws(NATSError) {
-            try await bucket.create(ByteBuffer(string: Self.revoked), for: Self.key(used: invitation))
-            return true
+            try await bucket.create(ByteBuffer(string: end), for: Self.key(used: invitation))
+            return end
         } catch {
-            guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
-                throw .connection(error)
-            }
-            return try await end(ofInvitation: invitation) == Self.revoked
+            guard error.isConflict else { throw .connection(error) }
+            return try await self.end(ofInvitation: invitation)
         }
     }
 
@@ -138,14 +129,12 @@ struct BucketUserRegister: UserRegister {
 
     /// Writes what the administrator decided about a user.
     func publish(_ record: UserRecord, of user: UserName) async throws(NetworkError) {
-        do throws(NATSError) {
+        try await reached {
             // The account first: a user who is known is known by the account too.
             for account in record.accounts {
                 try await bucket.put(ByteBuffer(string: user.text), for: Self.key(account: account))
             }
             try await bucket.put(ByteBuffer(bytes: Wire.json(record)), for: Self.key(user))
-        } catch {
-            throw .connection(error)
         }
     }
 
@@ -160,35 +149,16 @@ struct BucketUserRegister: UserRegister {
     /// Writes whether the whole network is blocked for its users, and why.
     func publish(_ block: UserStanding.Decision?) async throws(NetworkError) {
         guard try await self.block() != block else { return }
-        do throws(NATSError) {
+        try await reached {
             if let block {
                 try await bucket.put(ByteBuffer(bytes: Wire.json(block)), for: Self.blocked)
             } else {
                 try await bucket.delete(Self.blocked)
             }
-        } catch {
-            throw .connection(error)
         }
     }
 
     private func value(_ key: String) async throws(NetworkError) -> [UInt8]? {
-        do throws(NATSError) { return try await bucket.current(key).map { Array($0.value.readableBytesView) } } catch {
-            throw .connection(error)
-        }
-    }
-}
-
-extension KeyValueBucket {
-    /// The value of a key as the stream's leader has it; nil when it has none. A copy may be behind, and whoever
-    /// changes what it read there has to begin again.
-    func current(_ key: String) async throws(NATSError) -> KeyValueEntry? {
-        do throws(NATSError) {
-            let entry = KeyValueEntry(
-                try await jetStream.lastMessage(
-                    in: NetworkNames.stream(ofBucket: name), subject: NetworkNames.key(key, in: name)))
-            return entry.operation == .put ? entry : nil
-        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.noMessageFound {
-            return nil
-        }
+        try await reached { try await bucket.current(key).map { Array($0.value.readableBytesView) } }
     }
 }

@@ -1,5 +1,4 @@
 import NATS
-import Platform
 
 /// Exchanges invitations for credentials (`relay.enrol.<user>`). The secret key stays with whoever asks.
 struct EnrolmentService: Sendable {
@@ -17,7 +16,7 @@ struct EnrolmentService: Sendable {
     }
 
     private func token(_ payload: [UInt8], _ user: UserName) async throws(NetworkError) -> String {
-        guard let request = try? JSONDecoder().decode(EnrolmentRequest.self, from: Data(payload)),
+        guard let request = Wire.value(EnrolmentRequest.self, from: payload),
             let invitation = try? NKey(request.invitation), invitation.kind == .user,
             let key = try? NKey(request.key), key.kind == .user,
             let proof = Base64URL.decode(request.proof.utf8),

@@ -54,37 +54,22 @@ struct NetworkServices: Sendable {
     /// - Throws: the reason for the connection's end.
     func run() async throws(NATSError) {
         let failure = await withTaskGroup(of: NATSError?.self) { group in
-            desk.began(requests.count)
+            desk.state.withLockedValue { $0.readers += requests.count }
             for (endpoint, subscription) in requests {
                 group.addTask {
-                    defer { desk.ended() }
-                    return await read(subscription, of: endpoint, desk)
+                    defer { desk.state.withLockedValue { $0.readers -= 1 } }
+                    return await read(subscription, of: endpoint)
                 }
             }
             group.addTask {
-                await withDiscardingTaskGroup { work in
-                    // At most as many as may be worked on at once are ready.
-                    for await request in desk.ready {
-                        work.addTask {
-                            let begin = ContinuousClock.now
-                            let answer = await answer(request)
-                            send(answer ?? request.endpoint.refusal, to: request.message)
-                            figures.withLockedValue {
-                                $0.count(
-                                    request.endpoint, took: begin.duration(to: .now), didAnswer: answer != nil)
-                            }
-                            desk.finished(request)
-                        }
-                    }
-                    work.cancelAll()
-                }
+                await work()
                 return nil
             }
             var first: NATSError?
             while let ending = await group.next() {
                 first = ending
                 // Subscriptions that were ended leave work behind.
-                guard ending == nil, desk.isDraining, !Task.isCancelled else { break }
+                guard ending == nil, desk.state.withLockedValue(\.isDraining), !Task.isCancelled else { break }
             }
             group.cancelAll()
             desk.close()
@@ -94,19 +79,35 @@ struct NetworkServices: Sendable {
         if let failure { throw failure }
     }
 
+    /// Works on requests as their turn comes, until the desk is closed.
+    private func work() async {
+        await withDiscardingTaskGroup { work in
+            // At most as many as may be worked on at once are ready.
+            for await request in desk.ready {
+                work.addTask {
+                    let begin = ContinuousClock.now
+                    let answer = await answer(request)
+                    send(answer ?? request.endpoint.refusal, to: request.message)
+                    figures.withLockedValue {
+                        $0.count(request.endpoint, took: begin.duration(to: .now), didAnswer: answer != nil)
+                    }
+                    desk.finished(request)
+                }
+            }
+            work.cancelAll()
+        }
+    }
+
     /// Takes no more requests, and returns when those that came before are answered or the time is up. Another process
     /// gets what comes from here on.
     func drain(within limit: Duration) async {
-        desk.beginDraining()
+        desk.state.withLockedValue { $0.isDraining = true }
         let deadline = ContinuousClock.now + limit
         for (_, subscription) in requests { subscription.drain() }
         // What the server had sent before it heard of that comes before its answer.
         try? await connection.flush(timeout: limit)
         for (_, subscription) in requests { subscription.unsubscribe() }
-        while desk.readers > 0, connection.isOpen, ContinuousClock.now < deadline {
-            do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
-        }
-        while !desk.isIdle, connection.isOpen, ContinuousClock.now < deadline {
+        while desk.state.withLockedValue({ $0.readers > 0 || !$0.queue.isIdle }), connection.isOpen, .now < deadline {
             do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
         }
         try? await connection.flush(timeout: .seconds(1))
@@ -121,11 +122,17 @@ struct NetworkServices: Sendable {
 
     /// Where requests wait for their turn.
     private final class Desk: Sendable {
+        struct State: Sendable {
+            var queue = RequestQueue<String, Request>()
+            /// Whether no more requests are taken.
+            var isDraining = false
+            /// How many still put requests in line.
+            var readers = 0
+        }
+
         let ready: AsyncStream<Request>
         private let begin: AsyncStream<Request>.Continuation
-        private let queue = NIOLockedValueBox(RequestQueue<String, Request>())
-        private let draining = NIOLockedValueBox(false)
-        private let reading = NIOLockedValueBox(0)
+        let state = NIOLockedValueBox(State())
 
         init() {
             (ready, begin) = AsyncStream.makeStream()
@@ -133,7 +140,7 @@ struct NetworkServices: Sendable {
 
         /// Takes a request in; false when its asker has too many waiting.
         func take(_ request: Request) -> Bool {
-            switch queue.withLockedValue({ $0.arrived(request, from: request.account) }) {
+            switch state.withLockedValue({ $0.queue.arrived(request, from: request.account) }) {
             case .start: begin.yield(request)
             case .wait: break
             case .refuse: return false
@@ -142,27 +149,14 @@ struct NetworkServices: Sendable {
         }
 
         func finished(_ request: Request) {
-            for (_, next) in queue.withLockedValue({ $0.finished(request.account) }) { begin.yield(next) }
+            for (_, next) in state.withLockedValue({ $0.queue.finished(request.account) }) { begin.yield(next) }
         }
 
         func close() { begin.finish() }
-
-        func began(_ readers: Int) { reading.withLockedValue { $0 += readers } }
-        func ended() { reading.withLockedValue { $0 -= 1 } }
-        /// How many still put requests in line.
-        var readers: Int { reading.withLockedValue(\.self) }
-
-        func beginDraining() { draining.withLockedValue { $0 = true } }
-        /// Whether no more requests are taken.
-        var isDraining: Bool { draining.withLockedValue(\.self) }
-        /// Whether no request is worked on or waits.
-        var isIdle: Bool { queue.withLockedValue(\.isIdle) }
     }
 
     /// Puts requests in line as they come; returns when the connection has ended.
-    private func read(
-        _ subscription: NATSSubscription, of endpoint: ServiceEndpoint, _ desk: Desk
-    ) async -> NATSError? {
+    private func read(_ subscription: NATSSubscription, of endpoint: ServiceEndpoint) async -> NATSError? {
         var iterator = subscription.makeAsyncIterator()
         do throws(NATSError) {
             while let message = try await iterator.next(isolation: nil) {
@@ -217,9 +211,7 @@ struct NetworkServices: Sendable {
                 return account
             }
         }
-        guard let information = try? JSONDecoder().decode(RequestInformation.self, from: Data(header.utf8))
-        else { return nil }
-        return information.acc
+        return Wire.value(RequestInformation.self, from: header.utf8)?.acc
     }
 
     private struct RequestInformation: Decodable { var acc: String }
@@ -240,15 +232,5 @@ final class UserAccounts: Sendable {
         guard let user = await register.owner(ofAccount: account) else { return nil }
         known.withLockedValue { $0[account] = user }
         return user
-    }
-}
-
-/// JSON of the services.
-enum Wire {
-    /// A value as JSON, the same bytes for the same value. The service's own values always encode.
-    static func json(_ value: some Encodable) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
     }
 }

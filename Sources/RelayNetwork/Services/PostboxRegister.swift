@@ -86,15 +86,7 @@ struct PostboxRegister: Codable, Hashable, Sendable {
 
     /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.
     static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
+        (1...64).contains(text.utf8.count) && text.isWord()
     }
 
     /// A refused change.

@@ -42,32 +42,26 @@ struct PostboxService: Sendable {
 
     /// The answer to a user who wants to send a letter.
     func reply(aboutPostbox id: String, of name: String) async -> [UInt8] {
-        guard let user = try? UserName(name) else { return Wire.json(RecipientReply(state: .unknownUser)) }
-        do throws(NetworkError) {
-            guard try await users.found(user) != nil else {
-                return Wire.json(RecipientReply(state: .unknownUser))
-            }
+        Wire.json(RecipientReply(state: await standing(ofPostbox: id, of: name)))
+    }
+
+    /// Nil where nobody can say it now, so that the sender tries again.
+    private func standing(ofPostbox id: String, of name: String) async -> RecipientReply.State? {
+        guard let user = try? UserName(name) else { return .unknownUser }
+        do {
+            guard try await users.found(user) != nil else { return .unknownUser }
+            let register = try await register(of: user).0
+            guard let postbox = register.postboxes.first(where: { $0.id == id }) else { return .unknownPostbox }
+            guard postbox.isEnabled else { return .disabled }
         } catch {
-            // Where nobody can say it now, the sender tries again.
-            return Wire.json(RecipientReply(state: nil))
+            return nil
         }
-        guard let register = try? await register(of: user).0 else { return Wire.json(RecipientReply(state: nil)) }
-        guard let postbox = register.postboxes.first(where: { $0.id == id }) else {
-            return Wire.json(RecipientReply(state: .unknownPostbox))
-        }
-        guard postbox.isEnabled else { return Wire.json(RecipientReply(state: .disabled)) }
-        let isFull = (try? await jetStream.streamInfo(user.postboxStream))?.isFull ?? false
-        return Wire.json(RecipientReply(state: isFull ? .full : .accepting))
+        return (try? await jetStream.streamInfo(user.postboxStream))?.isFull == true ? .full : .accepting
     }
 
     /// The answer to a request of the user's own.
     func reply(to payload: [UInt8], verb: String, of user: UserName) async -> [UInt8] {
-        let request: PostboxRequest
-        if payload.isEmpty {
-            request = PostboxRequest()
-        } else if let decoded = try? JSONDecoder().decode(PostboxRequest.self, from: Data(payload)) {
-            request = decoded
-        } else {
+        guard let request = payload.isEmpty ? PostboxRequest() : Wire.value(PostboxRequest.self, from: payload) else {
             return Wire.json(PostboxReply(error: .invalidRequest))
         }
         return Wire.json(await reply(to: request, verb: verb, of: user))
@@ -105,7 +99,7 @@ struct PostboxService: Sendable {
             let revision = try await bucket.create(ByteBuffer(bytes: Wire.json(new)), for: user.key)
             return (new, revision)
         } catch {
-            guard Self.isConflict(error), let known = try await stored(user) else { throw error }
+            guard error.isConflict, let known = try await stored(user) else { throw error }
             return try await settled(user, known)
         }
     }
@@ -134,7 +128,7 @@ struct PostboxService: Sendable {
                 revision = try await bucket.update(
                     ByteBuffer(bytes: Wire.json(register)), for: user.key, revision: revision)
             } catch {
-                guard Self.isConflict(error) else { throw error }
+                guard error.isConflict else { throw error }
                 continue
             }
             // A title is no part of an address.
@@ -158,16 +152,12 @@ struct PostboxService: Sendable {
         }
     }
 
-    private var isOnCluster: Bool { plan.placement != nil }
-
     private func alignStream(of user: UserName, with register: PostboxRegister) async throws(NATSError) {
-        let plan = plan.letters(of: user, in: register)
-        guard isOnCluster else {
-            try await jetStream.provide(plan)
-            return
-        }
         // On a cluster provision alone decides about the rest of a stream: what these services were given may be older.
-        try await jetStream.provide(plan, changing: ["subjects"], losing: [])
+        let isOnCluster = plan.placement != nil
+        try await jetStream.provide(
+            plan.letters(of: user, in: register), changing: isOnCluster ? ["subjects"] : nil,
+            losing: isOnCluster ? [] : [.messages])
     }
 
     private func welcome(_ user: UserName) async throws(NATSError) {
@@ -185,10 +175,6 @@ struct PostboxService: Sendable {
     }
 
     private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
-
-    private static func isConflict(_ error: NATSError) -> Bool {
-        if case .jetStream(let failure) = error { KeyValueBucket.isConflict(failure) } else { false }
-    }
 }
 
 extension StreamInfo {

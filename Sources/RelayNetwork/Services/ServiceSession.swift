@@ -38,23 +38,9 @@ struct ServiceSession: Sendable {
 
     /// Works until a connection ends or the task is cancelled.
     /// - Throws: the reason for a connection's end.
-    func run() async throws(NATSError) {
+    func run() async throws(NetworkError) {
         // Its end with a connection says nothing of the cause, which the others know.
         async let _: Void = discovery.run()
-        let failure = await withTaskGroup(of: NATSError?.self) { group in
-            group.addTask {
-                do throws(NATSError) { try await services.run() } catch { return error }
-                return nil
-            }
-            group.addTask {
-                do throws(NATSError) { try await guardian.run() } catch { return error }
-                return nil
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            await group.waitForAll()
-            return first
-        }
-        if let failure { throw failure }
+        _ = try await untilOneEnds({ try await services.run() }, { try await guardian.run() })
     }
 }

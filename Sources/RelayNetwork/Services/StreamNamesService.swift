@@ -1,4 +1,3 @@
-import Platform
 import Relay
 
 /// Tells a user the names of the streams that it may read, in the form of JetStream's own call: a client that
@@ -26,7 +25,7 @@ struct StreamNamesService: Sendable {
     ///
     /// - Parameter payload: what is asked; nothing, or what cannot be read, asks for all.
     func reply(to payload: [UInt8], of user: UserName) -> [UInt8] {
-        let asked = (try? JSONDecoder().decode(Request.self, from: Data(payload)))?.subject
+        let asked = Wire.value(Request.self, from: payload)?.subject
         let streams = [
             (names.hash + ".", NetworkNames.topicStream(of: names.namespace)),
             (NetworkNames.letters(to: user.text, ""), user.postboxStream),

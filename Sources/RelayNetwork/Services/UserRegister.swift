@@ -20,14 +20,15 @@ protocol UserRegister: Sendable {
 }
 
 extension UserRecord {
-    /// Whether somebody may join as this user now, by an invitation whose public key is given.
+    /// The invitation with this public key as it is when somebody joins by it now, with a key of the own.
     /// - Throws: `NetworkError.invitation`.
-    func checkEntry(
-        _ key: String, block: UserStanding.Decision?, at now: Int64
+    func invitationUsed(
+        _ invitation: String, for key: String, block: UserStanding.Decision?, at now: Int64
     ) throws(NetworkError) -> InvitationRecord {
         guard closure(block: block, at: now) == nil else { throw .invitation(.refused) }
-        guard let invitation, invitation.key == key else { throw .invitation(.revoked) }
-        return invitation
+        guard var known = self.invitation, known.key == invitation else { throw .invitation(.revoked) }
+        do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
+        return known
     }
 }
 
@@ -36,7 +37,8 @@ extension NetworkDirectory: UserRegister {
 
     func block() -> UserStanding.Decision? {
         guard isBlocked else { return nil }
-        return (try? PrivateFile.readJSON(UserStanding.Decision.self, from: blockMarker)) ?? .unexplained
+        // One that cannot be read blocks, too.
+        return (try? PrivateFile.readJSON(UserStanding.Decision.self, from: blockMarker)) ?? .init(since: 0)
     }
 
     func owner(ofAccount account: String) async -> UserName? { user(ofAccount: account) }
@@ -45,9 +47,7 @@ extension NetworkDirectory: UserRegister {
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord {
         try changeRecord(of: user) { record throws(NetworkError) in
-            var known = try record.checkEntry(invitation, block: block(), at: now)
-            do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
-            record.invitation = known
+            record.invitation = try record.invitationUsed(invitation, for: key, block: block(), at: now)
             try record.keys.add(UserKey(joined: key, created: now, expires: record.expires), of: user, at: now)
             return record
         }

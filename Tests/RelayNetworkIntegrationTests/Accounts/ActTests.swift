@@ -20,8 +20,8 @@ struct AdministratorAct: Sendable, CustomTestStringConvertible {
     static let all = [
         AdministratorAct(
             testDescription: "adding the user again with fewer topics",
-            prepare: { _ = try await $0.add(user: "alice", topics: [">"]) },
-            perform: { _ = try await $0.add(user: "alice", topics: ["chat.>"]) },
+            prepare: { _ = try await $0.add(user: "alice", rights: RightsChange(topics: [">"])) },
+            perform: { _ = try await $0.add(user: "alice", rights: RightsChange(topics: ["chat.>"])) },
             isSeen: { try await renewed($0, because: nil) },
             holds: { _, client in
                 try await connect(client)

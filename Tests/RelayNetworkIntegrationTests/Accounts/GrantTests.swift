@@ -24,14 +24,15 @@ struct GrantTests {
     func widened(server: String) async throws {
         let folder = try TemporaryFolder()
         try await TestNetwork.run(server: server, in: folder) { network in
-            _ = try await network.administrator.add(user: "alice", topics: ["chat.>"])
+            _ = try await network.administrator.add(user: "alice", rights: RightsChange(topics: ["chat.>"]))
             let client = try network.client()
             try await client.connect(timeLimit: 60)
             await #expect(throws: RelayError.notAuthorized("publishing to ops.a")) {
                 try await client.send(topic: "ops.a", message: "no", timeout: .seconds(60))
             }
             let statuses = client.statuses
-            try await network.administrator.grant(user: "alice", topics: ["chat.>", "ops.>"], reason: "on call")
+            try await network.administrator.grant(
+                user: "alice", rights: RightsChange(topics: ["chat.>", "ops.>"]), reason: "on call")
             for await status in statuses where status.state == .reconnecting {
                 #expect(status.reason == .permissionsChanged("on call"))
                 #expect(status.reason?.words.contains("(on call)") == true)
@@ -54,7 +55,7 @@ struct GrantTests {
         let folder = try TemporaryFolder()
         try await TestNetwork.run(server: server, in: folder) { network in
             let hash = network.description.hash
-            _ = try await network.administrator.add(user: "alice", topics: [">"])
+            _ = try await network.administrator.add(user: "alice", rights: RightsChange(topics: [">"]))
             let alice = try await network.connect(as: "alice")
             let own = network.jetStream(alice)
             let bob = try network.client(as: "bob")
@@ -67,7 +68,7 @@ struct GrantTests {
             let reader = try PullConsumer("standing", in: "local_stream", own)
             #expect(try await reader.fetch(1, expires: .seconds(60)).count == 1)
 
-            try await network.administrator.grant(user: "alice", topics: ["chat.>"])
+            try await network.administrator.grant(user: "alice", rights: RightsChange(topics: ["chat.>"]))
             _ = try await bob.send(topic: "secret.x", message: "after", timeout: .seconds(60))
             var impatient = own
             impatient.timeout = .seconds(1)
@@ -109,7 +110,8 @@ struct GrantTests {
             }
             await alice.close()
         }
-        try await NetworkAdministrator(directory: folder.network).grant(user: "alice", topics: ["chat.>"])
+        try await NetworkAdministrator(directory: folder.network).grant(
+            user: "alice", rights: RightsChange(topics: ["chat.>"]))
         for _ in 0..<2 {
             try await TestNetwork.run(server: server, in: folder) { network in
                 let keeper = try await network.connectAsNetwork()
@@ -160,7 +162,8 @@ struct GrantTests {
     func described(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let administrator = network.administrator
-            _ = try await administrator.add(user: "alice", topics: ["chat.>", "ops.a"], expires: 4_102_444_800)
+            _ = try await administrator.add(
+                user: "alice", rights: RightsChange(topics: ["chat.>", "ops.a"]), expires: 4_102_444_800)
             _ = try network.directory.credentials(for: "bob")
             try await administrator.ban(user: "bob", reason: "spam")
             let client = try network.client { $0.clientID = "alice's laptop" }

@@ -334,7 +334,8 @@ struct IsolationTests {
         try await TestNetwork.run(server: server) { network in
             let name = String(repeating: "n", count: 63) + "="
             let topics = (0..<40).map { "\(String(repeating: "t", count: 60))\($0).>" }
-            _ = try await NetworkAdministrator(directory: network.directory).add(user: name, topics: topics)
+            _ = try await NetworkAdministrator(directory: network.directory).add(
+                user: name, rights: RightsChange(topics: topics))
             let client = try network.client(as: name)
             try await client.connect(timeLimit: 60)
             let topic = topics[39].replacing(">", with: "x")

@@ -45,7 +45,7 @@ struct KeyTests {
             try await administrator.expire(user: "alice", at: 4_102_444_800)
             try await administrator.ban(user: "alice")
             try await administrator.unban(user: "alice")
-            _ = try await administrator.add(user: "alice", topics: ["chat.>"])
+            _ = try await administrator.add(user: "alice", rights: RightsChange(topics: ["chat.>"]))
             try await administrator.blockApplication()
             try await administrator.unblockApplication()
             #expect(try await !network.admits(lost))

@@ -1,0 +1,122 @@
+import NIOConcurrencyHelpers
+import Platform
+
+/// Keeps one process running, with another one each time it has ended.
+struct ProcessKeeper: Sendable {
+    /// A process that is about to be started.
+    struct Start: Sendable {
+        /// The path of the executable and its arguments.
+        var command: [String]
+        /// What is done as long as it runs, and tells when it can be used; the process ends with it.
+        var work:
+            @Sendable (ServerProcess, _ answered: @escaping @Sendable () -> Void) async throws(NetworkError) -> Void
+    }
+
+    /// When a process is given up that ends again and again.
+    enum Patience: Sendable {
+        /// After some short lives.
+        case bounded
+        /// When it has never been of use.
+        case untilAnswered
+        /// Never.
+        case endless
+    }
+
+    /// What the process is called in the log.
+    let name: String
+    /// What its output goes to.
+    let output: String
+    let environment: [String: String]
+    /// How long it may take to end when it is asked to.
+    var grace = Duration.seconds(10)
+    let patience: Patience
+    let log: LogFile
+    /// Prepares a start.
+    let prepare: @Sendable () throws(NetworkError) -> Start
+    /// Hears which process runs; nil for none.
+    var running: @Sendable (RunningProcess?) -> Void = { _ in }
+    /// Whether no process is to run now.
+    var isHeldBack: @Sendable () -> Bool = { false }
+
+    /// Runs until the task is cancelled; the last process has ended then.
+    /// - Throws: `NetworkError.cancelled`, or why processes end again and again.
+    func run() async throws(NetworkError) {
+        var policy = RestartPolicy()
+        let hasAnswered = NIOLockedValueBox(false)
+        while !Task.isCancelled {
+            try await waitWhileHeldBack()
+            let begin = ContinuousClock.now
+            var failure: NetworkError?
+            do throws(NetworkError) { try await live { hasAnswered.withLockedValue { $0 = true } } } catch {
+                failure = error
+            }
+            if Task.isCancelled { break }
+            let didAnswer = hasAnswered.withLockedValue(\.self)
+            let delay = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: didAnswer)
+            if delay == nil, patience == .bounded || patience == .untilAnswered && !didAnswer {
+                throw failure ?? .serverFailed(LogFile.tail(of: output, lines: 3))
+            }
+            let pause = delay ?? policy.longestDelay
+            log.note("\(name) has ended\(failure.map { ": \($0)" } ?? ""); the next starts in \(pause)")
+            try await Pause.sleep(pause)
+        }
+        throw .cancelled
+    }
+
+    private func waitWhileHeldBack() async throws(NetworkError) {
+        guard isHeldBack() else { return }
+        log.note("\(name) is not started while somebody rehearses that it is gone")
+        repeat { try await Pause.sleep(.milliseconds(100)) } while isHeldBack()
+    }
+
+    /// One process from its start to its end.
+    private func live(_ answered: @escaping @Sendable () -> Void) async throws(NetworkError) {
+        let start = try prepare()
+        let process = try await ServerProcess.start(start.command, environment: environment, log: LogFile(output))
+        running(RunningProcess(process.id) ?? RunningProcess(pid: process.id, arguments: start.command))
+        log.note("\(name) started as \(process.id)")
+        // Whoever holds it back ends the process that is known then; this one may have become known too late.
+        if isHeldBack() { process.signal(SIGKILL) }
+        var failure: NetworkError?
+        do throws(NetworkError) {
+            _ = try await untilOneEnds({ _ = await process.end() }, { try await start.work(process, answered) })
+        } catch {
+            failure = error
+        }
+        if !process.hasEnded { await process.stop(grace: grace) }
+        running(nil)
+        if let failure { throw failure }
+    }
+}
+
+/// When to start a process again that ended by itself: at once after a good life, ever later after short ones, and not
+/// any more when it never lives.
+struct RestartPolicy: Hashable, Sendable {
+    /// From this lifetime on, a process counts as having lived.
+    var goodLifetime: Duration = .seconds(10)
+    /// The wait after the second short life; it doubles with each further one.
+    var firstDelay: Duration = .milliseconds(100)
+    /// The longest wait.
+    var longestDelay: Duration = .seconds(5)
+    /// How many short lives in a row end it.
+    var maximumShortLives = 8
+    /// How many are enough while none has ever answered: then something is wrong with how it is started.
+    var maximumSilentLives = 3
+
+    private var shortLives = 0
+
+    init() {}
+
+    /// A process has ended.
+    /// - Parameters:
+    ///   - lifetime: how long it ran.
+    ///   - didAnswer: whether it, or one before it, was of use.
+    /// - Returns: how long to wait before the next; nil to give up.
+    mutating func delay(afterLifetime lifetime: Duration, didAnswer: Bool) -> Duration? {
+        if lifetime >= goodLifetime { shortLives = 0 }
+        shortLives += 1
+        guard shortLives < (didAnswer ? maximumShortLives : maximumSilentLives) else { return nil }
+        guard shortLives > 1 else { return .zero }
+        return min(firstDelay * (1 << min(shortLives - 2, 10)), longestDelay)
+    }
+}
