@@ -1,3 +1,5 @@
+import NATS
+
 /// A moment as milliseconds since 1970-01-01T00:00:00Z, which is what the wire carries.
 ///
 /// Moments of more than 146 million years before or after 1970, which only a sender's mistake or malice brings, are
@@ -45,6 +47,25 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     package static func floorDivide(_ dividend: Int64, _ divisor: Int64) -> Int64 {
         let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension Timestamp {
+    /// The moment in UTC as ISO 8601 with milliseconds, such as `2025-11-21T10:01:02.345Z`.
+    ///
+    /// Years outside 0000 to 9999 are written with a sign and as many digits as they need.
+    public var iso8601: String {
+        let seconds = Timestamp.floorDivide(milliseconds, 1_000)
+        return DateText.write(seconds: seconds, fraction: milliseconds - seconds * 1_000, digits: 3)
+    }
+
+    /// Reads an ISO 8601 moment: a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an
+    /// offset (`+02:00`, `+0200`, `+02`) or none, which counts as UTC. Years have four digits.
+    ///
+    /// - Returns: nil for anything else, including dates that no calendar has.
+    public init?(iso8601 text: String) {
+        guard let moment = DateText.read(text) else { return nil }
+        self.init(milliseconds: moment.seconds * 1_000 + moment.nanoseconds / 1_000_000)
     }
 }
 

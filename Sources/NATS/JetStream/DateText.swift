@@ -1,0 +1,132 @@
+/// The ISO 8601 text of a moment, of which RFC 3339 is one form.
+///
+/// It is read and written by hand: Foundation's format style stops at milliseconds and reads one form, while servers
+/// send nanoseconds and clients several forms.
+package enum DateText {
+    /// Reads a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an offset (`+02:00`,
+    /// `+0200`, `+02`) or none, which counts as UTC. Years have four digits.
+    ///
+    /// - Returns: seconds since 1970-01-01T00:00:00Z, and nanoseconds from 0 to 999,999,999 after that; nil for
+    ///   anything else, including dates that no calendar has.
+    package static func read(_ text: String) -> (seconds: Int64, nanoseconds: Int64)? {
+        var reader = Reader(rest: Substring(text).utf8)
+        return reader.moment()
+    }
+
+    /// Writes a moment in UTC. Years outside 0000 to 9999 have a sign and as many digits as they need.
+    ///
+    /// - Parameters:
+    ///   - seconds: seconds since 1970-01-01T00:00:00Z.
+    ///   - fraction: the fraction of a second, in units of 10 to the power of `-digits`.
+    ///   - digits: the number of digits of the fraction.
+    package static func write(seconds: Int64, fraction: Int64, digits: Int) -> String {
+        let (quotient, remainder) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        let days = remainder < 0 ? quotient - 1 : quotient
+        let rest = seconds - days * 86_400
+        let date = CivilDate(daysSince1970: days)
+        return String(unsafeUninitializedCapacity: 50) { text in
+            var position = 0
+            func write(_ character: Unicode.Scalar) {
+                text[position] = UInt8(ascii: character)
+                position += 1
+            }
+            func write(_ number: Int64, _ width: Int, behind mark: Unicode.Scalar? = nil) {
+                if let mark { write(mark) }
+                var width = width
+                var unit: Int64 = 1
+                for _ in 1..<width { unit *= 10 }
+                while number / unit > 9 { (unit, width) = (unit * 10, width + 1) }
+                for _ in 0..<width {
+                    text[position] = UInt8(ascii: "0") + UInt8(number / unit % 10)
+                    position += 1
+                    unit /= 10
+                }
+            }
+            let isCommonYear = (0...9_999).contains(date.year)
+            if !isCommonYear { write(date.year < 0 ? "-" : "+") }
+            write(abs(date.year), isCommonYear ? 4 : 6)
+            write(date.month, 2, behind: "-")
+            write(date.day, 2, behind: "-")
+            write(rest / 3_600, 2, behind: "T")
+            write(rest / 60 % 60, 2, behind: ":")
+            write(rest % 60, 2, behind: ":")
+            write(fraction, digits, behind: ".")
+            write("Z")
+            return position
+        }
+    }
+
+    private struct Reader {
+        var rest: Substring.UTF8View
+
+        mutating func moment() -> (seconds: Int64, nanoseconds: Int64)? {
+            guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2) else {
+                return nil
+            }
+            let date = CivilDate(year: year, month: month, day: day)
+            guard date.exists else { return nil }
+            var seconds = date.daysSince1970 * 86_400
+            if rest.isEmpty { return (seconds, 0) }
+
+            guard take("T") || take("t") || take(" "), let hour = number(2), take(":"), let minute = number(2),
+                hour < 24, minute < 60
+            else { return nil }
+            seconds += (hour * 60 + minute) * 60
+            var nanoseconds: Int64 = 0
+            if take(":") {
+                // A leap second counts as the second after it.
+                guard let second = number(2), second <= 60 else { return nil }
+                seconds += second
+                if take(".") || take(",") {
+                    guard let fraction = fraction() else { return nil }
+                    nanoseconds = fraction
+                }
+            }
+            guard let offset = offset(), rest.isEmpty else { return nil }
+            return (seconds - offset, nanoseconds)
+        }
+
+        private mutating func offset() -> Int64? {
+            if rest.isEmpty || take("Z") || take("z") { return 0 }
+            let sign: Int64
+            if take("+") { sign = 1 } else if take("-") { sign = -1 } else { return nil }
+            guard let hour = number(2), hour < 24 else { return nil }
+            if rest.isEmpty { return sign * hour * 3_600 }
+            _ = take(":")
+            guard let minute = number(2), minute < 60 else { return nil }
+            return sign * (hour * 60 + minute) * 60
+        }
+
+        /// The digits after the decimal point as nanoseconds; finer ones are cut off.
+        private mutating func fraction() -> Int64? {
+            var value: Int64 = 0
+            var unit: Int64 = 1_000_000_000
+            while let digit = digit() {
+                unit /= 10
+                value += digit * unit
+            }
+            return unit == 1_000_000_000 ? nil : value
+        }
+
+        private mutating func number(_ width: Int) -> Int64? {
+            var value: Int64 = 0
+            for _ in 0..<width {
+                guard let digit = digit() else { return nil }
+                value = value * 10 + digit
+            }
+            return value
+        }
+
+        private mutating func digit() -> Int64? {
+            guard let byte = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            rest.removeFirst()
+            return Int64(byte - UInt8(ascii: "0"))
+        }
+
+        private mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard rest.first == UInt8(ascii: character) else { return false }
+            rest.removeFirst()
+            return true
+        }
+    }
+}
