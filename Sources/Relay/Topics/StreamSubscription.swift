@@ -363,7 +363,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         batch.count += 1
         batch.size += size
         (batch.newest, batch.pending) = (message.sequence, message.pending)
-        guard case .deliver = batch.cursor.receive(sequence: message.sequence, id: id) else { return }
+        guard batch.cursor.receive(sequence: message.sequence, id: id) else { return }
         batch.bytes += size
         if let kept = keeping?.message(event, message, batch.stream) { batch.kept.append(kept) }
         batch.events.append(consume event)
@@ -463,16 +463,16 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 if let rewound = words.rewound { state.held.append(.news(.event(rewound))) }
             }
             let passed = state.cursor.last ?? 0
-            let resumption = state.cursor.resume(first: first, newest: last)
-            if resumption.lost > 0 {
-                if words.lost != nil { state.holdLoss(resumption.lost) }
+            let (begin, lost) = state.cursor.resume(first: first, newest: last)
+            if lost > 0 {
+                if words.lost != nil { state.holdLoss(lost) }
                 let earlier = state.hole
                 state.hole = (
-                    KeptGap(end: first, lost: resumption.lost + (earlier?.gap.lost ?? 0)),
+                    KeptGap(end: first, lost: lost + (earlier?.gap.lost ?? 0)),
                     earlier?.first ?? passed &+ 1
                 )
             }
-            return resumption.start.map { .sequence($0) } ?? .new
+            return begin.map { .sequence($0) } ?? .new
         }
         if let resumed { return resumed }
         let begin: UInt64
