@@ -17,3 +17,11 @@ public struct ListOutput<Item: Sendable>: Sendable {
 
 extension ListOutput: Equatable where Item: Equatable {}
 extension ListOutput: Hashable where Item: Hashable {}
+
+/// In which order letters are listed.
+public enum LetterOrder: Sendable, Hashable {
+    /// As they were stored, as Sudo's relay lists them.
+    case oldestFirst
+    /// From the end backwards, as an inbox shows them.
+    case newestFirst
+}
