@@ -41,7 +41,7 @@ struct UnreadableLetterTests {
         desk.effects = []
         desk.wait(.seconds(5))
         let id = Self.id(1)
-        #expect(desk.effects.contains { if case .delete(_, [id]) = $0 { true } else { false } })
+        #expect(desk.effects.contains(.delete(ids: [id])))
     }
 
     @Test("B49: what is shown of it is not its text: it is not quoted, sent on, saved or read whole as if it were")
