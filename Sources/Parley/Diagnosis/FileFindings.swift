@@ -78,7 +78,7 @@ enum FileFindings {
                 name, .warning, "\(path), \(Wording.bytes(bytes(ofStore: path))), is damaged",
                 fix:
                     "start parley: it renames the file to end in .damaged- and the day, and begins a new one with what "
-                    + "can be read of it")
+                    + "can be read of what you wrote")
         case .closed(let words):
             return Finding(
                 name, .failure(CommandFailure.cannotCreate), "\(path): \(words)",
@@ -105,7 +105,7 @@ enum FileFindings {
         return (count == 0 || found == expected) && access(path + ".suspect", F_OK) != 0 ? .good : .damaged
     }
 
-    /// The bytes of a store with its log and what a burst brought.
+    /// The bytes of a store with its log.
     private static func bytes(ofStore path: String) -> UInt64 {
         var sum: UInt64 = 0
         for file in [path, path + "-wal"] {

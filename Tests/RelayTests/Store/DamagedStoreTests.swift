@@ -124,9 +124,8 @@ struct DamagedStoreTests {
         await attempt { try await store.outbox() }
         await attempt { try store.notSent() }
         await attempt { try await store.joinedTopics() }
-        await attempt { try await store.cursors() }
         await attempt { try await store.cursor(of: "chat.lobby") }
-        await attempt { try await store.readMarks() }
+        await attempt { try await store.readMark(of: "chat.lobby") }
         await attempt { try await store.drafts() }
         await attempt { try await store.ignored() }
         await attempt { try await store.muted() }
@@ -142,7 +141,9 @@ struct DamagedStoreTests {
         await attempt { try await store.received(of: TopicPattern("chat.lobby"), limit: 100, acrossHoles: true) }
         await attempt { try await store.newestTime(of: TopicPattern("chat.>")) }
         await attempt {
-            try await store.messages(of: TopicPattern("chat.>"), from: Timestamp(milliseconds: 100_000), limit: 100)
+            try await store.oldest(
+                100, of: TopicPattern("chat.>"), in: StoreFixture.stream, 0...1_000,
+                from: Timestamp(milliseconds: 100_000), through: nil, bytes: .max)
         }
         await attempt { try await store.search(SearchQuery("hello")) }
         await attempt { try await store.search(SearchQuery("lett")) }

@@ -102,8 +102,8 @@ struct StoreDeskTests {
         let again = try fixture.open()
         #expect(try await again.joinedTopics() == ["c", "b"])
         #expect(try await again.drafts() == ["b": "three"])
-        #expect(try await again.cursors() == ["a": StoreFixture.place(6)])
-        #expect(try await again.readMarks() == ["a": StoreFixture.place(3)])
+        #expect(try await again.cursor(of: "a") == StoreFixture.place(6))
+        #expect(try await again.readMark(of: "a") == StoreFixture.place(3))
         try await again.close()
     }
 

@@ -148,20 +148,6 @@ struct StoreUpkeepTests {
         try await eventually("the end of the waits") { time.untilNext == nil }
     }
 
-    @Test("On a slow disk the pauses are longer, and a store that cannot be used is looked at less and less often")
-    func schedule() {
-        var schedule = UpkeepSchedule()
-        #expect(schedule.wait(after: .more(took: .milliseconds(2))) == .milliseconds(50))
-        #expect(schedule.wait(after: .more(took: .seconds(2))) == .seconds(6))
-        #expect(schedule.wait(after: .done) == .seconds(60))
-        #expect(schedule.wait(after: .failed) == .seconds(120))
-        #expect(schedule.wait(after: .failed) == .seconds(240))
-        for _ in 1...100 { _ = schedule.wait(after: .failed) }
-        #expect(schedule.wait(after: .failed) == .seconds(3_600))
-        #expect(schedule.wait(after: .done) == .seconds(60))
-        #expect(schedule.wait(after: .failed) == .seconds(120))
-    }
-
     @Test("Bytes over all are made up for with the oldest of all topics, and old letters go by age")
     func everything() async throws {
         let fixture = try StoreFixture()
@@ -199,8 +185,8 @@ struct StoreUpkeepTests {
         #expect(try await store.sequences("even").count == 600)
         #expect(try await store.status().topics == 1)
         #expect(try await store.drafts() == ["even": "stays"])
-        #expect(try await store.cursors().isEmpty)
-        #expect(try await store.readMarks().isEmpty)
+        #expect(try await store.cursor(of: "odd") == nil)
+        #expect(try await store.readMark(of: "odd") == nil)
         #expect(try await store.outbox().count == 1)
         #expect(try await store.search(SearchQuery("in:odd word")).hits.isEmpty)
         #expect(try await store.forget(TopicPattern("none.>")) == 0)

@@ -21,31 +21,6 @@ extension LocalStore {
         return (try? database.read { try Bool.fetchOne($0, sql: sql, arguments: [name, name]) ?? false }) ?? false
     }
 
-    /// How far each topic or pattern has been received, by its name.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
-    package func cursors() async throws(RelayError) -> [String: KeptPlace] { try await places("cursors") }
-
-    /// How far each conversation has been read, by its name.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
-    package func readMarks() async throws(RelayError) -> [String: KeptPlace] { try await places("read_marks") }
-
-    private func places(_ table: String) async throws(RelayError) -> [String: KeptPlace] {
-        try await reading { database in
-            var places: [String: KeptPlace] = [:]
-            let rows = try Row.fetchAll(database, sql: "SELECT name, stream, incarnation, sequence FROM \(table)")
-            for row in rows {
-                let name: String = try row[at: 0]
-                let stream: String = try row[at: 1]
-                let incarnation: Int64 = try row[at: 2]
-                let sequence: Int64 = try row[at: 3]
-                places[name] = KeptPlace(stream, incarnation, sequence)
-            }
-            return places
-        }
-    }
-
     /// What was typed and not sent, by conversation.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
@@ -53,9 +28,7 @@ extension LocalStore {
         try await reading { database in
             var drafts: [String: String] = [:]
             for row in try Row.fetchAll(database, sql: "SELECT conversation, text FROM drafts") {
-                let conversation: String = try row[at: 0]
-                let text: String = try row[at: 1]
-                drafts[conversation] = text
+                drafts[try row[at: 0]] = try row[at: 1] as String
             }
             return drafts
         }
@@ -82,9 +55,7 @@ extension LocalStore {
         try await reading { database in
             var choices: [String: Bool] = [:]
             for row in try Row.fetchAll(database, sql: "SELECT name, value FROM choices") {
-                let name: String = try row[at: 0]
-                let value: Bool = try row[at: 1]
-                choices[name] = value
+                choices[try row[at: 0]] = try row[at: 1] as Bool
             }
             return choices
         }
@@ -140,17 +111,10 @@ extension KeptLetter {
             .map { "letters." + $0 }
         let sql = "SELECT \(columns.joined(separator: ", ")) \(rest)"
         return try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in
-            let direction: Int = try row[at: 0]
-            let id: String = try row[at: 1]
-            let person: String? = try row[at: 2]
-            let postbox: String = try row[at: 3]
-            let time: Int64 = try row[at: 4]
-            let text: String = try row[at: 5]
-            let sudoId: String? = try row[at: 6]
-            let subject: String? = try row[at: 7]
-            return KeptLetter(
-                direction: Direction(rawValue: direction) ?? .received, id: id, person: person, postbox: postbox,
-                time: Timestamp(milliseconds: time), text: text, sudoId: sudoId, subject: subject)
+            KeptLetter(
+                direction: Direction(rawValue: try row[at: 0]) ?? .received, id: try row[at: 1], person: try row[at: 2],
+                postbox: try row[at: 3], time: Timestamp(milliseconds: try row[at: 4]), text: try row[at: 5],
+                sudoId: try row[at: 6], subject: try row[at: 7])
         }
     }
 }

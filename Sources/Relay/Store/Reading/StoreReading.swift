@@ -16,11 +16,8 @@ struct StoreReading {
     init(_ database: Database) throws {
         self.database = database
         var streams: [Int64: StreamIdentity] = [:]
-        for row in try Row.fetchAll(database, sql: "SELECT number, name, incarnation FROM streams") {
-            let number: Int64 = try row[at: 0]
-            let name: String = try row[at: 1]
-            let incarnation: Int64 = try row[at: 2]
-            streams[number] = StreamIdentity(name: name, incarnation: UInt64(bitPattern: incarnation))
+        for row in try Row.fetchAll(database, sql: "SELECT name, incarnation, number FROM streams") {
+            streams[try row[at: 2]] = try StorePlaces.identity(row)
         }
         self.streams = streams
     }
@@ -39,9 +36,7 @@ struct StoreReading {
         var numbers: [Int64] = []
         let rows = try Row.fetchCursor(database, sql: "SELECT number, name FROM topics")
         while let row = try rows.next() {
-            let number: Int64 = try row[at: 0]
-            let name: String = try row[at: 1]
-            if pattern.matches(name) { numbers.append(number) }
+            if pattern.matches(try row[at: 1]) { numbers.append(try row[at: 0]) }
         }
         return .topics(numbers)
     }
@@ -93,6 +88,21 @@ struct StoreReading {
 
     // MARK: Messages
 
+    /// The first or the last messages of a pattern within bounds, oldest first.
+    ///
+    /// - Parameters:
+    ///   - bounds: the rows; nil for none.
+    ///   - bytes: most bytes of their payloads together, but for a single one that has more.
+    func page(
+        of pattern: TopicPattern, in bounds: ClosedRange<Int64>?, newestFirst: Bool, _ limit: Int, bytes: Int = .max
+    ) throws -> KeptPage {
+        guard let bounds else { return .nothing }
+        let keys = try rows(of: selection(of: pattern), in: bounds, newestFirst: newestFirst, limit: limit + 1)
+        let found = try messages(keys.prefix(limit), bytes: bytes)
+        return KeptPage(
+            messages: newestFirst ? found.reversed() : found, isComplete: found.count == keys.count)
+    }
+
     /// The first or the last rows of a selection within bounds, in that direction.
     ///
     /// Each topic is asked for no more than what can still be among the rows wanted, so that thousands of topics cost a
@@ -135,15 +145,11 @@ struct StoreReading {
         guard let stream = streams[RowNumber.stream(of: key)],
             let row = try Row.fetchOne(statement, arguments: [key])
         else { return nil }
-        let topic: String = try row[at: 0]
-        let time: Int64 = try row[at: 1]
-        let id: String? = try row[at: 2]
-        let sender: String? = try row[at: 3]
         let payload: Data = try row[at: 4]
-        let own: Int64 = try row[at: 5]
         return KeptMessage(
-            place: KeptPlace(stream: stream, sequence: RowNumber.sequence(of: key)), topic: topic, id: id,
-            from: sender, time: Timestamp(milliseconds: time), payload: Array(payload), isOwn: own == 1)
+            place: KeptPlace(stream: stream, sequence: RowNumber.sequence(of: key)), topic: try row[at: 0],
+            id: try row[at: 2], from: try row[at: 3], time: Timestamp(milliseconds: try row[at: 1]),
+            payload: Array(payload), isOwn: try row[at: 5])
     }
 
     /// The rows of a part of a stream; nil where the stream is not known here, or the part is beyond what a store
@@ -164,7 +170,7 @@ struct StoreReading {
     }
 
     /// The messages of some rows, in their order, until they have so many bytes together; one in any case.
-    func messages(_ keys: some Sequence<Int64>, bytes: Int) throws -> [KeptMessage] {
+    func messages(_ keys: some Sequence<Int64>, bytes: Int = .max) throws -> [KeptMessage] {
         var found: [KeptMessage] = []
         var total = 0
         for key in keys {
@@ -175,7 +181,4 @@ struct StoreReading {
         }
         return found
     }
-
-    /// The messages of some rows, in their order.
-    func messages(_ keys: [Int64]) throws -> [KeptMessage] { try keys.compactMap { try message($0) } }
 }

@@ -174,58 +174,28 @@ extension StoreChange {
             arguments: [StoreBounds.drafts])
     }
 
-    /// Puts a part among the others, as one with those that it meets. This comes with every batch of a subscription,
-    /// where it most often makes the newest part longer.
+    /// Puts a part among the others, as one with those that it meets.
     private static func keep(
         _ span: ClosedRange<UInt64>, of name: String, in stream: StreamIdentity, _ database: Database
     ) throws {
-        let incarnation = Int64(bitPattern: stream.incarnation)
-        var first = Int64(clamping: span.lowerBound)
-        var last = Int64(clamping: span.upperBound)
-        let key: StatementArguments = [name, stream.name, incarnation]
-        if try lengthen(key, first, last, database) { return }
-        let met = try Row.fetchAll(
-            database.cachedStatement(
-                sql: """
-                    SELECT first, last FROM spans WHERE name = ? AND stream = ? AND incarnation = ?
-                        AND first <= ? AND last >= ? ORDER BY first
-                    """),
-            arguments: key + [last == .max ? last : last + 1, max(0, first - 1)])
-        for row in met {
-            let (low, high): (Int64, Int64) = try (row[at: 0], row[at: 1])
-            (first, last) = (min(first, low), max(last, high))
-            try database.execute(
-                sql: "DELETE FROM spans WHERE name = ? AND stream = ? AND incarnation = ? AND first = ?",
-                arguments: key + [low])
-        }
-        try database.execute(
-            sql: "INSERT INTO spans (name, stream, incarnation, first, last) VALUES (?, ?, ?, ?, ?)",
-            arguments: key + [first, last])
-        try database.execute(
+        let (first, last) = (Int64(clamping: span.lowerBound), Int64(clamping: span.upperBound))
+        let key: StatementArguments = [name, stream.name, Int64(bitPattern: stream.incarnation)]
+        let met: StatementArguments = key + [last == .max ? last : last + 1, max(0, first - 1)]
+        let condition = "name = ? AND stream = ? AND incarnation = ? AND first <= ? AND last >= ?"
+        let ends = try Row.fetchOne(
+            database.cachedStatement(sql: "SELECT min(first), max(last) FROM spans WHERE \(condition)"), arguments: met)
+        let (low, high): (Int64?, Int64?) = try (ends?[at: 0], ends?[at: 1])
+        try database.cachedStatement(sql: "DELETE FROM spans WHERE \(condition)").execute(arguments: met)
+        try database.cachedStatement(
+            sql: "INSERT INTO spans (name, stream, incarnation, first, last) VALUES (?, ?, ?, ?, ?)"
+        ).execute(arguments: key + [min(first, low ?? first), max(last, high ?? last)])
+        try database.cachedStatement(
             sql: """
                 DELETE FROM spans WHERE name = ? AND stream = ? AND incarnation = ? AND first <= (
                     SELECT first FROM spans WHERE name = ? AND stream = ? AND incarnation = ?
-                    ORDER BY first DESC LIMIT 1 OFFSET ?)
-                """, arguments: key + key + [StoreBounds.spans])
-    }
-
-    /// Lengthens the span that another one begins in or right behind: what a subscription receives is one span that
-    /// grows.
-    ///
-    /// - Returns: false where there is none, or where it would meet the next one.
-    private static func lengthen(
-        _ key: StatementArguments, _ first: Int64, _ last: Int64, _ database: Database
-    ) throws -> Bool {
-        try database.cachedStatement(
-            sql: """
-                UPDATE spans SET last = max(last, ?) WHERE name = ? AND stream = ? AND incarnation = ?
-                    AND first <= ? AND last >= ? AND NOT EXISTS (
-                        SELECT 1 FROM spans AS next
-                        WHERE next.name = spans.name AND next.stream = spans.stream
-                            AND next.incarnation = spans.incarnation AND next.first > spans.first AND next.first <= ?)
+                    ORDER BY first DESC LIMIT 1 OFFSET \(StoreBounds.spans))
                 """
-        ).execute(arguments: [last] + key + [first, max(0, first - 1), last == .max ? last : last + 1])
-        return database.changesCount > 0
+        ).execute(arguments: key + key)
     }
 
     private static func arguments(_ name: String, _ place: KeptPlace) -> StatementArguments {

@@ -66,31 +66,29 @@ extension LocalStore {
     public func compactStep(_ policy: RetentionPolicy) async throws(RelayError) -> Bool {
         let now = Timestamp(milliseconds: clock.secondsSince1970 * 1_000)
         // Most of the time there is nothing to do, which readers find out beside the writer.
-        let (plan, hasFree) = try await reading { database -> (StoreDeletion.Plan?, Bool) in
+        let isDue = try await reading { database in
             let deletion = StoreDeletion(in: database)
-            return (try deletion.plan(policy, now: now), try deletion.hasFree())
+            return try deletion.hasFree() || deletion.nextStep(policy, now: now) != nil
         }
-        var isDeleted = false
-        if let plan { isDeleted = try await writing { try StoreDeletion(in: $0).carryOut(plan) } }
-        guard isDeleted || hasFree else { return false }
-        let isFreed = try await writing { try StoreDeletion(in: $0).free() }
-        return isDeleted || isFreed
+        guard isDue else { return false }
+        return try await writing { database in
+            let deletion = StoreDeletion(in: database)
+            let isDeleted = try deletion.nextStep(policy, now: now).map { try deletion.carryOut($0) } ?? false
+            return try deletion.free() || isDeleted
+        }
     }
 
-    /// Looks after the store for as long as it is open: carries a policy out in the background, in small steps.
+    /// Looks after the store for as long as it is open: carries a policy out in the background, in small steps with
+    /// pauses in which everybody else has the writer.
     ///
     /// - Parameters:
-    ///   - schedule: when.
-    ///   - clock: whose time the schedule is in. How old something is, the store's own clock says.
+    ///   - clock: whose time says when. How old something is, the store's own clock says.
     ///   - gate: nothing is done while it is closed, and nothing waits by the clock for the next step.
-    func lookAfter(
-        _ policy: RetentionPolicy, _ schedule: UpkeepSchedule = UpkeepSchedule(), by clock: any Timekeeper,
-        while gate: RestGate = RestGate()
-    ) {
+    func lookAfter(_ policy: RetentionPolicy, by clock: any Timekeeper, while gate: RestGate = RestGate()) {
         keep(
             Task { [weak self] in
-                var schedule = schedule
-                var wait = schedule.beginning
+                // Whoever has just started the program is shown first what they wait for.
+                var wait = Duration.seconds(10)
                 var hasDeleted = false
                 while true {
                     do { try await clock.sleep(for: wait) } catch { return }
@@ -99,17 +97,12 @@ extension LocalStore {
                     // Nobody has to wait for a step to be rid of the store.
                     guard let self else { return }
                     let began = clock.now
-                    let outcome: UpkeepSchedule.Outcome
-                    do throws(RelayError) {
-                        let hasMore = try await self.compactStep(policy)
-                        outcome = hasMore ? .more(took: clock.now - began) : .done
-                    } catch {
-                        // It is told by whoever finds something not kept, and nothing is lost by keeping too much.
-                        outcome = .failed
-                    }
-                    if outcome == .done, hasDeleted { await self.cutFile() }
-                    if case .more = outcome { hasDeleted = true } else { hasDeleted = false }
-                    wait = schedule.wait(after: outcome)
+                    // Trouble is told by whoever finds something not kept, and nothing is lost by keeping too much.
+                    let hasMore = (try? await self.compactStep(policy)) ?? false
+                    if hasDeleted, !hasMore { await self.cutFile() }
+                    hasDeleted = hasMore
+                    // On a slow disk steps take longer, and the pauses with them.
+                    wait = hasMore ? max(.milliseconds(50), (clock.now - began) * 3) : .seconds(60)
                 }
             })
     }

@@ -20,47 +20,23 @@ struct StoreDeletion {
 
     init(in database: Database) { self.database = database }
 
-    /// What a policy asks for next.
-    struct Plan: Sendable {
-        /// The step.
-        let step: RetentionPolicy.Step
-        /// The bytes of the messages that it is about, when it was found out.
-        let bytes: Int
-    }
-
-    /// A policy's next step; nil when nothing is to be deleted.
-    func plan(_ policy: RetentionPolicy, now: Timestamp) throws -> Plan? {
+    /// What a policy asks for next; nil when nothing is to be deleted.
+    func nextStep(_ policy: RetentionPolicy, now: Timestamp) throws -> RetentionPolicy.Step? {
         let letter = try Int64.fetchOne(database, sql: "SELECT min(time) FROM letters")
-        let oldestLetter = letter.map { Timestamp(milliseconds: $0) }
-        guard let step = policy.nextStep(try topics(), oldestLetter: oldestLetter, now: now) else { return nil }
-        return Plan(step: step, bytes: try bytes(of: step))
+        return policy.nextStep(
+            try topics(), oldestLetter: letter.map { Timestamp(milliseconds: $0) }, now: now)
     }
 
-    /// The bytes of the messages that a step is about.
-    private func bytes(of step: RetentionPolicy.Step) throws -> Int {
-        switch step {
-        case .expired, .lettersExpired: 0
-        case .shrunk(let topic, _):
-            try Int.fetchOne(
-                database, sql: "SELECT \(Self.bytes) FROM topics WHERE number = ?", arguments: [topic]) ?? 0
-        case .allShrunk: try Int.fetchOne(database, sql: "SELECT sum(\(Self.bytes)) FROM topics") ?? 0
-        }
-    }
-
-    /// Carries out as much of a plan as one step holds.
+    /// Carries out as much of a step as is done at once.
     ///
     /// - Returns: false when nothing was to be deleted.
-    func carryOut(_ plan: Plan) throws -> Bool {
-        // Another process may have deleted some since.
-        let gone = plan.bytes - (try bytes(of: plan.step))
-        switch plan.step {
+    func carryOut(_ step: RetentionPolicy.Step) throws -> Bool {
+        switch step {
         case .expired(let topic, let moment):
             return try delete(rows(of: topic) { $0.time < moment.milliseconds })
-        case .shrunk(let topic, let bytes):
-            var excess = bytes - gone
+        case .shrunk(let topic, var excess):
             return try delete(rows(of: topic) { Self.take($0, &excess) })
-        case .allShrunk(let bytes):
-            var excess = bytes - gone
+        case .allShrunk(var excess):
             return try delete(rows(of: nil) { Self.take($0, &excess) })
         case .lettersExpired(let moment):
             let numbers = try Int64.fetchAll(

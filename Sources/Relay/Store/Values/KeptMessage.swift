@@ -94,6 +94,9 @@ public struct KeptPage: Hashable, Sendable {
     /// Where messages are missing; told only for what a topic's stream brought.
     public var gaps: [KeptGap] = []
 
+    /// Nothing is kept.
+    static let nothing = KeptPage(messages: [], isComplete: true)
+
     /// Makes a page.
     public init(messages: [KeptMessage], isComplete: Bool) {
         self.messages = messages

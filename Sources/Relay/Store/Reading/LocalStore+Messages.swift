@@ -1,0 +1,152 @@
+import GRDB
+
+// Messages of topics. None of these calls waits for the writer or for the network.
+extension LocalStore {
+    /// The newest messages that are kept before a place, oldest first.
+    ///
+    /// - Parameters:
+    ///   - pattern: a topic, or a pattern of topics.
+    ///   - place: the place, which need not be kept; nil for the end. Messages of a stream that was made anew come
+    ///     behind those of the one before it.
+    ///   - limit: most messages, 1 to 10,000.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
+    public func messages(
+        of pattern: TopicPattern, before place: KeptPlace? = nil, limit: Int
+    ) async throws(RelayError) -> KeptPage {
+        try Self.check(limit)
+        return try await reading { database in
+            let reading = try StoreReading(database)
+            let end = place.flatMap { reading.row(of: $0) } ?? .max
+            guard end > 0 else { return .nothing }
+            return try reading.page(of: pattern, in: 0...end - 1, newestFirst: true, limit)
+        }
+    }
+
+    /// The first messages that are kept after a place, oldest first.
+    ///
+    /// - Parameters:
+    ///   - pattern: a topic, or a pattern of topics.
+    ///   - place: the place, which need not be kept; nil for the beginning. After a place in a stream that is not known
+    ///     here nothing is kept.
+    ///   - limit: most messages, 1 to 10,000.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
+    public func messages(
+        of pattern: TopicPattern, after place: KeptPlace?, limit: Int
+    ) async throws(RelayError) -> KeptPage {
+        try Self.check(limit)
+        return try await reading { database in
+            let reading = try StoreReading(database)
+            guard let first = place.map({ reading.row(of: $0) }) ?? -1 else { return .nothing }
+            return try reading.page(of: pattern, in: first + 1...Int64.max, newestFirst: false, limit)
+        }
+    }
+
+    /// The newest messages before a place in the stream as a topic or pattern was received from it last, oldest first.
+    /// Those of the stream's earlier lives do not come.
+    ///
+    /// - Parameters:
+    ///   - pattern: the topic or pattern.
+    ///   - sequence: the place; nil for the end.
+    ///   - limit: most messages, 1 to 10,000.
+    ///   - bytes: most bytes of their payloads together, but for a single one that has more.
+    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that
+    ///     hole; the page ends there otherwise.
+    /// - Returns: the messages, with the holes between them.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
+    func received(
+        of pattern: TopicPattern, before sequence: UInt64? = nil, limit: Int, bytes: Int = .max,
+        acrossHoles: Bool = false
+    ) async throws(RelayError) -> KeptPage {
+        try Self.check(limit)
+        return try await reading { database in
+            let end = min(sequence ?? .max, RowNumber.sequences)
+            guard end > 0, let stream = try StorePlaces.stream(of: pattern.text, database) else { return .nothing }
+            let spans = try StorePlaces.spans(of: pattern, in: stream, database)
+            // Without a place the newest part is meant, wherever it ends.
+            let span = sequence == nil ? spans.all.last : spans.span(holding: end - 1)
+            guard acrossHoles || span != nil else { return .nothing }
+            let first = acrossHoles ? 0 : span?.lowerBound ?? 0
+            let last = acrossHoles || sequence != nil ? end - 1 : span?.upperBound ?? end - 1
+            let reading = try StoreReading(database)
+            var page = try reading.page(
+                of: pattern, in: reading.rows(first...last, of: stream), newestFirst: true, limit, bytes: bytes)
+            guard let oldest = page.messages.first?.place.sequence else { return page }
+            let gaps = try StorePlaces.gaps(of: pattern, in: stream, database).filter {
+                $0.end > oldest && $0.end <= sequence ?? .max
+            }
+            let holes =
+                acrossHoles
+                ? spans.holes(among: page.messages.map(\.place.sequence), before: sequence.map { _ in end }) : []
+            page.gaps = KeptGap.merge(gaps, holes)
+            return page
+        }
+    }
+
+    /// The newest messages of a part of a stream, oldest first.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    func newest(
+        _ limit: Int, of pattern: TopicPattern, in stream: StreamIdentity, _ part: ClosedRange<UInt64>, bytes: Int
+    ) async throws(RelayError) -> KeptPage {
+        try await reading { database in
+            let reading = try StoreReading(database)
+            return try reading.page(
+                of: pattern, in: reading.rows(part, of: stream), newestFirst: true, limit, bytes: bytes)
+        }
+    }
+
+    /// The oldest messages of a part of a stream, oldest first.
+    ///
+    /// - Parameters:
+    ///   - start: the earliest time; nil for any.
+    ///   - end: the latest time; nil for no end.
+    /// - Returns: the messages, and whether the part has others behind `end`.
+    /// - Throws: ``RelayError/storage(_:)``.
+    func oldest(
+        _ limit: Int, of pattern: TopicPattern, in stream: StreamIdentity, _ part: ClosedRange<UInt64>,
+        from start: Timestamp? = nil, through end: Timestamp?, bytes: Int
+    ) async throws(RelayError) -> (page: KeptPage, endsInTime: Bool) {
+        try await reading { database in
+            let reading = try StoreReading(database)
+            guard let rows = reading.rows(part, of: stream) else { return (.nothing, false) }
+            let first = try start.map { try reading.firstRow(notBefore: $0, in: rows) } ?? rows.lowerBound
+            var beyond = rows.upperBound + 1
+            if let end, end.milliseconds < .max {
+                beyond = try reading.firstRow(notBefore: Timestamp(milliseconds: end.milliseconds + 1), in: rows)
+            }
+            let endsInTime = try beyond <= rows.upperBound && reading.hasRows(in: beyond...rows.upperBound)
+            guard first < beyond else { return (.nothing, endsInTime) }
+            let page = try reading.page(of: pattern, in: first...beyond - 1, newestFirst: false, limit, bytes: bytes)
+            return (page, endsInTime)
+        }
+    }
+
+    /// The sequence in a part of a stream before which all was stored earlier than a moment, and nothing behind it was.
+    ///
+    /// - Parameter isFirst: whether there is nothing before the part.
+    /// - Returns: it; nil where the part does not say, since all of it is later, or all earlier.
+    /// - Throws: ``RelayError/storage(_:)``.
+    func beginning(
+        notBefore moment: Timestamp, in stream: StreamIdentity, _ part: ClosedRange<UInt64>, isFirst: Bool
+    ) async throws(RelayError) -> UInt64? {
+        try await reading { database in
+            let reading = try StoreReading(database)
+            guard let rows = reading.rows(part, of: stream) else { return nil }
+            let first = try reading.firstRow(notBefore: moment, in: rows)
+            guard first <= rows.upperBound, try reading.hasRows(in: first...rows.upperBound) else { return nil }
+            let isLater = try first == rows.lowerBound || !reading.hasRows(in: rows.lowerBound...first - 1)
+            return isFirst || !isLater ? RowNumber.sequence(of: first) : nil
+        }
+    }
+
+    /// When the newest message was stored that is here of a topic or pattern; nil where none is.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    func newestTime(of pattern: TopicPattern) async throws(RelayError) -> Timestamp? {
+        try await received(of: pattern, limit: 1, bytes: 1, acrossHoles: true).messages.last?.time
+    }
+
+    private static func check(_ limit: Int) throws(RelayError) {
+        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
+    }
+}

@@ -1,0 +1,135 @@
+import GRDB
+
+// How far topics were received and read, and what is here of what their streams had.
+extension LocalStore {
+    /// How far a topic or pattern has been received; nil where nothing of it was.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func cursor(of name: String) async throws(RelayError) -> KeptPlace? {
+        try await reading { try StorePlaces.place(of: name, in: "cursors", $0) }
+    }
+
+    /// How far a conversation has been read; nil where that is not known.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func readMark(of name: String) async throws(RelayError) -> KeptPlace? {
+        try await reading { try StorePlaces.place(of: name, in: "read_marks", $0) }
+    }
+
+    /// The stream that a topic or pattern was received from last, or that anything was; nil where nothing was.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    func stream(of pattern: TopicPattern) async throws(RelayError) -> StreamIdentity? {
+        try await reading { try StorePlaces.stream(of: pattern.text, $0) }
+    }
+
+    /// Which parts of a stream are here of a topic or pattern.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    func spans(of pattern: TopicPattern, in stream: StreamIdentity) async throws(RelayError) -> KeptSpans {
+        try await reading { try StorePlaces.spans(of: pattern, in: stream, $0) }
+    }
+
+    /// Where the stream no longer had what belongs to a topic or pattern, the first place first.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    func gaps(of pattern: TopicPattern, in stream: StreamIdentity) async throws(RelayError) -> [KeptGap] {
+        try await reading { try StorePlaces.gaps(of: pattern, in: stream, $0) }
+    }
+
+    /// Where messages have holes between them, the first one first: what the stream no longer had, and with 0 what was
+    /// not asked for.
+    ///
+    /// - Parameter sequences: the messages' sequences, rising.
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func holes(
+        of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64]
+    ) async throws(RelayError) -> [KeptGap] {
+        guard let first = sequences.first, let last = sequences.last else { return [] }
+        return try await reading { database in
+            let gaps = try StorePlaces.gaps(of: pattern, in: stream, database).filter {
+                $0.end > first && $0.end <= last
+            }
+            let spans = try StorePlaces.spans(of: pattern, in: stream, database)
+            return KeptGap.merge(gaps, spans.holes(among: sequences, before: nil))
+        }
+    }
+}
+
+/// The same, within a transaction of the caller's.
+enum StorePlaces {
+    static func place(of name: String, in table: String, _ database: Database) throws -> KeptPlace? {
+        let row = try Row.fetchOne(
+            database, sql: "SELECT stream, incarnation, sequence FROM \(table) WHERE name = ?", arguments: [name])
+        // What a damaged row says is in no stream.
+        guard let row, let sequence = UInt64(exactly: try row[at: 2] as Int64), sequence < RowNumber.sequences else {
+            return nil
+        }
+        return KeptPlace(stream: try identity(row), sequence: sequence)
+    }
+
+    static func stream(of name: String, _ database: Database) throws -> StreamIdentity? {
+        if let cursor = try place(of: name, in: "cursors", database) { return cursor.stream }
+        return try Row.fetchOne(
+            database,
+            sql: "SELECT name, incarnation FROM streams WHERE name NOT LIKE ? ORDER BY number DESC LIMIT 1",
+            arguments: ["%\(StoreRewinding.mark)"]
+        ).map { try identity($0) }
+    }
+
+    /// The stream that a row's first two columns name.
+    static func identity(_ row: Row) throws -> StreamIdentity {
+        let (name, incarnation): (String, Int64) = try (row[at: 0], row[at: 1])
+        return StreamIdentity(name: name, incarnation: UInt64(bitPattern: incarnation))
+    }
+
+    /// Which parts of a stream are here of a pattern: what was received of another that has all of its topics counts
+    /// too.
+    static func spans(
+        of pattern: TopicPattern, in stream: StreamIdentity, _ database: Database
+    ) throws -> KeptSpans {
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT name, first, last FROM spans WHERE stream = ? AND incarnation = ?",
+            arguments: [stream.name, Int64(bitPattern: stream.incarnation)])
+        var others: [String: Bool] = [:]
+        var spans: [ClosedRange<UInt64>] = []
+        for row in rows {
+            let (name, first, last): (String, Int64, Int64) = try (row[at: 0], row[at: 1], row[at: 2])
+            guard first >= 0, first <= last else { continue }
+            let isWhole = others[name] ?? has(name, allOf: pattern)
+            others[name] = isWhole
+            if isWhole { spans.append(UInt64(first)...UInt64(last)) }
+        }
+        return KeptSpans(spans)
+    }
+
+    private static func has(_ name: String, allOf pattern: TopicPattern) -> Bool {
+        if name == pattern.text || name == ">" { return true }
+        return !pattern.isWildcard && (try? TopicPattern(name))?.matches(pattern.text) == true
+    }
+
+    /// The holes of what was received, the first one first.
+    static func gaps(
+        of pattern: TopicPattern, in stream: StreamIdentity, _ database: Database
+    ) throws -> [KeptGap] {
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT sequence, lost FROM gaps WHERE name = ? AND stream = ? AND incarnation = ? ORDER BY sequence",
+            arguments: [pattern.text, stream.name, Int64(bitPattern: stream.incarnation)])
+        return try rows.compactMap { row in
+            let (end, lost): (Int64, Int64) = try (row[at: 0], row[at: 1])
+            // What a damaged row says is not counted with.
+            guard end > 0, end < Int64(RowNumber.sequences), lost >= 0, lost <= end else { return nil }
+            return KeptGap(end: UInt64(end), lost: UInt64(lost))
+        }
+    }
+}
+
+extension KeptGap {
+    /// Adds places where something may be missing to those where it is.
+    static func merge(_ gaps: [KeptGap], _ holes: [UInt64]) -> [KeptGap] {
+        let known = Set(gaps.map(\.end))
+        let others = holes.filter { !known.contains($0) }.map { KeptGap(end: $0, lost: 0) }
+        return (gaps + others).sorted { $0.end < $1.end }
+    }
+}
