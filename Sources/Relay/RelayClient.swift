@@ -84,9 +84,7 @@ public actor RelayClient {
         idle = IdleRest(after: configuration.idleTimeout)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
-            clock: surroundings.clock,
-            keeper: OutboxKeeper(
-                for: configuration.store, choice: configuration.keptChoice, clock: surroundings.clock))
+            clock: surroundings.clock, location: configuration.store, choice: configuration.keptChoice)
         clientID = configuration.clientID
         following = Following(configuration.namespace)
         session = SessionKeeping(SessionClaim(configuration))
@@ -216,7 +214,7 @@ public actor RelayClient {
         disconnect()
         // A session that had ended before may have left something for another one.
         publisher.sessionEnded(.closedByUser)
-        await publisher.keeper?.settle()
+        await publisher.settle()
         await sessionRelease?.value
         await away.farewell?.value
         handleFollowing(.closed)

@@ -81,7 +81,7 @@ final class ScriptedSubject: LabSubject {
 
     func read(topic: String) async throws -> any LabReader { Reader(deliveries: deliveries) }
 
-    func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
+    func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
         switch policy {
         case .honest: deliver(number)
         case .drops(let numbers): if !numbers.contains(number.value) { deliver(number) }

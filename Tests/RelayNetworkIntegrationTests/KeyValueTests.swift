@@ -115,12 +115,12 @@ struct KeyValueTests {
         try await TestNetwork.run(server: server) { network in
             let bob = try network.client(as: "bob")
             try await bob.connect(timeLimit: 60)
-            let winner = try await bob.submit(key: "taken", value: .string("bob's"))
+            let winner = try await bob.enqueue(key: "taken", value: .string("bob's"))
                 .receipt(within: .seconds(60)).sequence
             // This one was stored, and the process ended before it knew.
             let earlier = try network.client()
             try await earlier.connect(timeLimit: 60)
-            let found = try await earlier.submit(key: "found", value: .int(1), id: "id-found")
+            let found = try await earlier.enqueue(key: "found", value: .int(1), id: "id-found")
                 .receipt(within: .seconds(60)).sequence
             await earlier.close()
 

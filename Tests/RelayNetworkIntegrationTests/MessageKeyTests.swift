@@ -44,7 +44,7 @@ struct MessageKeyNetworkTests {
                 forged("deploy-x", "guessed"), to: "\(hash).chat.ops", messageID: "deploy-x")
             _ = try await jetStream.publish(
                 ByteBuffer(string: "hers"), to: "postbox.carol.personal", messageID: "letter-x")
-            let first = try await alice.submitLine(topic: "chat.ops", text: "hello", id: "deploy-x", mayBeStored: true)
+            let first = try await alice.enqueueLine(topic: "chat.ops", text: "hello", id: "deploy-x", mayBeStored: true)
                 .receipt(within: .seconds(60))
             #expect(!first.isDuplicate)
             let letter = try await alice.post(
@@ -52,13 +52,13 @@ struct MessageKeyNetworkTests {
             #expect(!letter.isDuplicate)
 
             // A second try, from another device of hers and with another key.
-            let again = try await device.submitLine(topic: "chat.ops", text: "hello", id: "deploy-x")
+            let again = try await device.enqueueLine(topic: "chat.ops", text: "hello", id: "deploy-x")
                 .receipt(within: .seconds(60))
             #expect(again.isDuplicate && again.sequence == first.sequence)
             let twice = try await device.post(
                 to: "carol", postbox: "personal", text: "dear", id: "letter-x", timeout: .seconds(60))
             #expect(twice.isDuplicate && twice.sequence == letter.sequence)
-            _ = try await device.submitLine(topic: "chat.ops", text: "from there").receipt(within: .seconds(60))
+            _ = try await device.enqueueLine(topic: "chat.ops", text: "from there").receipt(within: .seconds(60))
 
             // What alice has sent is on the stream for all to read.
             let stored = try await jetStream.message(in: "local_stream", sequence: first.sequence)

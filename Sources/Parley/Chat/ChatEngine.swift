@@ -326,9 +326,9 @@ actor ChatEngine {
         if subscriptions[topic] != nil { await labTap.handsOver(id, to: topic) }
         let time = WallClock.now
         do throws(RelayError) {
-            try client.enqueueLine(topic: topic, text: text, from: writer, writtenAt: time, id: id)
+            try await client.enqueueLine(
+                topic: topic, text: text, from: writer, writtenAt: time, id: id, keepsRefused: true)
         } catch {
-            client.keepRefusedLine(topic: topic, text: text, from: writer, writtenAt: time, id: id, because: error)
             await failed(id, error)
         }
     }
@@ -348,14 +348,9 @@ actor ChatEngine {
                 default: throw error
                 }
             }
-            let time = WallClock.now
-            do throws(RelayError) {
-                _ = try client.submitLine(
-                    topic: topic, text: text, from: writer, writtenAt: time, id: id, mayBeStored: true)
-            } catch {
-                client.keepRefusedLine(topic: topic, text: text, from: writer, writtenAt: time, id: id, because: error)
-                throw error
-            }
+            try await client.enqueueLine(
+                topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: true,
+                keepsRefused: true)
         } catch {
             await failed(id, error)
         }
@@ -479,10 +474,9 @@ actor ChatEngine {
         _ id: String, _ user: String, _ postbox: String, _ subject: String?, _ text: String
     ) async {
         do throws(RelayError) {
-            try client.enqueueLetter(to: user, postbox: postbox, subject: subject, text: text, id: id)
+            try await client.enqueueLetter(
+                to: user, postbox: postbox, subject: subject, text: text, id: id, keepsRefused: true)
         } catch {
-            client.keepRefusedLetter(
-                to: user, postbox: postbox, subject: subject, text: text, id: id, because: error)
             await failed(id, error)
         }
     }
@@ -509,7 +503,7 @@ actor ChatEngine {
     /// Hands a change to the core at once, which keeps it from then on and tells what becomes of it.
     private func perform(_ change: KeyValueRequest.Change, _ id: String) async {
         do throws(RelayError) {
-            let pending = try change.submit(to: client, id: id)
+            let pending = try await change.enqueue(at: client, id: id)
             guard client.status.state == .connected else { return }
             keyValueTask = Task { [keyValueTask] in
                 await keyValueTask?.value

@@ -60,7 +60,7 @@ struct LabSendCommand: AsyncParsableCommand {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for value in 1...count {
                         guard let number = LabNumber(writer: writer, value: value) else { continue }
-                        let pending = try client.submitLine(topic: topic, text: number.text)
+                        let pending = try await client.enqueueLine(topic: topic, text: number.text)
                         show(.sent(number))
                         group.addTask {
                             do throws(RelayError) {

@@ -230,7 +230,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
             var (state, words) = ("queued", "not acknowledged; it goes on waiting")
             var more: [String: MessageValue] = [:]
             switch ends[publish.message.id]?.state {
-            case .acknowledged(let sequence)?:
+            case .acknowledged(let sequence, _)?:
                 (state, words) = ("sent", "sent")
                 more["seq"] = .integer(sequence)
             case .failed(let error)?: failure = failure ?? CommandFailure(error)

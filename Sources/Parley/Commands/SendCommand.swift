@@ -55,7 +55,7 @@ struct SendCommand: AsyncParsableCommand {
             if lines {
                 try await sendLines(client, user)
             } else {
-                let sent = try client.submitLine(
+                let sent = try await client.enqueueLine(
                     topic: topic, text: body, from: user, id: id, mayBeStored: id != nil)
                 let patience = Patience(limit: limit, again: Self.again(id != nil, with: sent.id)).until(deadline)
                 report(try await receipt(of: sent, over: client, patience))
@@ -114,17 +114,14 @@ struct SendCommand: AsyncParsableCommand {
                 }
                 let next = rest.prefix(Self.window - waiting.count)
                 rest = rest.dropFirst(next.count)
-                do {
-                    try client.together { () throws(RelayError) in
-                        for text in next {
-                            count += 1
-                            waiting.append(
-                                try client.submitLine(
-                                    topic: topic, text: text, from: user, id: "\(numbered)-\(count)",
-                                    mayBeStored: mayBeStored))
-                        }
-                    }
-                } catch { mistake = error }
+                let named = next.map { text in
+                    count += 1
+                    return (id: "\(numbered)-\(count)", text: text)
+                }
+                let (taken, refusal) = await client.enqueueLines(
+                    topic: topic, named, from: user, mayBeStored: mayBeStored)
+                waiting += taken
+                if let refusal { mistake = refusal }
             }
         }
         while !waiting.isEmpty {

@@ -74,9 +74,9 @@ extension KeyValueRequest {
         /// Hands it to the core.
         ///
         /// - Parameter id: the identifier under which the core reports what becomes of it.
-        func submit(to client: RelayClient, id: String) throws(RelayError) -> PendingPublish {
-            guard let value else { return try client.submitDeletion(ofKey: key, id: id) }
-            return try client.submit(key: key, value: value, id: id)
+        func enqueue(at client: RelayClient, id: String) async throws(RelayError) -> PendingPublish {
+            guard let value else { return try await client.enqueueDeletion(ofKey: key, id: id) }
+            return try await client.enqueue(key: key, value: value, id: id)
         }
 
         /// What to say while there is no connection.

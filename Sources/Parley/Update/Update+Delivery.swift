@@ -60,7 +60,7 @@ extension ChatModel {
     private mutating func linePublished(_ news: PublishNews, in name: String) {
         let (id, user) = (news.id, identity.user)
         if let (verdict, reason) = news.givenUp { return lineFailed(id, in: name, "\(verdict) sent: \(reason)") }
-        if case .acknowledged(let sequence) = news.state {
+        if case .acknowledged(let sequence, _) = news.state {
             changeUnjoined(id, of: name, nil)
             conversations.update(name) { $0.acknowledge(id, sequence: sequence, name: user) }
         } else {
@@ -131,7 +131,7 @@ extension ChatModel {
     }
 
     private mutating func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> [ChatEffect] {
-        if case .acknowledged(let revision) = news.state { tellOfKeys(change.doneWords(revision)) }
+        if case .acknowledged(let revision, _) = news.state { tellOfKeys(change.doneWords(revision)) }
         guard let (outcome, reason) = news.givenUp else { return [] }
         // It was looked at, and has another value.
         var verdict = outcome

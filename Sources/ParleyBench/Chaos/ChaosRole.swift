@@ -73,7 +73,7 @@ enum ChaosRole: String {
                 continue
             }
             do throws(RelayError) {
-                _ = try client.submit(
+                try await client.enqueue(
                     topic: ChaosPlan.topic(of: number, topics),
                     message: .string(ChaosTally.text(publisher, number)), id: "\(publisher)-\(number)",
                     mayBeStored: isInDoubt)

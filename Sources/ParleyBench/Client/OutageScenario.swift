@@ -69,7 +69,8 @@ enum OutageScenario {
                             $0 += 1
                             return $0
                         }
-                        _ = try await client.submit(topic: "line", message: .int(number)).receipt(within: .seconds(120))
+                        _ = try await client.enqueue(topic: "line", message: .int(number)).receipt(
+                            within: .seconds(120))
                     }
                 }
             }
@@ -90,7 +91,7 @@ enum OutageScenario {
             try await trial.connected(after: count)
             for writer in writers { writer.cancel() }
             for writer in writers { _ = await writer.result }
-            let last = try await client.submit(topic: "line", message: "end").receipt(within: .seconds(60))
+            let last = try await client.enqueue(topic: "line", message: "end").receipt(within: .seconds(60))
             let result = try await trial.end("cuts", count, reaching: Int(last.sequence), early)
             await proxy.close()
             return [
@@ -120,7 +121,7 @@ enum OutageScenario {
                 rounds.append(RoundTrace.Weak(trace: trace))
                 try await RoundTrace.$current.withValue(trace) {
                     await client.lifecycleChanged(.stopping)
-                    let pending = try client.submit(topic: "line", message: .int(Int64(round)))
+                    let pending = try await client.enqueue(topic: "line", message: .int(Int64(round)))
                     await client.lifecycleChanged(.foreground)
                     _ = try await pending.receipt(within: .seconds(60))
                 }

@@ -104,7 +104,7 @@ enum RelayScenario {
         open.reserveCapacity(window)
         for _ in 0..<count {
             if open.count == window { try await finish(&open, window / 2) }
-            open.append(try client.submit(topic: "line", message: text))
+            open.append(try await client.enqueue(topic: "line", message: text))
         }
         try await finish(&open, open.count)
     }

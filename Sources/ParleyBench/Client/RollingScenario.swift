@@ -63,7 +63,7 @@ enum RollingScenario {
             while !count.state.isEnding {
                 while number < Int((Meter.now() - begin) * Double(rate)) {
                     do throws(RelayError) {
-                        let pending = try client.submit(topic: topic, message: .int(Int64(number)))
+                        let pending = try await client.enqueue(topic: topic, message: .int(Int64(number)))
                         number += 1
                         group.addTask {
                             _ = try await pending.receipt(within: .seconds(120))

@@ -56,7 +56,7 @@ enum SuspendedScenario {
         let reader = Task { for try await _ in events {} }
         await client.setAppStateActive(false)
         for await status in client.statuses where status.state == .suspended { break }
-        let waiting = try client.submit(topic: "line", message: "written while suspended")
+        let waiting = try await client.enqueue(topic: "line", message: "written while suspended")
         for await _ in signals.numbers { break }
         // Whoever told it to end may be gone and not look whether it does.
         alarm(60)

@@ -11,8 +11,8 @@ package struct Delivery: Sendable {
         case send(OutboxMessage)
         /// Tell where a message is now.
         case tell(PublishNews)
-        /// Tell how a message ended.
-        case end(PublishResolution)
+        /// Tell how a message ended, whoever waits for it first.
+        case end(PublishNews, PendingPublish?)
         /// Call ``moment(at:)`` then, in place of what was asked for before.
         case wake(at: ContinuousClock.Instant)
         /// Find out whether the connection still lives.
@@ -56,33 +56,47 @@ package struct Delivery: Sendable {
 
     /// Takes a message in.
     ///
+    /// - Parameter isKeptFirst: whether it is to be on the disk before anything is told of it and it leaves
+    ///   (``kept(before:leaves:at:)``).
     /// - Throws: ``RelayError/outboxFull``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/invalidArgument(_:)``
     ///   for an identifier that is on its way already.
-    package mutating func submit(_ message: OutboxMessage, at now: ContinuousClock.Instant) throws(RelayError)
-        -> [Action]
-    {
+    package mutating func submit(
+        _ message: OutboxMessage, isKeptFirst: Bool = false, at now: ContinuousClock.Instant
+    ) throws(RelayError) -> [Action] {
         var actions: [Action] = []
-        if try submit(message, at: now, into: &actions) { actions.append(.send(message)) }
+        if try submit(message, isKeptFirst: isKeptFirst, at: now, into: &actions) { actions.append(.send(message)) }
         return actions
     }
 
-    /// As ``submit(_:at:)``, without a list for what most messages come to.
+    /// As ``submit(_:isKeptFirst:at:)``, without a list for what most messages come to.
     ///
     /// - Returns: whether ``Action/send(_:)`` of this message is to follow what was added to `actions`.
     mutating func submit(
-        _ message: OutboxMessage, at now: ContinuousClock.Instant, into actions: inout [Action]
+        _ message: OutboxMessage, isKeptFirst: Bool, at now: ContinuousClock.Instant, into actions: inout [Action]
     ) throws(RelayError) -> Bool {
-        switch outbox.enqueue(message) {
-        case .rejected(let error): throw error
-        case .accepted: break
-        case .acceptedDropping(let dropped): for resolution in dropped { actions.append(ended(resolution)) }
-        }
+        for end in try outbox.enqueue(message, isKeptFirst: isKeptFirst) { actions.append(ended(end)) }
+        if isKeptFirst { return false }
         if message.isOnTopic, outbox.newestLeaves(at: now, newest: newestSequence) { return true }
         flush(at: now, into: &actions)
         if outbox.queuedCount > 0, outbox.state(of: message.id) == .queued {
             actions.append(.tell(PublishNews(id: message.id, state: .queued)))
         }
         return false
+    }
+
+    /// The disk has all messages below a number: they leave, or wait for the network alone.
+    ///
+    /// - Parameter leaves: whether it has, too, that what waits may have left.
+    package mutating func kept(
+        before number: UInt64, leaves: Bool, at now: ContinuousClock.Instant
+    ) -> [Action] {
+        let new = outbox.kept(before: number, leaves: leaves)
+        var actions: [Action] = []
+        flush(at: now, into: &actions)
+        for id in new where outbox.state(of: id) == .queued {
+            actions.append(.tell(PublishNews(id: id, state: .queued)))
+        }
+        return actions
     }
 
     /// Puts what an earlier run of the program left in front of all that waits, as far as there is room. To be called
@@ -98,10 +112,11 @@ package struct Delivery: Sendable {
         outbox = Outbox(policy: outbox.policy)
         var actions: [Action] = []
         for message in messages {
-            switch outbox.enqueue(message) {
-            case .accepted: break
-            case .acceptedDropping(let dropped): for resolution in dropped { actions.append(ended(resolution)) }
-            case .rejected(let error): actions.append(ended(Self.rejection(message, error)))
+            do throws(RelayError) {
+                for end in try outbox.enqueue(message) { actions.append(ended(end)) }
+            } catch {
+                let news = PublishNews(id: message.id, state: .failed(error), mayBeStored: message.mayBeStored)
+                actions.append(ended((news, message.pending)))
             }
         }
         for message in earlier where outbox.state(of: message.id) == .queued {
@@ -110,14 +125,10 @@ package struct Delivery: Sendable {
         return actions
     }
 
-    private static func rejection(_ message: OutboxMessage, _ error: RelayError) -> PublishResolution {
-        PublishResolution(message, .failed(error), mayBeStored: message.mayBeStored)
-    }
-
     /// Takes a message back that has not left yet; empty when it is too late.
     package mutating func cancel(id: String, at now: ContinuousClock.Instant) -> [Action] {
-        guard let resolution = outbox.cancel(id: id) else { return [] }
-        var actions = [ended(resolution)]
+        guard let end = outbox.cancel(id: id) else { return [] }
+        var actions = [ended(end)]
         flush(at: now, into: &actions)
         return actions
     }
@@ -129,13 +140,18 @@ package struct Delivery: Sendable {
 
     /// The subscriptions are live on a connection: what waits may leave.
     ///
-    /// - Parameter tellsOfRecipients: whether the server says without being asked that no postbox takes a letter.
-    package mutating func opened(tellsOfRecipients: Bool, at now: ContinuousClock.Instant) -> [Action] {
+    /// - Parameters:
+    ///   - tellsOfRecipients: whether the server says without being asked that no postbox takes a letter.
+    ///   - isKeptFirst: whether the disk is to have first that what waits may have left
+    ///     (``kept(before:leaves:at:)``).
+    package mutating func opened(
+        tellsOfRecipients: Bool, isKeptFirst: Bool = false, at now: ContinuousClock.Instant
+    ) -> [Action] {
         serverTellsOfRecipients = tellsOfRecipients
         // The stream may be another one by now.
         newestSequence = nil
         resent.note(outbox.messages)
-        outbox.open()
+        outbox.open(isKeptFirst: isKeptFirst)
         var actions: [Action] = []
         flush(at: now, into: &actions)
         return actions
@@ -195,7 +211,7 @@ package struct Delivery: Sendable {
         into actions: inout [Action]
     ) {
         let stored = outbox.stored(
-            id: id, sequence: acknowledgement.sequence, duplicate: acknowledgement.isDuplicate, at: now)
+            id: id, sequence: acknowledgement.sequence, isDuplicate: acknowledgement.isDuplicate, at: now)
         guard let (end, isOnTopic) = stored else { return }
         if isOnTopic { newestSequence = max(newestSequence ?? 0, acknowledgement.sequence) }
         actions.append(ended(end))
@@ -301,7 +317,7 @@ package struct Delivery: Sendable {
         guard outbox.state(of: id) == .sending else { return [] }
         var actions: [Action] = []
         switch finding {
-        case .stored(let sequence): finish(id, .acknowledged(sequence: sequence, duplicate: true), into: &actions)
+        case .stored(let sequence): finish(id, .acknowledged(sequence: sequence, isDuplicate: true), into: &actions)
         case .absent:
             let message = outbox.wasNotStored(id: id, at: now, newest: newestSequence)
             if let message { actions.append(.send(message)) }
@@ -326,7 +342,7 @@ package struct Delivery: Sendable {
         var actions: [Action] = []
         switch finding {
         case .stored(let revision):
-            finish(id, .acknowledged(sequence: revision, duplicate: true), into: &actions)
+            finish(id, .acknowledged(sequence: revision, isDuplicate: true), into: &actions)
         case .notStored(let revision):
             let message = outbox.wasNotStored(id: id, at: now, newest: revision)
             if let message { actions.append(.send(message)) }
@@ -380,13 +396,17 @@ package struct Delivery: Sendable {
         }
     }
 
-    private mutating func finish(_ id: String, _ outcome: PublishOutcome, into actions: inout [Action]) {
-        if let resolution = outbox.end(id, outcome) { actions.append(ended(resolution)) }
+    private mutating func finish(_ id: String, _ state: PublishNews.State, into actions: inout [Action]) {
+        if let end = outbox.end(id, state) { actions.append(ended(end)) }
     }
 
-    private mutating func ended(_ resolution: PublishResolution) -> Action {
-        if case .acknowledged = resolution.outcome { resent.stored(resolution.id) }
-        return .end(resolution)
+    private mutating func ended(_ end: Outbox.End) -> Action {
+        var (news, pending) = end
+        if case .acknowledged = news.state {
+            resent.stored(news.id)
+            news.mayBeStored = false
+        }
+        return .end(news, pending)
     }
 }
 

@@ -2,18 +2,10 @@
 ///
 /// Messages leave in the order in which they came, destination by destination, and only while the outbox is open: from
 /// the moment the subscriptions are live until the connection is lost. What was under way when it is lost goes back to
-/// its place and is sent again under the same identifier. Every accepted message ends in exactly one
-/// ``PublishOutcome``.
+/// its place and is sent again under the same identifier. Every accepted message ends once.
 package struct Outbox: Sendable {
-    /// What became of a message that was put in.
-    package enum Admission: Hashable, Sendable {
-        /// It waits.
-        case accepted
-        /// It waits, and these older ones gave way for it.
-        case acceptedDropping([PublishResolution])
-        /// It was refused; the outbox never knew it.
-        case rejected(RelayError)
-    }
+    /// How a message ended, and who waits for that.
+    package typealias End = (news: PublishNews, pending: PendingPublish?)
 
     /// A message that was sent so long ago that the server may have forgotten its identifier, or one that sets a key.
     package struct LateMessage: Hashable, Sendable {
@@ -61,7 +53,12 @@ package struct Outbox: Sendable {
     private var laneOf: [Destination: Int] = [:]
     /// The lane of the message that came last: the next one mostly goes there too.
     private var newestLane = 0
-    private var nextNumber: UInt64 = 0
+    /// The number of the next message that comes.
+    package private(set) var nextNumber: UInt64 = 0
+    /// Messages from this number on are not on the disk yet: none of them leaves.
+    private var firstUnkept = UInt64.max
+    /// Whether nothing leaves until the disk has it that what waits may have left.
+    private var awaitsLeave = false
     /// Messages below this number were waiting when the outbox was opened.
     private var flushEnd: UInt64 = 0
     private var unflushed = 0
@@ -84,54 +81,64 @@ package struct Outbox: Sendable {
     // MARK: Waiting
 
     /// Puts a message at the end of the queue. Works at any time, connected or not.
-    package mutating func enqueue(_ message: OutboxMessage) -> Admission {
+    ///
+    /// - Parameter isKeptFirst: whether it is to be on the disk before it leaves (``kept(before:leaves:)``).
+    /// - Returns: the ends of older ones that gave way for it.
+    /// - Throws: why it is not taken; the outbox never knew it then.
+    package mutating func enqueue(
+        _ message: OutboxMessage, isKeptFirst: Bool = false
+    ) throws(RelayError) -> [End] {
         let size = message.payload.count
         guard size <= policy.maximumBytes else {
-            return placed[message.id] == nil
-                ? .rejected(.tooLarge(bytes: size, limit: policy.maximumBytes)) : Self.repeated(message.id)
+            throw placed[message.id] == nil
+                ? .tooLarge(bytes: size, limit: policy.maximumBytes) : Self.repeated(message.id)
         }
-        var dropped: [PublishResolution] = []
+        var dropped: [End] = []
         if !hasRoom(for: size) {
-            guard placed[message.id] == nil else { return Self.repeated(message.id) }
-            guard policy.overflow == .dropOldest, canFree(for: size) else { return .rejected(.outboxFull) }
+            guard placed[message.id] == nil else { throw Self.repeated(message.id) }
+            guard policy.overflow == .dropOldest, canFree(for: size) else { throw .outboxFull }
             while !hasRoom(for: size), let oldest = dropOldest() { dropped.append(oldest) }
         }
         let lane = lane(to: message.destination)
         let place = Place(lane: lane, index: lanes[lane].nextPlace, number: nextNumber)
         if let earlier = placed.updateValue(place, forKey: message.id) {
             placed[message.id] = earlier
-            return Self.repeated(message.id)
+            throw Self.repeated(message.id)
         }
         lanes[lane].append(OutboxEntry(number: nextNumber, message: message))
+        if isKeptFirst { firstUnkept = min(firstUnkept, nextNumber) }
         nextNumber += 1
         byteCount += size
-        return dropped.isEmpty ? .accepted : .acceptedDropping(dropped)
+        return dropped
     }
 
-    /// Why ``enqueue(_:)`` would refuse a message now; nil when it would take it.
-    package func refusal(of message: OutboxMessage) -> RelayError? {
-        let size = message.payload.count
-        if placed[message.id] != nil { return Self.repetition(message.id) }
-        guard size <= policy.maximumBytes else { return .tooLarge(bytes: size, limit: policy.maximumBytes) }
-        return hasRoom(for: size) || (policy.overflow == .dropOldest && canFree(for: size)) ? nil : .outboxFull
-    }
-
-    private static func repeated(_ id: String) -> Admission { .rejected(repetition(id)) }
-
-    private static func repetition(_ id: String) -> RelayError {
+    private static func repeated(_ id: String) -> RelayError {
         .invalidArgument("A message with the identifier \(id) is already on its way")
+    }
+
+    /// The disk has all messages below a number.
+    ///
+    /// - Parameter leaves: whether it has, too, that what waits may have left.
+    /// - Returns: those that may leave from now on and have not ended, oldest first.
+    package mutating func kept(before number: UInt64, leaves: Bool) -> [String] {
+        let first = firstUnkept
+        firstUnkept = number
+        if leaves { awaitsLeave = false }
+        guard first < number else { return [] }
+        let new = lanes.flatMap { $0.all(from: first) }.filter { $0.number < number }
+        return new.sorted { $0.number < $1.number }.map(\.message.id)
     }
 
     /// Takes back a message that has not left yet.
     ///
     /// - Returns: its end, or nil when it is unknown or already under way.
-    package mutating func cancel(id: String) -> PublishResolution? {
+    package mutating func cancel(id: String) -> End? {
         guard let place = placed[id], lanes[place.lane].isQueued(place.index) else { return nil }
         return end(id, .failed(.cancelled))
     }
 
     /// Whether a message waits or is under way; nil for one that is unknown or has ended.
-    package func state(of id: String) -> PublishState? {
+    package func state(of id: String) -> PublishNews.State? {
         guard let place = placed[id] else { return nil }
         return lanes[place.lane].isQueued(place.index) ? .queued : .sending
     }
@@ -181,8 +188,11 @@ package struct Outbox: Sendable {
     // MARK: Leaving
 
     /// Lets messages leave, now that the subscriptions are live.
-    package mutating func open() {
+    ///
+    /// - Parameter isKeptFirst: whether the disk is to have that first (``kept(before:leaves:)``).
+    package mutating func open(isKeptFirst: Bool = false) {
         isOpen = true
+        awaitsLeave = isKeptFirst
         flushEnd = nextNumber
         unflushed = count
         excused = []
@@ -196,7 +206,8 @@ package struct Outbox: Sendable {
     ///
     /// - Returns: whether it left.
     package mutating func newestLeaves(at now: ContinuousClock.Instant, newest: UInt64?) -> Bool {
-        guard isOpen, queuedCount == 1, pace == nil, inFlightCount < policy.maximumInFlight,
+        guard isOpen, !awaitsLeave, nextNumber <= firstUnkept, queuedCount == 1, pace == nil,
+            inFlightCount < policy.maximumInFlight,
             lanes.indices.contains(newestLane),
             lanes[newestLane].sendNew(
                 at: now, newestBefore: newest, limit: policy.maximumInFlightPerDestination)
@@ -215,7 +226,7 @@ package struct Outbox: Sendable {
         limit: Int = .max, at now: ContinuousClock.Instant, newest: UInt64? = nil
     ) -> Batch {
         var batch = Batch()
-        guard isOpen, queuedCount > 0 else { return batch }
+        guard isOpen, !awaitsLeave, queuedCount > 0 else { return batch }
         var ready = readyLanes(at: now)
         while batch.messages.count + batch.late.count < limit, inFlightCount < policy.maximumInFlight,
             let (_, lane) = ready.popLast()
@@ -234,7 +245,9 @@ package struct Outbox: Sendable {
                 batch.messages.append(message)
             }
             let next = lanes[lane].readyNumber(limit: policy.maximumInFlightPerDestination, at: now)
-            if let next { ready.insert((next, lane), at: ready.firstIndex { $0.number < next } ?? ready.count) }
+            if let next, next < firstUnkept {
+                ready.insert((next, lane), at: ready.firstIndex { $0.number < next } ?? ready.count)
+            }
         }
         if queuedCount > 0 {
             for lane in lanes.indices {
@@ -258,24 +271,17 @@ package struct Outbox: Sendable {
 
     /// The server stored a message.
     ///
-    /// - Returns: its end, or nil when it has ended before.
-    package mutating func acknowledged(
-        id: String, sequence: UInt64, duplicate: Bool = false, at now: ContinuousClock.Instant = .now
-    ) -> PublishResolution? {
-        stored(id: id, sequence: sequence, duplicate: duplicate, at: now)?.end
-    }
-
-    /// As ``acknowledged(id:sequence:duplicate:at:)``, with whether the message went to a topic.
-    mutating func stored(
-        id: String, sequence: UInt64, duplicate: Bool, at now: ContinuousClock.Instant
-    ) -> (end: PublishResolution, isOnTopic: Bool)? {
+    /// - Returns: its end, and whether it went to a topic; nil when it has ended before.
+    package mutating func stored(
+        id: String, sequence: UInt64, isDuplicate: Bool = false, at now: ContinuousClock.Instant = .now
+    ) -> (end: End, isOnTopic: Bool)? {
         guard let place = placed.removeValue(forKey: id),
             let removed = lanes[place.lane].stored(
                 place.index, at: now, limit: policy.maximumInFlightPerDestination)
         else { return nil }
         left(place, removed)
-        let outcome = PublishOutcome.acknowledged(sequence: sequence, duplicate: duplicate)
-        return (PublishResolution(removed.message, outcome, mayBeStored: true), removed.message.isOnTopic)
+        let news = PublishNews(id: id, state: .acknowledged(sequence: sequence, isDuplicate: isDuplicate))
+        return ((news, removed.message.pending), removed.message.isOnTopic)
     }
 
     /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and
@@ -285,7 +291,7 @@ package struct Outbox: Sendable {
     /// - Returns: whether it was under way, and its end where it has been refused for longer than the policy allows.
     package mutating func refused(
         id: String, _ error: RelayError, isInDoubt: Bool = false, at now: ContinuousClock.Instant
-    ) -> (wasUnderWay: Bool, end: PublishResolution?) {
+    ) -> (wasUnderWay: Bool, end: End?) {
         guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else {
             return (false, nil)
         }
@@ -302,12 +308,12 @@ package struct Outbox: Sendable {
     /// Ends a message, wherever it is.
     ///
     /// - Returns: its end, or nil when it has ended before.
-    package mutating func end(_ id: String, _ outcome: PublishOutcome) -> PublishResolution? {
+    package mutating func end(_ id: String, _ state: PublishNews.State) -> End? {
         guard let place = placed.removeValue(forKey: id), let removed = lanes[place.lane].remove(place.index) else {
             return nil
         }
         left(place, removed)
-        return PublishResolution(removed.message, outcome, mayBeStored: removed.wasInDoubt)
+        return (PublishNews(id: id, state: state, mayBeStored: removed.wasInDoubt), removed.message.pending)
     }
 
     private mutating func left(_ place: Place, _ removed: OutboxLane.Removed) {
@@ -322,6 +328,7 @@ package struct Outbox: Sendable {
     @discardableResult
     package mutating func connectionLost() -> [String] {
         isOpen = false
+        awaitsLeave = false
         inFlightCount = 0
         var returned: [String] = []
         for lane in lanes.indices {
@@ -334,7 +341,7 @@ package struct Outbox: Sendable {
     /// The session ended: closes the outbox and empties it where the policy says so.
     ///
     /// - Returns: what was discarded, oldest first.
-    package mutating func sessionEnded(_ reason: ConnectionReason) -> [PublishResolution] {
+    package mutating func sessionEnded(_ reason: ConnectionReason) -> [End] {
         let discards = reason == .closedByUser ? policy.discardsOnClose : policy.discardsOnWindowExpiry
         guard discards else {
             connectionLost()
@@ -346,9 +353,12 @@ package struct Outbox: Sendable {
     /// Empties the outbox, whatever the policy says, and closes it.
     ///
     /// - Returns: what was discarded, oldest first.
-    package mutating func discardAll(_ reason: ConnectionReason) -> [PublishResolution] {
+    package mutating func discardAll(_ reason: ConnectionReason) -> [End] {
         connectionLost()
-        let discarded = entries.map { PublishResolution($0.message, .discarded(reason), mayBeStored: $0.isInDoubt) }
+        let discarded = entries.map { entry -> End in
+            let news = PublishNews(id: entry.message.id, state: .discarded(reason), mayBeStored: entry.isInDoubt)
+            return (news, entry.message.pending)
+        }
         placed = [:]
         lanes = []
         laneOf = [:]
@@ -371,7 +381,7 @@ package struct Outbox: Sendable {
         return inFlightCount < policy.maximumMessages && underWay + size <= policy.maximumBytes
     }
 
-    private mutating func dropOldest() -> PublishResolution? {
+    private mutating func dropOldest() -> End? {
         let oldest = lanes.compactMap(\.head).min { $0.number < $1.number }
         return oldest.flatMap { end($0.message.id, .failed(.outboxFull)) }
     }
@@ -404,7 +414,7 @@ package struct Outbox: Sendable {
         var ready: [(number: UInt64, lane: Int)] = []
         for lane in lanes.indices {
             let number = lanes[lane].readyNumber(limit: policy.maximumInFlightPerDestination, at: now)
-            if let number { ready.append((number, lane)) }
+            if let number, number < firstUnkept { ready.append((number, lane)) }
         }
         if ready.count > 1 { ready.sort { $0.number > $1.number } }
         return ready

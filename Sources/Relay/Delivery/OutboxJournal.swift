@@ -38,6 +38,12 @@ package struct OutboxJournal: Sendable {
     /// Whether the last try to write failed.
     package var isInTrouble: Bool { failures > 0 }
 
+    /// Whether messages wait to be written, which may not leave before.
+    package var hasAccepted: Bool { !waiting.accepted.isEmpty }
+
+    /// Whether it waits to be written that what waits in the outbox may have left.
+    package var awaitsLeave: Bool { waiting.leaves }
+
     /// How long to wait after the failures so far: 1 s, doubling up to 30 s.
     package var pause: Duration { .seconds(min(30, 1 << min(max(failures, 1) - 1, 5))) }
 
@@ -58,7 +64,7 @@ package struct OutboxJournal: Sendable {
     }
 
     /// A message has ended, and nobody needs it any more.
-    package mutating func forget(_ id: String) {
+    private mutating func forget(_ id: String) {
         waiting.accepted[id] = nil
         waiting.ended[id] = .forgotten
     }
@@ -82,24 +88,33 @@ package struct OutboxJournal: Sendable {
     }
 
     /// A message has ended.
-    package mutating func ended(_ resolution: PublishResolution) {
-        let id = resolution.id
-        switch resolution.outcome {
-        case .acknowledged: stored(id)
+    ///
+    /// - Returns: whether that is to be written at once: what the network has is found there if need be.
+    package mutating func ended(_ news: PublishNews) -> Bool {
+        let id = news.id
+        switch news.state {
+        case .queued, .sending: return false
+        case .acknowledged:
+            stored(id)
+            return false
         // The person has taken it back.
         case .failed(.cancelled): forget(id)
-        case .failed(let error): notSent(id, because: error.words, mayBeStored: resolution.mayBeStored)
-        case .discarded(let reason): notSent(id, because: reason.words, mayBeStored: resolution.mayBeStored)
+        case .failed(let error): notSent(id, because: error.words, mayBeStored: news.mayBeStored)
+        case .discarded(let reason): notSent(id, because: reason.words, mayBeStored: news.mayBeStored)
         case .uncertain: notSent(id, because: RelayError.uncertain(id).words, mayBeStored: true)
         }
+        return true
     }
 
     /// All that waits may leave from now on.
-    package mutating func leave() {
+    ///
+    /// - Returns: whether that is to be written first.
+    package mutating func leave() -> Bool {
         if hasUnsentRows { waiting.leaves = true }
         for (id, entry) in waiting.accepted where entry.publish.state == .queued {
             waiting.accepted[id]?.publish.state = .sending
         }
+        return waiting.leaves
     }
 
     /// Rows of earlier runs are this run's now.
@@ -165,6 +180,8 @@ package struct OutboxJournal: Sendable {
             if case .forgotten? = waiting.ended[id] { continue }
             if case .stored? = waiting.ended[id] { continue }
             waiting.accepted[id] = entry
+            // What the disk does not take leaves without it.
+            if waiting.leaves, entry.publish.state == .queued { waiting.accepted[id]?.publish.state = .sending }
         }
     }
 }

@@ -93,6 +93,10 @@ struct OutboxLane: Sendable {
     var hasWaiting: Bool { waitingCount > 0 }
     var head: OutboxEntry? { next < entries.count ? entries[next] : nil }
     var all: [OutboxEntry] { entries[first...].filter { $0.stage != .ended } }
+    /// Those that have not ended and came last, from a number on.
+    func all(from number: UInt64) -> [OutboxEntry] {
+        entries[first...].reversed().prefix { $0.number >= number }.filter { $0.stage != .ended }
+    }
     var idsUnderWay: [String] { entries[first...].lazy.filter { $0.stage == .underWay }.map(\.message.id) }
 
     func isQueued(_ place: Int) -> Bool { entries[place - base].stage == .waiting }

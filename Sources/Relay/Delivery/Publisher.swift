@@ -2,11 +2,13 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Drives ``Delivery``: does over the present connection what it decides. Any thread may call, and no call waits but
-/// for the disk, where messages are kept in a file.
+/// Drives ``Delivery`` over the present connection, and ``OutboxJournal`` over the local store. Any thread may call.
+///
+/// What comes of a call is decided under the lock and carried out outside, by one thread at a time, so that it happens
+/// in the order in which it was decided. A thread that finds another one at it leaves its part to that one.
 final class Publisher: StorageObserver {
     /// The way that messages take on one connection.
-    struct Route: Sendable {
+    final class Route: Sendable {
         let jetStream: JetStream
         let namespace: RelayConfiguration.Namespace
         /// What identifiers are hashed with; nil where they are sent as they are.
@@ -15,6 +17,25 @@ final class Publisher: StorageObserver {
         let number: UInt64
         /// What looking for messages has come by.
         let identifiers = StoredIdentifiers()
+        /// Where the newest message went, and the subject that this is: the next one mostly goes there too.
+        private let newest = NIOLockedValueBox<(destination: Destination, subject: String)?>(nil)
+
+        init(
+            _ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace, _ messageKey: MessageKey?, number: UInt64
+        ) {
+            (self.jetStream, self.namespace, self.messageKey) = (jetStream, namespace, messageKey)
+            self.number = number
+        }
+
+        /// The subject of the destination of a message that is sent.
+        func subject(sendingTo destination: Destination) -> String {
+            newest.withLockedValue { newest in
+                if let newest, newest.destination == destination { return newest.subject }
+                let subject = subject(of: destination)
+                newest = (destination, subject)
+                return subject
+            }
+        }
 
         /// The subject of a destination.
         func subject(of destination: Destination) -> String {
@@ -31,34 +52,109 @@ final class Publisher: StorageObserver {
         }
     }
 
-    private struct State {
+    struct State {
         var delivery: Delivery
+        /// What of it is kept on the disk.
+        var disk: Disk
+        /// What was decided and is still to be carried out.
+        var due = Due()
+        /// Whether a thread carries out what is decided.
+        var isCarryingOut = false
         var route: Route?
         var lastRoute: UInt64 = 0
         /// Whether a session has begun, so that messages may wait for one.
         var hasBegun = false
         /// What identifiers are hashed with; nil where they are sent as they are.
         var messageKey: MessageKey?
-        /// The subjects and identifiers of what was sent without that.
-        var sent = RecentSet<String>(capacity: 10_000)
         /// Puts the user's name under a line that came without one.
         var signature: (@Sendable (inout OutboxMessage) -> Void)?
-        /// Where the newest message went, and the subject that this is: the next one mostly goes there too.
-        var newestSubject: (destination: Destination, text: String)?
         var flushWaiters: [Completion<Bool>] = []
         var emptyWaiters: [Completion<Bool>] = []
-        var alarm: Task<Void, Never>?
         /// Whether messages have been looked for since the outbox was empty.
         var isSeeking = false
         /// Hears that there is something to send; nil where nobody has to know.
         var whenSubmitted: (@Sendable () -> Void)?
+
+        /// Notes what ``Delivery`` wants done.
+        mutating func take(_ actions: [Delivery.Action]) {
+            note(actions)
+            if due.actions.isEmpty { due.actions = actions } else { due.actions += actions }
+        }
+
+        /// Notes what its actions mean for the disk and for what is remembered.
+        mutating func note(_ actions: some Sequence<Delivery.Action>) {
+            for action in actions {
+                switch action {
+                case .end(let news, _): if disk.isOn { disk.changed(isUrgent: disk.journal.ended(news), &due) }
+                case .lookUp: isSeeking = true
+                case .send, .tell, .wake, .probe, .askRecipient, .askStream, .lookUpKey: break
+                }
+            }
+        }
+
+        /// Nothing that was to be sent leaves any more.
+        mutating func leaveRoute() {
+            route = nil
+            due.actions.removeAll { action in
+                switch action {
+                case .send, .probe, .askRecipient, .askStream, .lookUp, .lookUpKey: true
+                case .tell, .end, .wake: false
+                }
+            }
+            due.answers += (flushWaiters + emptyWaiters).map { ($0, false) }
+            (flushWaiters, emptyWaiters) = ([], [])
+        }
+
+        /// What else is due after a change, now that all of it is known.
+        fileprivate mutating func conclude() {
+            if isSeeking, delivery.outbox.isEmpty {
+                isSeeking = false
+                due.forgotten = route?.identifiers
+            }
+            if !flushWaiters.isEmpty, delivery.outbox.isFlushed {
+                due.answers += flushWaiters.map { ($0, true) }
+                flushWaiters = []
+            }
+            if !emptyWaiters.isEmpty, delivery.outbox.isEmpty {
+                due.answers += emptyWaiters.map { ($0, true) }
+                emptyWaiters = []
+            }
+            beginWriting()
+        }
+    }
+
+    /// What is to be done outside the lock: first the actions, in order, and then the rest, whose order does not
+    /// matter.
+    struct Due {
+        var actions: [Delivery.Action] = []
+        /// Who hears what.
+        var answers: [(waiter: Completion<Bool>, answer: Bool)] = []
+        /// What is not needed any more.
+        var forgotten: StoredIdentifiers?
+        /// What is to be written into the local store.
+        var write: (changes: [StoreChange], store: LocalStore)?
+        /// When to look again what is to be written.
+        var writeAlarm: Duration?
+
+        var isEmpty: Bool {
+            actions.isEmpty && answers.isEmpty && forgotten == nil && write == nil && writeAlarm == nil
+        }
+
+        /// Keeps the room of the actions, of which there are more with each message.
+        mutating func removeAll() {
+            actions.removeAll(keepingCapacity: true)
+            (answers, forgotten, write, writeAlarm) = ([], nil, nil, nil)
+        }
     }
 
     /// Where publishes are.
     let board = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
     private let state: NIOLockedValueBox<State>
-    /// The server's answers that have not been taken in yet: one task takes many.
-    private let answers = NIOLockedValueBox<[Answer]>([])
+    /// The subjects and identifiers of what was sent without a key to hash them with.
+    private let sent = NIOLockedValueBox(RecentSet<String>(capacity: 10_000))
+    private let alarm = NIOLockedValueBox<Task<Void, Never>?>(nil)
+    /// The server's answers that have not been taken in yet, and whether a task is at it: it takes many.
+    private let answers = NIOLockedValueBox<(waiting: [Answer], isTaken: Bool)>(([], false))
 
     /// An answer; a failure is apart from it, as each is copied several times and few fail.
     private struct Answer {
@@ -92,18 +188,19 @@ final class Publisher: StorageObserver {
     }
 
     private let maximumMessageBytes: Int
-    private let clock: any Timekeeper
+    let clock: any Timekeeper
     /// Limits how long callers wait for what they have sent.
     let receiptClock: ReceiptClock
-    /// Keeps what is accepted; nil where nothing outlives the client, which costs nothing then.
-    let keeper: OutboxKeeper?
 
     /// - Parameters:
     ///   - maximumMessageBytes: the largest message to take; the server's own limit applies as well.
-    ///   - keeper: keeps what is accepted; nil where nothing outlives the client.
-    init(policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper, keeper: OutboxKeeper? = nil) {
-        self.keeper = keeper
-        state = NIOLockedValueBox(State(delivery: Delivery(policy: policy)))
+    ///   - location: where messages are kept; in memory, nothing of it outlives the client.
+    ///   - choice: the identifiers of those that earlier runs left and this one is to send; nil for all.
+    init(
+        policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper, location: LocalStore.Location,
+        choice: Set<String>? = nil
+    ) {
+        state = NIOLockedValueBox(State(delivery: Delivery(policy: policy), disk: Disk(location, choice)))
         self.maximumMessageBytes = maximumMessageBytes
         self.clock = clock
         receiptClock = ReceiptClock(clock)
@@ -125,38 +222,52 @@ final class Publisher: StorageObserver {
     /// Has somebody hear of each message that is taken in.
     func whenSubmitted(_ hear: @escaping @Sendable () -> Void) { state.withLockedValue { $0.whenSubmitted = hear } }
 
-    /// Takes a message in.
-    func submit(_ message: OutboxMessage) throws(RelayError) {
-        guard let keeper else {
-            let result = state.withLockedValue { state in submit(message, &state) }
-            return try result.get()
-        }
-        let result: Result<Void, RelayError> = keeper.inOrder { submit(message, keptBy: keeper) }
-        try result.get()
+    /// Takes a message in, and returns when it is on the disk where it is kept there. What comes of it is told from
+    /// then on alone. A caller that is cancelled meanwhile waits all the same.
+    ///
+    /// - Parameter keepsRefused: whether one that is not taken waits on the disk for the person, with the reason.
+    nonisolated(nonsending) func submit(
+        _ message: OutboxMessage, keepsRefused: Bool = false
+    ) async throws(RelayError) {
+        try admit(message, keepsRefused: keepsRefused)
+        await kept()
     }
 
-    /// Has what `body` submits leave together. Where each waits for the disk first, the connection does not wait for
-    /// all.
+    /// Has what `body` admits leave together.
     func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
-        guard keeper == nil, let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else {
-            return try body()
-        }
+        guard let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else { return try body() }
         return try connection.together(body)
     }
 
-    /// Takes a message in that is committed before it leaves. Only what the outbox will take is written.
-    private func submit(_ message: OutboxMessage, keptBy keeper: OutboxKeeper) -> Result<Void, RelayError> {
-        var message = message
-        let (refusal, isOpen) = state.withLockedValue { state -> (RelayError?, Bool) in
+    /// Takes a message in, which leaves when the disk has it (``kept()``) where it is kept there.
+    func admit(_ message: OutboxMessage, keepsRefused: Bool = false) throws(RelayError) {
+        let (refusal, hear) = decide { state -> (RelayError?, (@Sendable () -> Void)?) in
+            var message = message
             if message.unsigned != nil { state.signature?(&message) }
-            let found = objection(to: message, state) ?? state.delivery.outbox.refusal(of: message)
-            return (found, state.delivery.outbox.isOpen)
+            do throws(RelayError) {
+                if let objection = objection(to: message, state) { throw objection }
+                let isKeptFirst = state.disk.keepsFirst
+                let count = state.due.actions.count
+                // The usual way of a message takes no list of its own.
+                let leaves = try state.delivery.submit(
+                    message, isKeptFirst: isKeptFirst, at: clock.now, into: &state.due.actions)
+                if state.due.actions.count > count { state.note(state.due.actions[count...]) }
+                if leaves { state.due.actions.append(.send(message)) }
+                if state.disk.isOn {
+                    state.disk.journal.accepted(message, mayLeave: state.delivery.outbox.isOpen, since: .now)
+                    state.disk.changed(isUrgent: true, &state.due)
+                }
+                return (nil, state.whenSubmitted)
+            } catch {
+                if keepsRefused, state.disk.isOn {
+                    state.disk.journal.refused(message, because: error.words, since: .now)
+                    state.disk.changed(isUrgent: true, &state.due)
+                }
+                return (error, nil)
+            }
         }
-        if let refusal { return .failure(refusal) }
-        keeper.accept(message, mayLeave: isOpen)
-        let result = state.withLockedValue { state in submit(message, &state) }
-        if case .failure = result { keeper.forget(message.id) }
-        return result
+        if let refusal { throw refusal }
+        hear?()
     }
 
     /// Why a message is not taken, whatever the outbox says; nil when it is.
@@ -189,34 +300,11 @@ final class Publisher: StorageObserver {
         }
     }
 
-    private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
-        if let refusal = objection(to: message, state) { return .failure(refusal) }
-        var message = message
-        if message.unsigned != nil { state.signature?(&message) }
-        var actions: [Delivery.Action] = []
-        do throws(RelayError) {
-            let leaves = try state.delivery.submit(message, at: clock.now, into: &actions)
-            if leaves {
-                // The usual way of a message takes no list. One that the connection refuses takes the other.
-                if actions.isEmpty, !board.isWatched, let route = state.route, isSent(message, over: route, &state) {
-                    state.whenSubmitted?()
-                    return .success(())
-                }
-                actions.append(.send(message))
-            }
-            perform(actions, &state)
-            state.whenSubmitted?()
-            return .success(())
-        } catch {
-            return .failure(error)
-        }
-    }
-
     /// Takes a message back that has not left yet; false when it is too late.
     func cancel(id: String) -> Bool {
-        state.withLockedValue { state in
+        decide { state in
             let actions = state.delivery.cancel(id: id, at: clock.now)
-            perform(actions, &state)
+            state.take(actions)
             return !actions.isEmpty
         }
     }
@@ -237,60 +325,49 @@ final class Publisher: StorageObserver {
     /// Whether a message that the network has is the user's own: sent with the user's key, by any device, or by this
     /// client where there is no such key.
     func isOwn(_ id: String, on subject: String, under header: String?) -> Bool {
-        let (key, isSent) = state.withLockedValue { state in
-            (state.messageKey, state.messageKey == nil && state.sent.contains("\(subject) \(id)"))
-        }
-        return key.map { $0.hash(of: id, on: subject) == header } ?? isSent
+        if let key = state.withLockedValue(\.messageKey) { return key.hash(of: id, on: subject) == header }
+        return sent.withLockedValue { $0.contains("\(subject) \(id)") }
     }
 
-    /// The subscriptions are live on a connection: what waits leaves over it.
+    /// The subscriptions are live on a connection: what waits leaves over it, as soon as the disk has it that it may.
     func open(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
-        guard let keeper else { return opened(jetStream, namespace) }
-        keeper.inOrder {
-            keeper.leave()
-            opened(jetStream, namespace)
-        }
-    }
-
-    private func opened(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
-        state.withLockedValue { state in
+        // Through an import, a server before 2.10 does not say that no stream takes the subject.
+        let tells = jetStream.connection.info.isAtLeast(2, 10)
+        decide { state in
             state.lastRoute += 1
-            state.route = Route(
-                jetStream: jetStream, namespace: namespace, messageKey: state.messageKey, number: state.lastRoute)
-            state.newestSubject = nil
-            // Through an import, a server before 2.10 does not say that no stream takes the subject.
-            let tells = jetStream.connection.info.isAtLeast(2, 10)
-            perform(state.delivery.opened(tellsOfRecipients: tells, at: clock.now), &state)
+            state.route = Route(jetStream, namespace, state.messageKey, number: state.lastRoute)
+            let isKeptFirst = state.disk.leave(&state.due)
+            state.take(
+                state.delivery.opened(tellsOfRecipients: tells, isKeptFirst: isKeptFirst, at: clock.now))
         }
     }
 
     /// The connection is gone.
     func connectionLost() {
-        state.withLockedValue { state in
-            state.route = nil
-            state.alarm?.cancel()
-            perform(state.delivery.connectionLost(), &state)
-            giveUpWaiting(&state)
+        decide { state in
+            state.leaveRoute()
+            state.take(state.delivery.connectionLost())
         }
+        setAlarm(nil)
     }
 
     /// The session ended; the policy decides about what waits.
     func sessionEnded(_ reason: ConnectionReason) {
-        state.withLockedValue { state in
-            state.route = nil
-            perform(state.delivery.sessionEnded(reason), &state)
-            giveUpWaiting(&state)
+        decide { state in
+            state.leaveRoute()
+            state.take(state.delivery.sessionEnded(reason))
         }
     }
 
     /// Another user signs in: discards what waits, whatever the policy says. What is kept of it waits for the person.
     func discardAll() {
-        state.withLockedValue { state in
-            state.sent = RecentSet(capacity: 10_000)
+        sent.withLockedValue { $0 = RecentSet(capacity: 10_000) }
+        decide { state in
             let actions = state.delivery.discardAll(.closedByUser)
-            perform(actions, &state)
-            for case .end(let end) in actions {
-                keeper?.notSent(end.id, because: "Another user signed in.", mayBeStored: end.mayBeStored)
+            state.take(actions)
+            guard state.disk.isOn else { return }
+            for case .end(let end, _) in actions {
+                state.disk.journal.notSent(end.id, because: "Another user signed in.", mayBeStored: end.mayBeStored)
             }
         }
     }
@@ -300,33 +377,15 @@ final class Publisher: StorageObserver {
 
     /// The client is gone. What is kept of the outbox is for another run.
     func end() {
-        let state = state.withLockedValue { state in
-            state.route = nil
-            state.alarm?.cancel()
-            giveUpWaiting(&state)
-            return state
+        let messages = decide { state in
+            state.leaveRoute()
+            return state.delivery.outbox.messages
         }
         // Nothing is sent from here on.
-        keeper?.turnOff()
-        for message in state.delivery.outbox.messages { message.pending?.end(.failed(.cancelled)) }
+        turnOffKeeping()
+        setAlarm(nil)
+        for message in messages { message.pending?.end(.failed(.cancelled)) }
         board.finish()
-    }
-
-    // MARK: Keeping
-
-    /// The local store is open: what earlier runs of the program left there goes in front of all that waits. Blocks for
-    /// as long as the disk takes; to be called before the first connection.
-    func keep(in store: LocalStore) {
-        keeper?.open(store) { earlier in
-            state.withLockedValue { state in
-                let messages = earlier.map { message -> OutboxMessage in
-                    var message = message
-                    if message.unsigned != nil { state.signature?(&message) }
-                    return message
-                }
-                perform(state.delivery.restore(messages), &state)
-            }
-        }
     }
 
     // MARK: Waiting
@@ -334,11 +393,9 @@ final class Publisher: StorageObserver {
     /// Returns when everything that waited when the connection was opened has ended; false when the connection is gone.
     func flushed() async -> Bool {
         let waiter = Completion<Bool>()
-        state.withLockedValue { state in
+        decide { state in
             if state.route == nil {
-                waiter.fulfil(false)
-            } else if state.delivery.outbox.isFlushed {
-                waiter.fulfil(true)
+                state.due.answers.append((waiter, false))
             } else {
                 state.flushWaiters.append(waiter)
             }
@@ -352,117 +409,142 @@ final class Publisher: StorageObserver {
     /// Waits until everything has ended, as long as the connection is open and `limit` has not passed.
     func waitUntilEmpty(_ limit: Duration) async {
         let waiter = Completion<Bool>()
-        let waits = state.withLockedValue { state in
-            guard !state.delivery.outbox.isEmpty else { return false }
-            state.emptyWaiters.append(waiter)
-            return true
-        }
-        guard waits else { return }
+        decide { $0.emptyWaiters.append(waiter) }
         let alarm = waiter.fulfil(false, after: limit)
         // A cancelled task, too, waits for what it sent.
         _ = await waiter.value()
         alarm.cancel()
     }
 
-    private func giveUpWaiting(_ state: inout State) {
-        for waiter in state.flushWaiters + state.emptyWaiters { waiter.fulfil(false) }
-        (state.flushWaiters, state.emptyWaiters) = ([], [])
+    // MARK: Carrying out
+
+    /// Decides under the lock, and carries out outside what comes of it, unless another thread is at it.
+    @discardableResult
+    func decide<Value>(_ change: (inout State) -> Value) -> Value {
+        let (value, isFree) = state.withLockedValue { state in
+            let value = change(&state)
+            state.conclude()
+            guard !state.isCarryingOut, !state.due.isEmpty else { return (value, false) }
+            state.isCarryingOut = true
+            return (value, true)
+        }
+        if isFree { carryOut() }
+        return value
     }
 
-    // MARK: Actions
+    private func carryOut() {
+        var due = Due()
+        var refused: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
+        while true {
+            due.removeAll()
+            let route = state.withLockedValue { state -> Route? in
+                if !refused.isEmpty {
+                    state.take(state.delivery.answered(refused, at: clock.now))
+                    state.conclude()
+                }
+                swap(&due, &state.due)
+                state.isCarryingOut = !due.isEmpty
+                return state.route
+            }
+            if due.isEmpty { return }
+            refused = []
+            carryOut(due, over: route, refused: &refused)
+        }
+    }
 
-    private func perform(_ actions: [Delivery.Action], _ state: inout State) {
-        guard !actions.isEmpty || !state.flushWaiters.isEmpty || !state.emptyWaiters.isEmpty else { return }
-        var actions = actions
+    private func carryOut(
+        _ due: Due, over route: Route?, refused: inout [(id: String, result: Result<PublishAcknowledgement, NATSError>)]
+    ) {
         let isWatched = board.isWatched
-        while !actions.isEmpty {
-            var refused: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
-            for action in actions { perform(action, &state, isWatched: isWatched, refused: &refused) }
-            actions = refused.isEmpty ? [] : state.delivery.answered(refused, at: clock.now)
-        }
-        if state.isSeeking, state.delivery.outbox.isEmpty {
-            state.isSeeking = false
-            state.route?.identifiers.removeAll()
-        }
-        if !state.flushWaiters.isEmpty, state.delivery.outbox.isFlushed {
-            for waiter in state.flushWaiters { waiter.fulfil(true) }
-            state.flushWaiters = []
-        }
-        if !state.emptyWaiters.isEmpty, state.delivery.outbox.isEmpty {
-            for waiter in state.emptyWaiters { waiter.fulfil(true) }
-            state.emptyWaiters = []
-        }
+        for action in due.actions { perform(action, over: route, isWatched: isWatched, refused: &refused) }
+        due.forgotten?.removeAll()
+        for (waiter, answer) in due.answers { waiter.fulfil(answer) }
+        if let (changes, store) = due.write { write(changes, into: store) }
+        if let delay = due.writeAlarm { lookAgain(after: delay) }
     }
 
     private func perform(
-        _ action: Delivery.Action, _ state: inout State, isWatched: Bool,
+        _ action: Delivery.Action, over route: Route?, isWatched: Bool,
         refused: inout [(id: String, result: Result<PublishAcknowledgement, NATSError>)]
     ) {
         switch action {
         case .tell(let news): if isWatched { board.post(news, keepsCurrent: false) }
-        case .end(let resolution):
-            if isWatched { board.post(PublishNews(resolution), keepsCurrent: false) }
-            resolution.pending?.end(resolution.outcome)
-            keeper?.ended(resolution)
+        case .end(let news, let pending):
+            if isWatched { board.post(news, keepsCurrent: false) }
+            pending?.end(news.state)
         case .send(let message):
-            guard let route = state.route else { return }
+            guard let route else { return }
             if isWatched { board.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false) }
-            do throws(NATSError) { try send(message, over: route, &state) } catch {
+            do throws(NATSError) { try send(message, over: route) } catch {
                 guard route.jetStream.connection.isOpen else { return }
                 var error = error
                 // The person is told the bound of what they wrote, and no other.
-                if case .payloadTooLarge = error, case .tooLarge(let bytes, let limit)? = objection(to: message, state)
+                if case .payloadTooLarge = error,
+                    case .tooLarge(let bytes, let limit)? = state.withLockedValue({ objection(to: message, $0) })
                 {
                     error = .payloadTooLarge(bytes: bytes, limit: limit)
                 }
                 refused.append((message.id, .failure(error)))
             }
         case .wake(let moment):
-            state.alarm?.cancel()
-            state.alarm = Task { [weak self, clock] in
-                try? await clock.sleep(until: moment)
-                guard !Task.isCancelled, let self else { return }
-                self.state.withLockedValue { self.perform($0.delivery.moment(at: clock.now), &$0) }
-            }
-        case .probe: state.route?.jetStream.connection.probe()
+            setAlarm(
+                Task { [weak self, clock] in
+                    try? await clock.sleep(until: moment)
+                    guard !Task.isCancelled, let self else { return }
+                    self.decide { $0.take($0.delivery.moment(at: clock.now)) }
+                })
+        case .probe: route?.jetStream.connection.probe()
         case .askRecipient(let id, let user, let postbox, let isRefused):
-            guard let route = state.route else { return }
-            Task { [weak self, clock] in
+            ask(over: route) { [clock] route in
                 let answer = await Self.recipient(user, postbox, route, isRefused: isRefused, clock)
-                self?.report(route) { $0.recipientAnswered(id: id, answer, isRefused: isRefused, at: $1) }
+                return { $0.recipientAnswered(id: id, answer, isRefused: isRefused, at: $1) }
             }
         case .askStream(let id, let topic):
-            guard let route = state.route else { return }
-            Task { [weak self] in
-                guard await Self.isStreamMissing(topic, route) else { return }
-                self?.report(route) { $0.streamIsMissing(id: id, at: $1) }
+            ask(over: route) { route in
+                guard await Self.isStreamMissing(topic, route) else { return nil }
+                return { $0.streamIsMissing(id: id, at: $1) }
             }
         case .lookUp(let late, let topic):
-            guard let route = state.route else { return }
-            state.isSeeking = true
-            Task { [weak self] in
+            ask(over: route) { route in
                 let finding = await Self.find(late, topic, route)
-                self?.report(route) { $0.lookedUp(id: late.message.id, finding, at: $1) }
+                return { $0.lookedUp(id: late.message.id, finding, at: $1) }
             }
         case .lookUpKey(let late, let key):
-            guard let route = state.route else { return }
-            Task { [weak self] in
+            ask(over: route) { route in
                 let finding = await Self.look(at: key, before: late, route)
-                self?.report(route) { $0.keyLookedUp(id: late.message.id, finding, at: $1) }
+                return { $0.keyLookedUp(id: late.message.id, finding, at: $1) }
             }
         }
     }
 
-    private func isSent(_ message: OutboxMessage, over route: Route, _ state: inout State) -> Bool {
-        do throws(NATSError) { try send(message, over: route, &state) } catch { return false }
-        return true
+    private func setAlarm(_ new: Task<Void, Never>?) {
+        let old = alarm.withLockedValue { alarm in
+            defer { alarm = new }
+            return alarm
+        }
+        old?.cancel()
     }
 
-    private func send(_ message: OutboxMessage, over route: Route, _ state: inout State) throws(NATSError) {
-        let subject = Self.subject(of: message.destination, route, &state)
+    /// What was found out, for ``Delivery``.
+    private typealias Report = @Sendable (inout Delivery, ContinuousClock.Instant) -> [Delivery.Action]
+
+    /// Asks the network something, and takes the answer in, unless its route is no longer the present one.
+    private func ask(over route: Route?, _ question: @escaping @Sendable (Route) async -> Report?) {
+        guard let route else { return }
+        Task { [weak self, clock] in
+            guard let report = await question(route) else { return }
+            self?.decide { state in
+                guard state.route === route else { return }
+                state.take(report(&state.delivery, clock.now))
+            }
+        }
+    }
+
+    private func send(_ message: OutboxMessage, over route: Route) throws(NATSError) {
+        let subject = route.subject(sendingTo: message.destination)
         let (id, number) = (message.id, route.number)
         let header = route.header(of: message, on: subject)
-        if route.messageKey == nil { _ = state.sent.insert("\(subject) \(id)") }
+        if route.messageKey == nil { sent.withLockedValue { _ = $0.insert("\(subject) \(id)") } }
         if message.payload.isEmpty, message.isOnKey {
             return try route.jetStream.send(
                 ByteBuffer(), to: subject, messageID: header, headers: KeyValueStore.deletion
@@ -475,12 +557,7 @@ final class Publisher: StorageObserver {
             message.payload, to: subject, messageID: header, id: id, tag: number, observer: self)
     }
 
-    private static func subject(of destination: Destination, _ route: Route, _ state: inout State) -> String {
-        if let newest = state.newestSubject, newest.destination == destination { return newest.text }
-        let text = route.subject(of: destination)
-        state.newestSubject = (destination, text)
-        return text
-    }
+    // MARK: Answers
 
     func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>) {
         guard case .success(let told) = result, told.isDuplicate, told.sequence > 0,
@@ -508,31 +585,29 @@ final class Publisher: StorageObserver {
     /// An answer has come, on the connection's event loop. Those that come together are taken in together.
     private func answered(_ answer: Answer) {
         let isFirst = answers.withLockedValue { answers in
-            answers.append(answer)
-            return answers.count == 1
+            answers.waiting.append(answer)
+            defer { answers.isTaken = true }
+            return !answers.isTaken
         }
         if isFirst { Task { [weak self] in self?.takeAnswers() } }
     }
 
     private func takeAnswers() {
-        state.withLockedValue { state in
+        while true {
             let taken = answers.withLockedValue { answers in
-                defer { answers = [] }
-                return answers
+                defer { answers = ([], !answers.waiting.isEmpty) }
+                return answers.waiting
             }
-            // The failure of a connection says nothing about its messages, which go back into the queue with the news
-            // of the loss. A late acknowledgement still counts: the server has the message.
-            let present = state.route.flatMap { $0.jetStream.connection.isOpen ? $0.number : nil }
-            let heard = taken.lazy.filter { $0.failure == nil || $0.route == present }
-            perform(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: clock.now), &state)
-        }
-    }
-
-    /// Takes in what was found out over a route, unless it is no longer the present one.
-    private func report(_ route: Route, _ change: (inout Delivery, ContinuousClock.Instant) -> [Delivery.Action]) {
-        state.withLockedValue { state in
-            guard state.route?.number == route.number else { return }
-            perform(change(&state.delivery, clock.now), &state)
+            if taken.isEmpty { return }
+            let route = state.withLockedValue(\.route)
+            let isOpen = route?.jetStream.connection.isOpen ?? false
+            decide { state in
+                // The failure of a connection says nothing about its messages, which go back into the queue with the
+                // news of the loss. A late acknowledgement still counts: the server has the message.
+                let present = isOpen && state.route === route ? route?.number : nil
+                let heard = taken.lazy.filter { $0.failure == nil || $0.route == present }
+                state.take(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: clock.now))
+            }
         }
     }
 }

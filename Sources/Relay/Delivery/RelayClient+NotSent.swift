@@ -9,8 +9,8 @@ extension RelayClient {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func notSent() async throws(RelayError) -> [NotSentMessage] {
-        guard let keeper = await openKeeper(), let kept = try await keeper.notSent() else { return [] }
-        return kept.map { NotSentMessage($0) }
+        _ = await openingStore().value
+        return try await publisher.notSent().map { NotSentMessage($0) }
     }
 
     /// Sends a message again that was not sent, under its identifier and behind all that waits. ``publishes`` reports
@@ -19,16 +19,8 @@ extension RelayClient {
     /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
     ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting.
     public func sendAgain(id: String) async throws(RelayError) {
-        guard let keeper = await openKeeper(), let kept = try await keeper.claim(id) else {
-            throw .notFound("The unsent message \(id)")
-        }
-        do throws(RelayError) {
-            try publisher.submit(kept.message.handedOverAgain())
-        } catch {
-            let reason = kept.state.reason ?? error.words
-            keeper.notSent(id, because: reason, mayBeStored: kept.message.mayBeStored)
-            throw error
-        }
+        _ = await openingStore().value
+        guard try await publisher.sendAgain(id) else { throw .notFound("The unsent message \(id)") }
     }
 
     /// Forgets a message that was not sent.
@@ -45,8 +37,9 @@ extension RelayClient {
     /// - Throws: ``RelayError/storage(_:)``, after which all of them wait as before.
     @discardableResult
     public func drop(ids: [String]) async throws(RelayError) -> [String] {
-        guard !ids.isEmpty, let keeper = await openKeeper() else { return [] }
-        return try await keeper.drop(ids)
+        guard !ids.isEmpty else { return [] }
+        _ = await openingStore().value
+        return try await publisher.drop(ids)
     }
 
     /// What this client is to send, which earlier runs of the program may have left, and what was not sent, oldest
@@ -54,14 +47,7 @@ extension RelayClient {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func keptOutbox() async throws(RelayError) -> [KeptPublish] {
-        guard let keeper = await openKeeper() else { return [] }
-        return try await keeper.outbox() ?? []
-    }
-
-    /// What keeps the outbox, once the local store is open; nil where nothing does.
-    private func openKeeper() async -> OutboxKeeper? {
-        guard let keeper = publisher.keeper else { return nil }
         _ = await openingStore().value
-        return keeper
+        return try await publisher.keptOutbox()
     }
 }

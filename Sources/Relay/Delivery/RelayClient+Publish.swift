@@ -1,90 +1,9 @@
-import NATS
-import NIOConcurrencyHelpers
-
-/// A publish that was handed over and has not ended yet.
-public final class PendingPublish: Sendable {
-    /// The message's identifier.
-    public let id: String
-
-    private struct State {
-        var outcome: PublishOutcome?
-        /// The caller that came to wait before the end.
-        var waiter: Completion<PublishOutcome?>?
-    }
-
-    private let state = NIOLockedValueBox(State())
-    private let clock: ReceiptClock
-
-    /// - Parameter clock: says when a caller has waited for long enough.
-    init(id: String, _ clock: ReceiptClock) {
-        self.id = id
-        self.clock = clock
-    }
-
-    /// The message has ended. Most do before a caller comes to wait for them.
-    func end(_ outcome: PublishOutcome) {
-        let waiter = state.withLockedValue { state in
-            state.outcome = outcome
-            return state.waiter
-        }
-        waiter?.fulfil(outcome)
-    }
-
-    private nonisolated(nonsending) func outcome(within limit: Duration) async -> PublishOutcome? {
-        let (outcome, waiter) = state.withLockedValue { state -> (PublishOutcome?, Completion<PublishOutcome?>?) in
-            if let outcome = state.outcome { return (outcome, nil) }
-            let waiter = Completion<PublishOutcome?>()
-            state.waiter = waiter
-            return (nil, waiter)
-        }
-        guard let waiter else { return outcome }
-        return await clock.outcome(of: waiter, within: limit)
-    }
-
-    /// Waits until the server has stored the message. To be called once.
-    ///
-    /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
-    /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
-    public nonisolated(nonsending) func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
-        try receipt(of: await outcome(within: timeout))
-    }
-
-    /// The receipt of a message that has ended, without waiting; nil while it has not.
-    ///
-    /// - Throws: why the message will not be stored.
-    package func receiptNow() throws(RelayError) -> PublishReceipt? {
-        guard let outcome = state.withLockedValue({ $0.outcome }) else { return nil }
-        return try receipt(of: outcome)
-    }
-
-    private func receipt(of outcome: PublishOutcome?) throws(RelayError) -> PublishReceipt {
-        switch outcome {
-        case .acknowledged(let sequence, let duplicate):
-            return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
-        case .failed(let error): throw error
-        case .discarded(let reason): throw .connection(reason)
-        case .uncertain: throw .uncertain(id)
-        case nil: throw .timeout("Publishing \(id)")
-        }
-    }
-}
-
-/// How a publish was stored.
-public struct PublishReceipt: Hashable, Sendable {
-    /// The message's identifier.
-    public var id: String
-    /// Its place in the network's stream.
-    public var sequence: UInt64
-    /// Whether an earlier attempt had stored it.
-    public var isDuplicate: Bool
-}
-
-// Publishing: every message goes through the outbox, connected or not, and ends in exactly one outcome.
+// Publishing: every message goes through the outbox, connected or not, and ends once.
 //
-// With a local store in a file, each call commits its message there before it returns, and waits for the disk: some
-// milliseconds. The end of the process, however it comes, loses nothing that was accepted then; what was under way or
-// waited leaves at the next start. While the store is being opened, and while the disk takes nothing, messages wait in
-// memory alone.
+// With a local store in a file, each call returns when its message is committed there, which takes as long as the disk
+// does; the message leaves then, and not before. The end of the process, however it comes, loses nothing from then on:
+// what was under way or waited leaves at the next start. While the store is being opened, and while the disk takes
+// nothing, messages wait in memory alone. Messages have the order of the calls, of which many may wait together.
 extension RelayClient {
     /// Where publishes are, from now on: of messages on topics and of letters to postboxes.
     public nonisolated var publishes: AsyncStream<PublishNews> { publisher.board.watch() }
@@ -101,12 +20,11 @@ extension RelayClient {
     public nonisolated(nonsending) func publish(
         topic: String, message: MessageValue
     ) async throws(RelayError) -> Bool {
-        guard status.state == .connected else {
-            try enqueue(topic: topic, message: message)
-            return false
-        }
+        let isConnected = status.state == .connected
+        let pending = try await enqueue(topic: topic, message: message)
+        guard isConnected else { return false }
         do throws(RelayError) {
-            _ = try await submit(topic: topic, message: message).receipt(within: limits.publish)
+            _ = try await pending.receipt(within: limits.publish)
             return true
         } catch {
             if case .timeout = error { return false }
@@ -118,128 +36,92 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - id: the message's identifier; the same one again makes a repetition harmless.
-    ///   - timeout: how long that may take. The message stays in the outbox when it passes.
-    /// - Throws: ``RelayError/timeout(_:)`` and what ``enqueue(topic:message:id:)`` throws.
+    ///   - timeout: how long that may take once the outbox has it. The message stays there when it passes.
+    /// - Throws: ``RelayError/timeout(_:)`` and what ``enqueue(topic:message:id:mayBeStored:)`` throws.
     public nonisolated(nonsending) func send(
         topic: String, message: MessageValue, id: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
-        try await submit(topic: topic, message: message, id: id).receipt(within: timeout)
+        try await enqueue(topic: topic, message: message, id: id).receipt(within: timeout)
     }
 
-    /// Puts a message into the outbox and returns at once with what waits for its end: the form for many messages in
-    /// order, from any thread. With a local store in a file it is committed there first.
+    /// Puts a message into the outbox: the form for many messages in order. ``publishes`` reports what becomes of it,
+    /// too.
     ///
     /// - Parameters:
     ///   - id: the message's identifier; a new one when nil.
     ///   - mayBeStored: whether an earlier run of the program may have sent a message under this identifier, however
     ///     long ago. It is looked for then, among the newest 20,000 messages of its topic, and not stored twice.
-    /// - Throws: what ``enqueue(topic:message:id:)`` throws.
-    public nonisolated func submit(
-        topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
-    ) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
-        try publisher.submit(
-            self.message(topic: topic, message, id: pending.id, mayBeStored: mayBeStored, pending: pending))
-        return pending
-    }
-
-    /// Puts a line of chat into the outbox and returns at once with what waits for its end.
-    ///
-    /// - Parameters:
-    ///   - name: who writes; nil for the user whom the credentials name, as in
-    ///     ``enqueueLine(topic:text:from:writtenAt:id:)``.
-    ///   - time: when it was written; now when nil.
-    ///   - id: the message's identifier; a new one when nil.
-    ///   - mayBeStored: as in ``submit(topic:message:id:mayBeStored:)``.
-    /// - Throws: what ``enqueue(topic:message:id:)`` throws.
-    public nonisolated func submitLine(
-        topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil,
-        mayBeStored: Bool = false
-    ) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
-        let now = Timestamp.now
-        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
-        try publisher.submit(
-            self.line(line, topic: topic, at: now, id: pending.id, mayBeStored: mayBeStored, pending: pending))
-        return pending
-    }
-
-    /// Has the messages that `body` submits leave together, in one write where they fit. For a few hundred that are
-    /// there at once, such as a file's lines; each is accepted by itself. With a local store in a file each leaves as
-    /// soon as it is committed there.
-    public nonisolated func together<Value, Failure: Error>(
-        _ body: () throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try publisher.together(body)
-    }
-
-    /// Puts a message into the outbox and returns at once; ``publishes`` reports what becomes of it. With a local store
-    /// in a file it is committed there first.
-    ///
-    /// - Parameter id: the message's identifier; a new one when nil.
-    /// - Returns: the identifier.
+    /// - Returns: what names the message and waits for its end.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
     ///   ``RelayError/notConnected`` before the first `connect`, ``RelayError/invalidArgument(_:)`` for an identifier
     ///   that is on its way already.
     @discardableResult
-    public nonisolated func enqueue(topic: String, message: MessageValue, id: String? = nil) throws(RelayError)
-        -> String
-    {
-        let message = try self.message(topic: topic, message, id: id)
-        try publisher.submit(message)
-        return message.id
+    public nonisolated(nonsending) func enqueue(
+        topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
+    ) async throws(RelayError) -> PendingPublish {
+        let topic = try Self.topic(topic)
+        let pending = newPublish(id)
+        let envelope = Envelope(clientID: clientID, id: pending.id, room: topic.text, message: message, start: .now)
+        try await publisher.submit(
+            OutboxMessage(
+                id: pending.id, destination: .topic(topic.text), payload: envelope.encoded(), mayBeStored: mayBeStored,
+                unsigned: nil, pending: pending))
+        return pending
     }
 
-    /// Puts a line of chat into the outbox and returns at once; ``publishes`` reports what becomes of it. With a local
-    /// store in a file it is committed there first.
+    /// Puts a line of chat into the outbox, as ``enqueue(topic:message:id:mayBeStored:)`` does with a message.
     ///
     /// - Parameters:
     ///   - name: who writes; nil for the user whom the credentials name, and where they don't yet, the line waits until
     ///     a token does.
     ///   - time: when it was written; now when nil.
-    ///   - id: the message's identifier; a new one when nil.
-    /// - Returns: the identifier.
-    /// - Throws: what ``enqueue(topic:message:id:)`` throws.
+    ///   - keepsRefused: whether a line that is not taken waits in the local store for the person, with the reason, as
+    ///     what was not sent does (``notSent()``). Nothing is kept without a store in a file.
+    /// - Returns: what names the line and waits for its end.
+    /// - Throws: what ``enqueue(topic:message:id:mayBeStored:)`` throws.
     @discardableResult
-    public nonisolated func enqueueLine(
-        topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil
-    ) throws(RelayError) -> String {
-        let id = id ?? Self.newID()
-        let now = Timestamp.now
-        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
-        try publisher.submit(self.line(line, topic: topic, at: now, id: id))
-        return id
+    public nonisolated(nonsending) func enqueueLine(
+        topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil,
+        mayBeStored: Bool = false, keepsRefused: Bool = false
+    ) async throws(RelayError) -> PendingPublish {
+        let pending = newPublish(id)
+        let message = try line(topic, text, from: name, writtenAt: time, mayBeStored: mayBeStored, pending)
+        try await publisher.submit(message, keepsRefused: keepsRefused)
+        return pending
     }
 
-    /// Keeps a line of chat that ``enqueueLine(topic:text:from:writtenAt:id:)`` did not take: it waits for the person,
-    /// with the reason, as what was not sent does. Nothing is kept without a local store in a file.
-    package nonisolated func keepRefusedLine(
-        topic: String, text: String, from name: String?, writtenAt time: Timestamp, id: String,
-        because error: RelayError
-    ) {
-        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time)
-        guard let keeper = publisher.keeper, let message = try? self.line(line, topic: topic, at: time, id: id) else {
-            return
+    /// Puts lines of chat into the outbox that are there at once, such as a file's: they leave together, in few writes.
+    ///
+    /// - Parameters:
+    ///   - lines: identifiers and texts. Some hundreds at a time keep the server busy.
+    ///   - name: as in ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``.
+    /// - Returns: what waits for each line's end, as far as the first that was not taken, and why that was not.
+    public nonisolated(nonsending) func enqueueLines(
+        topic: String, _ lines: [(id: String, text: String)], from name: String? = nil, mayBeStored: Bool = false
+    ) async -> (taken: [PendingPublish], refusal: RelayError?) {
+        var taken: [PendingPublish] = []
+        taken.reserveCapacity(lines.count)
+        var refusal: RelayError?
+        do throws(RelayError) {
+            try publisher.together { () throws(RelayError) in
+                for (id, text) in lines {
+                    let pending = newPublish(id)
+                    try publisher.admit(
+                        line(topic, text, from: name, writtenAt: nil, mayBeStored: mayBeStored, pending))
+                    taken.append(pending)
+                }
+            }
+        } catch {
+            refusal = error
         }
-        keeper.refused(message, because: error.words)
-    }
-
-    /// The same for a letter that ``enqueueLetter(to:postbox:subject:text:id:)`` did not take. One whose recipient or
-    /// subject is none is not kept.
-    package nonisolated func keepRefusedLetter(
-        to recipient: String, postbox: String, subject: String?, text: String, id: String, because error: RelayError
-    ) {
-        guard let keeper = publisher.keeper,
-            let letter = try? OutboxMessage(
-                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: id)
-        else { return }
-        keeper.refused(letter, because: error.words)
+        await publisher.kept()
+        return (taken, refusal)
     }
 
     /// The largest text of a line or letter in bytes that the present server takes; more than any without one.
     package nonisolated var largestText: Int { publisher.largestText }
 
-    /// Puts a letter for a user's postbox into the outbox and returns at once.
+    /// Puts a letter for a user's postbox into the outbox.
     ///
     /// - Parameters:
     ///   - recipient: whose postbox it is.
@@ -247,14 +129,22 @@ extension RelayClient {
     ///   - subject: what it is about, in a line of at most 256 bytes; nil or empty for none.
     ///   - text: the letter.
     ///   - id: the letter's identifier; a new one when nil.
-    /// - Returns: the identifier.
+    ///   - keepsRefused: as in ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``. A letter whose
+    ///     recipient or subject is none is not kept.
+    /// - Returns: what names the letter and waits for its end.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for a name or a subject that is none, and what
+    ///   ``enqueue(topic:message:id:mayBeStored:)`` throws.
     @discardableResult
-    public nonisolated func enqueueLetter(
-        to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil
-    ) throws(RelayError) -> String {
-        let letter = try OutboxMessage(letterTo: recipient, postbox: postbox, subject: subject, text: text, id: id)
-        try publisher.submit(letter)
-        return letter.id
+    public nonisolated(nonsending) func enqueueLetter(
+        to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil,
+        keepsRefused: Bool = false
+    ) async throws(RelayError) -> PendingPublish {
+        let pending = newPublish(id)
+        try await publisher.submit(
+            OutboxMessage(
+                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id, pending: pending),
+            keepsRefused: keepsRefused)
+        return pending
     }
 
     /// Sends a letter to a user's postbox and waits until it is stored.
@@ -266,11 +156,8 @@ extension RelayClient {
         to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil,
         timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
-        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
-        try publisher.submit(
-            OutboxMessage(
-                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id, pending: pending))
-        return try await pending.receipt(within: timeout)
+        try await enqueueLetter(to: recipient, postbox: postbox, subject: subject, text: text, id: id)
+            .receipt(within: timeout)
     }
 
     /// Takes a message back that has not left yet; false when it is too late.
@@ -289,29 +176,23 @@ extension RelayClient {
 
     // MARK: Steps
 
-    private nonisolated func message(
-        topic: String, _ value: MessageValue, id: String?, mayBeStored: Bool = false, pending: PendingPublish? = nil
-    ) throws(RelayError) -> OutboxMessage {
-        let topic = try Self.topic(topic)
-        let id = id ?? Self.newID()
-        let envelope = Envelope(clientID: clientID, id: id, room: topic.text, message: value, start: .now)
-        return OutboxMessage(
-            id: id, destination: .topic(topic.text), payload: envelope.encoded(), mayBeStored: mayBeStored,
-            unsigned: nil, pending: pending)
+    /// What waits for the end of a new message.
+    nonisolated func newPublish(_ id: String?) -> PendingPublish {
+        PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
     }
 
     private nonisolated func line(
-        _ line: ChatLine, topic: String, at now: Timestamp, id: String, mayBeStored: Bool = false,
-        pending: PendingPublish? = nil
+        _ topic: String, _ text: String, from name: String?, writtenAt time: Timestamp?, mayBeStored: Bool,
+        _ pending: PendingPublish
     ) throws(RelayError) -> OutboxMessage {
         let topic = try Self.topic(topic)
-        let payload = Envelope.encoded(line, clientID: clientID, id: id, room: topic.text, start: now)
+        let now = Timestamp.now
+        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
+        let payload = Envelope.encoded(line, clientID: clientID, id: pending.id, room: topic.text, start: now)
         return OutboxMessage(
-            id: id, destination: .topic(topic.text), payload: payload, mayBeStored: mayBeStored,
+            id: pending.id, destination: .topic(topic.text), payload: payload, mayBeStored: mayBeStored,
             unsigned: line.username.isEmpty ? line : nil, pending: pending)
     }
-
-    // MARK: Names
 
     static func topic(_ text: String) throws(RelayError) -> Topic {
         do throws(TopicError) { return try Topic(text) } catch { throw .invalidTopic("\(error)") }

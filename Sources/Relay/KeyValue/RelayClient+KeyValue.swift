@@ -24,7 +24,7 @@ extension RelayClient {
     @discardableResult
     public func put(key: String, value: MessageValue) async throws(RelayError) -> UInt64? {
         try KeyGrammar.check(key: key)
-        guard mayChange(key) else { return try await revision(of: submit(key: key, value: value)) }
+        guard mayChange(key) else { return try await revision(of: enqueue(key: key, value: value)) }
         return try await keyValueStore().put(value, for: key, revision: nil)
     }
 
@@ -60,41 +60,45 @@ extension RelayClient {
         if entries.allSatisfy({ mayChange($0.key) }) { return try await keyValueStore().put(entries) }
         var messages: [OutboxMessage] = []
         for entry in entries {
-            let pending = PendingPublish(id: Self.newID(), publisher.receiptClock)
+            let pending = newPublish(nil)
             messages.append(
                 try KeyValueStore.message(setting: entry.key, to: entry.value, id: pending.id, pending: pending))
         }
         return try await sendThroughOutbox(messages)
     }
 
-    /// Puts a value for a key into the outbox and returns at once with what waits for its end; ``publishes`` tells of
-    /// it too. The sequence of its receipt is the key's new revision. With a local store in a file the value is
-    /// committed there first.
+    /// Puts a value for a key into the outbox; ``publishes`` tells of it, too. The sequence of its receipt is the key's
+    /// new revision. With a local store in a file the value is committed there first.
     ///
     /// - Parameters:
     ///   - key: as for ``put(key:value:)``.
     ///   - value: as for ``put(key:value:)``.
     ///   - id: the change's identifier; a new one when nil.
+    /// - Returns: what names the change and waits for its end.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key and for an identifier that is on its way already,
     ///   ``RelayError/invalidMessage(_:)`` for the value, ``RelayError/tooLarge(bytes:limit:)``,
     ///   ``RelayError/outboxFull``, ``RelayError/notConnected`` before the first `connect`.
-    public nonisolated func submit(
+    @discardableResult
+    public nonisolated(nonsending) func enqueue(
         key: String, value: MessageValue, id: String? = nil
-    ) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
-        try publisher.submit(KeyValueStore.message(setting: key, to: value, id: pending.id, pending: pending))
+    ) async throws(RelayError) -> PendingPublish {
+        let pending = newPublish(id)
+        try await publisher.submit(KeyValueStore.message(setting: key, to: value, id: pending.id, pending: pending))
         return pending
     }
 
-    /// Puts the deletion of a key into the outbox, as ``submit(key:value:id:)`` does with a value.
+    /// Puts the deletion of a key into the outbox, as ``enqueue(key:value:id:)`` does with a value.
     ///
     /// - Parameters:
     ///   - key: the key.
     ///   - id: the change's identifier; a new one when nil.
-    /// - Throws: as ``submit(key:value:id:)``.
-    public nonisolated func submitDeletion(ofKey key: String, id: String? = nil) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
-        try publisher.submit(KeyValueStore.message(deleting: key, id: pending.id, pending: pending))
+    /// - Throws: as ``enqueue(key:value:id:)``.
+    @discardableResult
+    public nonisolated(nonsending) func enqueueDeletion(
+        ofKey key: String, id: String? = nil
+    ) async throws(RelayError) -> PendingPublish {
+        let pending = newPublish(id)
+        try await publisher.submit(KeyValueStore.message(deleting: key, id: pending.id, pending: pending))
         return pending
     }
 
@@ -118,7 +122,7 @@ extension RelayClient {
     @discardableResult
     public func delete(key: String) async throws(RelayError) -> Bool {
         try KeyGrammar.check(key: key)
-        guard mayChange(key) else { return try await revision(of: submitDeletion(ofKey: key)) != nil }
+        guard mayChange(key) else { return try await revision(of: enqueueDeletion(ofKey: key)) != nil }
         try await keyValueStore().delete(key, revision: nil)
         return true
     }
@@ -218,11 +222,12 @@ extension RelayClient {
         }
         var refused: [Int: RelayError] = [:]
         for (place, message) in messages.enumerated() {
-            do throws(RelayError) { try publisher.submit(message) } catch {
+            do throws(RelayError) { try publisher.admit(message) } catch {
                 if case .notConnected = error { throw error }
                 refused[place] = error
             }
         }
+        await publisher.kept()
         let deadline = surroundings.clock.now + limits.publish
         var batch = KeyValueBatch()
         for (place, message) in messages.enumerated() {

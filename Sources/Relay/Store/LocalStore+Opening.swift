@@ -152,7 +152,7 @@ extension LocalStore {
                 board.post(LocalStore.Opening(isRecreated: opened.isRecreated, rescue: opened.store.rescue))
                 return opened.store
             case .failure(let error):
-                publisher.keeper?.turnOff()
+                publisher.turnOffKeeping()
                 board.post(LocalStore.Opening(isRecreated: false, error: error))
                 return nil
             }

@@ -188,17 +188,6 @@ public final class LocalStore: Sendable {
         try await writing.value.get()
     }
 
-    /// As ``commit(_:)``, for a caller that may block: for as long as the present batch and the disk take.
-    package func commitBlocking(_ changes: [StoreChange]) throws(RelayError) {
-        try blocking {
-            try database.writeWithoutTransaction {
-                try Self.transaction(in: $0, isForced: changes.contains(where: \.isPrecious)) { database in
-                    for change in changes { try change.write(to: database) }
-                }
-            }
-        }
-    }
-
     /// Tells, once, that what was committed could not be kept and stays in memory.
     func tellFailing(_ error: RelayError) {
         let news = state.withLockedValue { $0.intake.failed(because: error) }

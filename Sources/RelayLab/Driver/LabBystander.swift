@@ -26,7 +26,9 @@ public struct LabBystander: LabSubject {
     /// Nothing to read.
     public func read(topic: String) async throws -> any LabReader { Nothing() }
     /// Cannot be done.
-    public func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome { throw Silence() }
+    public func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
+        throw Silence()
+    }
 
     private struct Nothing: LabReader {
         func next() async throws -> LabDelivery? { nil }

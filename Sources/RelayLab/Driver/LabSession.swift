@@ -377,12 +377,12 @@ public actor LabSession {
     private func hasSent() { sending -= 1 }
 
     /// Has the client send one message.
-    public func sendOne() {
+    public func sendOne() async {
         lastNumber += 1
         guard let number = LabNumber(writer: parts.writer, value: lastNumber) else { return }
         record(.sent(number))
         do {
-            let outcome = try parts.subject.send(number, topic: parts.topic)
+            let outcome = try await parts.subject.send(number, topic: parts.topic)
             keep { session, _ in await session.ended(number, await outcome()) }
         } catch {
             record(.notSent(number, reason: "\(error)"))

@@ -36,7 +36,7 @@ public protocol LabSubject: Sendable {
     ///
     /// - Returns: what waits for its end.
     /// - Throws: where the client does not take it.
-    func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome
+    func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome
 }
 
 /// The link between a client under test and its server.

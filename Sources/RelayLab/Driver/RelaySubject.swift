@@ -64,8 +64,8 @@ public final class RelaySubject: LabSubject {
     }
 
     /// Hands a message over.
-    public func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
-        let pending = try client.submit(topic: topic, message: .string(number.text))
+    public func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
+        let pending = try await client.enqueue(topic: topic, message: .string(number.text))
         return {
             do throws(RelayError) {
                 _ = try await pending.receipt(within: Self.patience)

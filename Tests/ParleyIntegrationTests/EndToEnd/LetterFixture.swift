@@ -16,7 +16,7 @@ extension PrivateNetworkFixture {
         try await client.connect(timeLimit: 60)
         // What goes to one postbox keeps its order, so the last one is stored behind all of them.
         for number in 1..<count {
-            try client.enqueueLetter(to: user, postbox: "personal", text: "letter \(number)")
+            try await client.enqueueLetter(to: user, postbox: "personal", text: "letter \(number)")
         }
         _ = try await client.post(to: user, postbox: "personal", text: "letter \(count)", timeout: .seconds(120))
         await client.close()

@@ -16,7 +16,7 @@ struct LabTapTests {
         func lifecycleChanged(_ event: LifecycleEvent) async {}
         func signIn(on device: String) async throws {}
         func read(topic: String) async throws -> any LabReader { Silence() }
-        func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
+        func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
             { .uncertain }
         }
 

@@ -191,8 +191,8 @@ struct ConversationTests {
 
     @Test(
         "B32: a line that was discarded, or failed, while it was under way reads as after a restart: perhaps sent",
-        arguments: [PublishState.discarded(.windowExpired), .failed(.timeout("The publish"))])
-    func discardedUnderWay(_ state: PublishState) throws {
+        arguments: [PublishNews.State.discarded(.windowExpired), .failed(.timeout("The publish"))])
+    func discardedUnderWay(_ state: PublishNews.State) throws {
         for (mayBeStored, verdict) in [(true, "perhaps sent: "), (false, "not sent: ")] {
             var desk = Desk.joined("chat.lobby")
             desk.enter("once?")

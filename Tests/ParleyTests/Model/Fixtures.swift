@@ -64,7 +64,7 @@ struct Desk {
     private mutating func accept(_ effect: ChatEffect) {
         switch effect {
         case .publish(let id, _, _), .postLetter(let id, _, _, _, _), .changeKey(let id, _):
-            let state = model.status.state == .connected ? PublishState.sending : .queued
+            let state = model.status.state == .connected ? PublishNews.State.sending : .queued
             send(.published(PublishNews(id: id, state: state)))
         default: break
         }

@@ -6,14 +6,14 @@ import Testing
 /// With which status a session without a screen ends.
 @Suite("Plain mode's exit status")
 struct PlainRefusalsTests {
-    private static func published(_ id: String, _ state: PublishState) -> ChatEvent {
+    private static func published(_ id: String, _ state: PublishNews.State) -> ChatEvent {
         .published(PublishNews(id: id, state: state))
     }
 
     @Test(
         "A refused message ends the session with the status that parley send gives it",
         arguments: [
-            (PublishState.failed(.notAuthorized("publishing to ops")), CommandFailure.refused),
+            (PublishNews.State.failed(.notAuthorized("publishing to ops")), CommandFailure.refused),
             (.failed(.tooLarge(bytes: 2, limit: 1)), CommandFailure.badData),
             (.failed(.server(code: 503, "no stream stores ops")), CommandFailure.noConnection),
             (.failed(.server(code: 10_077, "maximum messages exceeded")), CommandFailure.noConnection),
@@ -21,7 +21,7 @@ struct PlainRefusalsTests {
             (.failed(.postboxNotAccepting("bob/personal", because: .full)), CommandFailure.noConnection),
             (.discarded(.windowExpired), CommandFailure.noConnection), (.uncertain, CommandFailure.notAcknowledged),
         ])
-    func codes(_ state: PublishState, _ code: Int32) {
+    func codes(_ state: PublishNews.State, _ code: Int32) {
         var refusals = PlainRefusals()
         refusals.note(Self.published("1", .sending), [], failure: nil)
         #expect(refusals.failure == nil)

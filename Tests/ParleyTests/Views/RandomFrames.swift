@@ -76,9 +76,9 @@ private struct EventSource {
         return PresenceRoster(users: users, isKnown: next(4) > 0, isTruncated: next(4) == 0)
     }
 
-    mutating func outcome() -> PublishOutcome {
+    mutating func outcome() -> PublishNews.State {
         pick([
-            .acknowledged(sequence: UInt64(next(400)), duplicate: false), .failed(error()), .discarded(.closedByUser),
+            .acknowledged(sequence: UInt64(next(400)), isDuplicate: false), .failed(error()), .discarded(.closedByUser),
         ])
     }
 
@@ -113,8 +113,8 @@ private struct EventSource {
                 pick([[.live], [.restarted], [.gap(lost: UInt64(next(9)))], [.interrupted(error(), passes: false)]]))
         case 17, 18:
             let id = "own-\(next(40))"
-            return .published(PublishNews(id: id, state: pick([.sending, .queued, PublishState(outcome())])))
-        case 19: return .published(PublishNews(id: "own-\(next(40))", state: PublishState(outcome())))
+            return .published(PublishNews(id: id, state: pick([.sending, .queued, outcome()])))
+        case 19: return .published(PublishNews(id: "own-\(next(40))", state: outcome()))
         case 20:
             let request = model.inbox.fetch?.request ?? UInt64(next(40))
             return .postbox(

@@ -18,7 +18,7 @@ struct ClientRegressionTests {
         try await received.wait(for: "the live subscription") { $0.contains(.live) }
         // More than the identifiers that a cursor remembers.
         let count = 1_500
-        for number in 1...count { try client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+        for number in 1...count { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
         try await eventually("an empty outbox") { client.queuedCount == 0 }
         try await fixture.server.stop()
         let store = fixture.server.directory.path("store")
@@ -117,21 +117,23 @@ struct ClientRegressionTests {
         let client = try await fixture.client(reconnect: ReconnectPolicy(schedule: [.milliseconds(1)]))
         let received = Collector<TopicEvent>()
         await received.start(try await client.messages(topic: "chat.room", from: .all))
-        func write(_ number: Int) throws { try client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+        func write(_ number: Int) async throws {
+            try await client.enqueue(topic: "chat.room", message: .int(Int64(number)))
+        }
         for round in 1...100 {
             // One message on each connection, one while there is none, one after an absence. A consumer that is left
             // behind stays for a minute, and the sixth would be refused for as long.
-            try write(3 * round - 2)
+            try await write(3 * round - 2)
             try await eventually("message \(3 * round - 2)", deadline: .seconds(30)) {
                 await received.texts.count == 3 * round - 2
             }
             try await #require(client.link?.connection?.core.channel).close().get()
-            try write(3 * round - 1)
+            try await write(3 * round - 1)
             try await eventually("message \(3 * round - 1)", deadline: .seconds(30)) {
                 await received.texts.count == 3 * round - 1
             }
             await client.lifecycleChanged(.stopping)
-            try write(3 * round)
+            try await write(3 * round)
             await client.lifecycleChanged(.foreground)
             try await eventually("message \(3 * round)", deadline: .seconds(30)) {
                 await received.texts.count == 3 * round
@@ -154,7 +156,7 @@ struct ClientRegressionTests {
         let client = RelayClient(configuration: configuration)
         try await client.connect(timeLimit: 60)
         try await fixture.server.pause()
-        let pending = try client.submit(topic: "chat.room", message: "patience")
+        let pending = try await client.enqueue(topic: "chat.room", message: "patience")
         try await client.state(is: .reconnecting)
         fixture.server.resume()
         #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)

@@ -43,7 +43,7 @@ struct TopicTests {
         await outcomes.start(client.publishes)
         try await fixture.server.kill9()
         try await client.state(is: .reconnecting)
-        for number in 1...50 { try client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+        for number in 1...50 { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
         #expect(try await client.publish(topic: "chat.room", message: "late") == false)
         try await fixture.server.restart()
         try await client.state(is: .connected)
@@ -70,7 +70,7 @@ struct TopicTests {
         for id in ["a", "b"] {
             for mayBeStored in [false, true] {
                 let error = await #expect(throws: RelayError.self) {
-                    _ = try await client.submitLine(topic: "chat.room", text: "ours", id: id, mayBeStored: mayBeStored)
+                    _ = try await client.enqueueLine(topic: "chat.room", text: "ours", id: id, mayBeStored: mayBeStored)
                         .receipt(within: .seconds(60))
                 }
                 #expect(error?.words.hasPrefix("The identifier \(id) is taken") == true)
@@ -79,8 +79,8 @@ struct TopicTests {
         // Another run of the same call.
         let other = try await fixture.client()
         let receipts = [
-            try await client.submitLine(topic: "chat.room", text: "ours", id: "c").receipt(within: .seconds(60)),
-            try await other.submitLine(topic: "chat.room", text: "ours", id: "c").receipt(within: .seconds(60)),
+            try await client.enqueueLine(topic: "chat.room", text: "ours", id: "c").receipt(within: .seconds(60)),
+            try await other.enqueueLine(topic: "chat.room", text: "ours", id: "c").receipt(within: .seconds(60)),
         ]
         #expect(receipts.map(\.isDuplicate) == [false, true] && receipts[0].sequence == receipts[1].sequence)
         for client in [client, other] { await client.close() }
@@ -98,7 +98,7 @@ struct TopicTests {
             if client.queuedCount > 5_000 {
                 try await eventually("room in the outbox") { client.queuedCount <= 5_000 }
             }
-            try client.enqueue(topic: "chat.room", message: .int(Int64(number)))
+            try await client.enqueue(topic: "chat.room", message: .int(Int64(number)))
         }
         try await eventually("an empty outbox", deadline: .seconds(120)) { client.queuedCount == 0 }
         var next: Int64 = 1

@@ -165,8 +165,8 @@ struct UserCommandTests {
                 defer { program.close() }
                 // Who is not there yet hears nothing, and is kept from coming by an act that is repeated.
                 try await eventually("\(command) follows") {
-                    try sender.enqueue(topic: "chat.room", message: "hello")
-                    try sender.enqueueLetter(to: name, postbox: "personal", text: "hello")
+                    try await sender.enqueue(topic: "chat.room", message: "hello")
+                    try await sender.enqueueLetter(to: name, postbox: "personal", text: "hello")
                     return program.output.contains("hello") || program.exitStatus != nil
                 }
                 try await network.administrator.kick(user: name)

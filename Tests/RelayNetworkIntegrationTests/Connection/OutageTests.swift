@@ -44,7 +44,7 @@ struct OutageTests {
             try await heard.live()
             try await client.publish(topic: "chat.room", message: "before")
             try await proxy.set(.blackhole(.both), on: .present)
-            let pending = try client.submit(topic: "chat.room", message: "meanwhile")
+            let pending = try await client.enqueue(topic: "chat.room", message: "meanwhile")
             let lost = try await journal.status("the loss") { $0.state == .reconnecting }
             #expect(lost.reason == .connectionLost("the server stopped answering"))
             _ = try await pending.receipt(within: .seconds(60))
@@ -66,8 +66,8 @@ struct OutageTests {
             try await keeper.updateStream(configuration)
             _ = try await client.send(topic: "chat.room", message: "before", timeout: .seconds(60))
             try await proxy.set(.blackhole(.fromServer), on: .present)
-            let stored = try client.submit(topic: "chat.room", message: "stored")
-            let behind = try client.submit(topic: "chat.room", message: "behind")
+            let stored = try await client.enqueue(topic: "chat.room", message: "stored")
+            let behind = try await client.enqueue(topic: "chat.room", message: "behind")
             let room = "\(network.description.hash).chat.room"
             @Sendable func count() async throws -> UInt64? {
                 let info = try await keeper.streamInfo("local_stream", subjectsFilter: room)
@@ -136,7 +136,7 @@ struct OutageTests {
             let line = MessageValue.string(String(repeating: "x", count: 100_000))
             var pending: [PendingPublish] = []
             // Ten seconds' worth; an acknowledgement is waited for half as long.
-            for _ in 0..<20 { pending.append(try client.submit(topic: "chat.room", message: line)) }
+            for _ in 0..<20 { pending.append(try await client.enqueue(topic: "chat.room", message: line)) }
             for publish in pending { _ = try await publish.receipt(within: .seconds(600)) }
             #expect(!journal.statuses.contains { $0.state == .reconnecting })
             #expect(proxy.statistics.acceptedConnections == 1)

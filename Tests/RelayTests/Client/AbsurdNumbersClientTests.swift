@@ -73,7 +73,7 @@ struct AbsurdNumbersClientTests {
         _ = try? await client.listMessages(limit: 3, nextToken: token)
         _ = try? await client.countMessages()
         _ = try? await client.deleteMessages(withMessageIds: ["forged"])
-        _ = try? client.enqueue(topic: "chat.room", message: "line", id: RelayClient.newID())
+        _ = try? await client.enqueue(topic: "chat.room", message: "line", id: RelayClient.newID())
     }
 
     private static func ask(_ jetStream: JetStream) async {

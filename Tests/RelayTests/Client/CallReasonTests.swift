@@ -196,7 +196,7 @@ struct CallReasonTests {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         await client.handle(.suspendRequested)
-        let pending = try client.submit(topic: "chat.room", message: "waits")
+        let pending = try await client.enqueue(topic: "chat.room", message: "waits")
         let receipt = Task { try await pending.receipt(within: .seconds(7)) }
         try await eventually("the caller's limit") { network.time.waits.contains(.seconds(7)) }
         network.time.advance(by: .seconds(7))

@@ -141,7 +141,7 @@ struct ConnectionClientTests {
         let outcomes = Gathered(client.publishes)
         // A server that stands still stores nothing, so the line is still waiting when the window ends.
         network.server.setSilent(true)
-        let id = try client.enqueue(topic: "chat.room", message: "unsent")
+        let id = try await client.enqueue(topic: "chat.room", message: "unsent").id
         network.server.refuseDials(with: Self.refusal)
         network.server.disconnectAll()
         try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
@@ -223,7 +223,7 @@ struct ConnectionClientTests {
         var states: [ConnectionStatus.State] = []
         var statuses = client.statuses.makeAsyncIterator()
         network.server.setSilent(true)
-        let pending = try client.submit(topic: "chat.room", message: "hello")
+        let pending = try await client.enqueue(topic: "chat.room", message: "hello")
         while let status = await statuses.next(), status.silentSince == nil { states.append(status.state) }
         let since = try #require(client.status.silentSince)
         #expect(since <= network.time.now && client.status.roundTripTime == nil)
@@ -321,7 +321,7 @@ struct ConnectionClientTests {
         await client.take(
             RelayRoute(servers: .fixed([ServerAddress(host: "proxy")]), followsCluster: false), seed: 7)
         #expect(client.status.state == .reconnecting)
-        _ = try client.submit(topic: "chat.room", message: .string("on its way"))
+        _ = try await client.enqueue(topic: "chat.room", message: .string("on its way"))
         #expect(client.queuedCount == 1)
         network.server.refuseDials(with: nil)
         try await network.letTimePass("the other way") { client.status.state == .connected }

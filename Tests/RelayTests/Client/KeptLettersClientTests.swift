@@ -131,7 +131,7 @@ struct KeptLettersClientTests {
     func sent() async throws {
         let client = try await network.connected(configuration)
         await client.setReachable(false)
-        try client.enqueueLetter(
+        try await client.enqueueLetter(
             to: "alice", postbox: "personal", subject: "a greeting", text: "hello there", id: "letter-1")
         let store = try #require(await client.keptStore())
         #expect(try await store.letters(.sent, limit: 9).isEmpty)

@@ -1,3 +1,4 @@
+import Dispatch
 import GRDB
 import NIOConcurrencyHelpers
 import Platform
@@ -45,8 +46,13 @@ private struct KeptOutbox {
     func leave(_ texts: [String]) async throws -> [String] {
         let client = try await network.connected(configuration())
         await client.setReachable(false)
+        return try await enqueue(texts, client)
+    }
+
+    /// Has a client accept messages.
+    func enqueue(_ texts: [String], _ client: RelayClient) async throws -> [String] {
         var ids: [String] = []
-        for text in texts { ids.append(try client.enqueue(topic: "chat.room", message: .string(text))) }
+        for text in texts { ids.append(try await client.enqueue(topic: "chat.room", message: .string(text)).id) }
         return ids
     }
 
@@ -59,6 +65,28 @@ private struct KeptOutbox {
     }
 }
 
+/// A disk that takes its time: a store whose one writer stands until it is told to go, or for ten seconds.
+private final class StoppedDisk: Sendable {
+    private let stop = DispatchSemaphore(value: 0)
+    private let hasStopped = Completion<Bool>()
+    private let standing = NIOLockedValueBox(true)
+
+    init(_ store: LocalStore) {
+        DispatchQueue.global().async { [stop, hasStopped, standing] in
+            store.database.writeWithoutTransaction { _ in
+                hasStopped.fulfil(true)
+                _ = stop.wait(timeout: .now() + 10)
+                standing.withLockedValue { $0 = false }
+            }
+        }
+    }
+
+    /// Returns when it stands.
+    func stands() async { _ = await hasStopped.value() }
+    var isStopped: Bool { standing.withLockedValue(\.self) }
+    func go() { stop.signal() }
+}
+
 @Suite("Client: an outbox that outlives it, over a network in memory", .realProcesses)
 struct KeptOutboxClientTests {
     @Test("B32 a client that keeps what waits when it is closed sends it at the next start, once and in order")
@@ -68,7 +96,7 @@ struct KeptOutboxClientTests {
         func closed() async throws -> [String] {
             let client = try await kept.network.connected(configuration)
             await client.setReachable(false)
-            let ids = try ["1", "2", "3"].map { try client.enqueue(topic: "chat.room", message: .string($0)) }
+            let ids = try await kept.enqueue(["1", "2", "3"], client)
             await client.close()
             return ids
         }
@@ -96,7 +124,7 @@ struct KeptOutboxClientTests {
         let events = Gathered(client.events)
         await client.beginConnecting()
         // What is submitted while the store is being opened goes behind what it holds.
-        let new = try client.submit(topic: "chat.room", message: "new")
+        let new = try await client.enqueue(topic: "chat.room", message: "new")
         _ = try await new.receipt(within: .seconds(60))
         #expect(kept.network.stored() == ["1", "2", "3", "4", "5", "new"])
         #expect(kept.storedIDs == ids + [new.id])
@@ -131,8 +159,7 @@ struct KeptOutboxClientTests {
         let kept = try KeptOutbox()
         let first = try await kept.network.connected(kept.configuration())
         await first.setReachable(false)
-        var ids: [String] = []
-        for text in ["1", "2", "3"] { ids.append(try first.enqueue(topic: "chat.room", message: .string(text))) }
+        let ids = try await kept.enqueue(["1", "2", "3"], first)
         await first.close()
 
         let second = kept.network.client(kept.configuration())
@@ -166,7 +193,7 @@ struct KeptOutboxClientTests {
         let client = try await kept.network.connected(kept.configuration(reconnect: .relayx, outbox: .relayx))
         let outcomes = Gathered(client.publishes)
         kept.network.server.setSilent(true)
-        let id = try client.enqueue(topic: "chat.room", message: "unsent")
+        let id = try await client.enqueue(topic: "chat.room", message: "unsent").id
         kept.network.server.refuseDials(with: .connectionLost("no server"))
         kept.network.server.disconnectAll()
         try await kept.network.letTimePass("the end of the window") { client.status.state == .disconnected }
@@ -187,7 +214,7 @@ struct KeptOutboxClientTests {
         let client = try await kept.network.connected(kept.configuration())
         let outcomes = Gathered(client.publishes)
         kept.network.server.deleteStream("test_stream")
-        let id = try client.enqueue(topic: "chat.room", message: "for nobody")
+        let id = try await client.enqueue(topic: "chat.room", message: "for nobody").id
         try await kept.network.letTimePass("the refusal") { outcomes.all.contains { $0.state.isFinal } }
         let listed = try await client.notSent()
         #expect(listed.map(\.id) == [id] && listed.allSatisfy { !$0.mayBeStored && $0.reason.contains("no stream") })
@@ -201,8 +228,9 @@ struct KeptOutboxClientTests {
         let text = String(repeating: "x", count: (128 << 10) + 1)
         let client = try await kept.network.connected(kept.configuration())
         let error = RelayError.tooLarge(bytes: text.utf8.count, limit: 128 << 10)
-        #expect(throws: error) { try client.enqueueLine(topic: "chat.room", text: text, id: "long") }
-        client.keepRefusedLine(topic: "chat.room", text: text, from: nil, writtenAt: .now, id: "long", because: error)
+        await #expect(throws: error) {
+            try await client.enqueueLine(topic: "chat.room", text: text, id: "long", keepsRefused: true)
+        }
         #expect(try await client.notSent().map(\.reason) == [error.words])
         await client.close()
         var configuration = kept.configuration()
@@ -221,9 +249,10 @@ struct KeptOutboxClientTests {
         let text = String(repeating: "x", count: (128 << 10) + 1)
         let client = try await kept.network.connected(kept.configuration())
         let error = RelayError.tooLarge(bytes: text.utf8.count, limit: 128 << 10)
-        #expect(throws: error) { try client.enqueueLetter(to: "bob", postbox: "personal", text: text, id: "long") }
-        client.keepRefusedLetter(
-            to: "bob", postbox: "personal", subject: nil, text: text, id: "long", because: error)
+        await #expect(throws: error) {
+            try await client.enqueueLetter(
+                to: "bob", postbox: "personal", text: text, id: "long", keepsRefused: true)
+        }
         let listed = try await client.notSent()
         #expect(listed.map(\.destination) == [.postbox(user: "bob", postbox: "personal")])
         #expect(listed.map(\.text) == [text] && listed.map(\.reason) == [error.words])
@@ -236,7 +265,7 @@ struct KeptOutboxClientTests {
         let kept = try KeptOutbox()
         let first = try await kept.network.connected(kept.configuration())
         await first.setReachable(false)
-        try first.enqueue(topic: "chat.room", message: "first")
+        try await first.enqueue(topic: "chat.room", message: "first")
         let second = try await kept.network.connected(kept.configuration())
         _ = try await second.send(topic: "chat.room", message: "second", timeout: .seconds(60))
         #expect(kept.network.stored() == ["second"])
@@ -257,7 +286,7 @@ struct KeptOutboxClientTests {
             let client = kept.network.client(kept.configuration(user: nil))
             await client.beginConnecting()
             _ = await client.openingStore().value
-            return try client.enqueueLine(topic: "chat.room", text: "hello")
+            return try await client.enqueueLine(topic: "chat.room", text: "hello").id
         }
         let id = try await leave()
         try await kept.released()
@@ -281,10 +310,77 @@ struct KeptOutboxClientTests {
         kept.network.server.refuseDials(with: .connectionLost("no server"))
         let client = kept.network.client(kept.configuration(outbox: OutboxPolicy(discardsOnClose: false)))
         await client.beginConnecting()
-        let ids = try ["1", "2"].map { try client.enqueue(topic: "chat.room", message: .string($0)) }
+        let ids = try await kept.enqueue(["1", "2"], client)
         _ = await client.openingStore().value
-        #expect(try await kept.rows().map(\.message.id) == ids)
+        try await eventually("both rows") { try await kept.rows().map(\.message.id) == ids }
         #expect(try await client.keptOutbox().map(\.text) == ["1", "2"])
+        await client.close()
+    }
+
+    @Test("B32 while the disk takes its time, all else goes on; lines leave, and are told of, when it has them")
+    func slowDisk() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        let disk = StoppedDisk(try #require(await client.openingStore().value))
+        let news = Gathered(client.publishes)
+        await disk.stands()
+        // More than there are threads for tasks, of which a line that blocks would take one.
+        let writers = (1...8).map { writer in
+            Task {
+                for number in 1...3 {
+                    try await client.enqueue(topic: "chat.room", message: .string("\(writer)-\(number)"))
+                }
+            }
+        }
+        try await eventually("each writer's first line") { client.queuedCount == writers.count }
+        #expect(disk.isStopped, "The lines left the test no thread to run on.")
+        #expect(news.all.isEmpty && !kept.network.server.received.contains("h4sh.chat.room"))
+        disk.go()
+        for writer in writers { try await writer.value }
+        try await eventually("all lines") { kept.network.stored().count == 24 }
+        for writer in 1...8 {
+            let own = kept.network.stored().filter { $0.hasPrefix("\(writer)-") }
+            #expect(own == (1...3).map { "\(writer)-\($0)" })
+        }
+        await client.close()
+        #expect(try await kept.rows().isEmpty)
+    }
+
+    @Test("B32 a line that is still on its way to the disk when the client is closed is kept, and said not to be sent")
+    func closedWhileWriting() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        await client.setReachable(false)
+        let disk = StoppedDisk(try #require(await client.openingStore().value))
+        let news = Gathered(client.publishes)
+        await disk.stands()
+        let line = Task { try await client.enqueue(topic: "chat.room", message: "late").id }
+        try await eventually("the line") { client.queuedCount == 1 }
+        let closing = Task { await client.close() }
+        try await eventually("the end of the session") { client.queuedCount == 0 }
+        disk.go()
+        let id = try await line.value
+        await closing.value
+        try await news.wait(for: "its end") { $0 == [PublishNews(id: id, state: .discarded(.closedByUser))] }
+        #expect(try await kept.rows().map(\.state) == [.notSent(ConnectionReason.closedByUser.words)])
+    }
+
+    @Test("B32 what waits for a connection leaves when the disk has it that it may have been sent")
+    func slowDiskAtOpening() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        let store = try #require(await client.openingStore().value)
+        await client.setReachable(false)
+        let id = try await client.enqueue(topic: "chat.room", message: "waits").id
+        #expect(try await kept.rows().map(\.state) == [.queued])
+        let disk = StoppedDisk(store)
+        await disk.stands()
+        await client.setReachable(true)
+        try await eventually("the opening of the outbox") { client.publisher.isFlushAwaited }
+        #expect(client.status.state == .reconnecting && !kept.network.server.received.contains("h4sh.chat.room"))
+        disk.go()
+        try await client.state(is: .connected)
+        #expect(kept.storedIDs == [id])
         await client.close()
     }
 
@@ -295,7 +391,7 @@ struct KeptOutboxClientTests {
         configuration.credentials = try UserToken.credentials()
         let client = try await kept.network.connected(configuration)
         await client.setReachable(false)
-        let id = try client.enqueue(topic: "chat.room", message: "from alice")
+        let id = try await client.enqueue(topic: "chat.room", message: "from alice").id
         await client.disconnect()
         try await client.use(UserToken.credentials(for: "bob"))
         #expect(client.queuedCount == 0)
@@ -346,7 +442,7 @@ struct KeptOutboxClientTests {
         let kept = try KeptOutbox()
         let first = try await kept.network.connected(kept.configuration())
         await first.setReachable(false)
-        let ids = try ["1", "2", "3"].map { try first.enqueue(topic: "chat.room", message: .string($0)) }
+        let ids = try await kept.enqueue(["1", "2", "3"], first)
         #expect(try await first.drop(ids: ids).isEmpty)
         await first.close()
         #expect(try await first.drop(ids: [ids[2], "none", ids[0]]) == [ids[2], ids[0]])
@@ -358,7 +454,7 @@ struct KeptOutboxClientTests {
         let kept = try KeptOutbox()
         let client = try await kept.network.connected(kept.configuration())
         await client.setReachable(false)
-        let id = try client.enqueue(topic: "chat.room", message: "oh no")
+        let id = try await client.enqueue(topic: "chat.room", message: "oh no").id
         #expect(try await kept.rows().map(\.message.id) == [id])
         #expect(client.cancelPublish(id: id))
         try await eventually("an empty store") { try await kept.rows().isEmpty }
@@ -371,9 +467,8 @@ struct KeptOutboxClientTests {
     func memory() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        #expect(client.publisher.keeper == nil)
         await client.setReachable(false)
-        let id = try client.enqueue(topic: "chat.room", message: "waits")
+        let id = try await client.enqueue(topic: "chat.room", message: "waits").id
         let store = try #require(await client.openingStore().value)
         #expect(try await store.outbox().isEmpty)
         await client.close()
@@ -390,7 +485,7 @@ struct KeptOutboxClientTests {
         configuration.store = .file(kept.folder.path)
         let client = try await kept.network.connected(configuration)
         await client.setReachable(false)
-        try client.enqueue(topic: "chat.room", message: "waits")
+        try await client.enqueue(topic: "chat.room", message: "waits")
         #expect(client.queuedCount == 1)
         await client.setReachable(true)
         try await eventually("the line") { kept.network.stored() == ["waits"] }
@@ -411,8 +506,7 @@ struct KeptOutboxClientTests {
             try database.execute(sql: "PRAGMA max_page_count = \(pages)")
         }
         let text = String(repeating: "x", count: 50_000)
-        var ids: [String] = []
-        for _ in 1...3 { ids.append(try client.enqueue(topic: "chat.room", message: .string(text))) }
+        let ids = try await kept.enqueue(Array(repeating: text, count: 3), client)
         #expect(client.queuedCount == 3)
         try await news.wait(for: "the trouble") { !$0.isEmpty }
         guard case .failing(let error)? = news.all.first else {

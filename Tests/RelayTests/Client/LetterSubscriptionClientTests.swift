@@ -216,7 +216,7 @@ struct LetterSubscriptionClientTests {
         try await client.state(is: .connected)
         token.cancel()
         try await network.letTimePass("the next rest") { client.status.state == .suspended }
-        try client.enqueueLetter(to: "alice", postbox: "personal", text: "wake up", id: "letter-1")
+        try await client.enqueueLetter(to: "alice", postbox: "personal", text: "wake up", id: "letter-1")
         try await eventually("the letter") { network.server.messages(in: "PB_alice").count == 1 }
         try await network.letTimePass("the rest after the letter") { client.status.state == .suspended }
         #expect(try await client.listMessages().items.map(\.message) == ["wake up"])

@@ -421,7 +421,7 @@ struct LifecycleClientTests {
         room.setOnScreen(false)
         try await eventually("the wait for the view") { network.time.waits.contains(configuration.offScreenGrace) }
         await client.lifecycleChanged(.stopping)
-        let id = try client.enqueue(topic: "chat.room", message: "from afar")
+        let id = try await client.enqueue(topic: "chat.room", message: "from afar").id
         // What was begun comes to its end, and nothing follows.
         try await network.letTimePass("no timer") { network.time.untilNext == nil }
         network.time.advance(by: .seconds(3_600))

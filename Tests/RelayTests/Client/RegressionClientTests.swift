@@ -96,12 +96,12 @@ struct RegressionClientTests {
         let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(outbox: Self.paced()))
         await client.setReachable(false)
-        let first = try client.submit(topic: "chat.room", message: "first")
-        let second = try client.enqueue(topic: "chat.room", message: "second")
+        let first = try await client.enqueue(topic: "chat.room", message: "first")
+        let second = try await client.enqueue(topic: "chat.room", message: "second")
         await client.setReachable(true)
         _ = try await first.receipt(within: .seconds(60))
         #expect(client.status.state == .reconnecting)
-        #expect(client.cancelPublish(id: second))
+        #expect(client.cancelPublish(id: second.id))
         try await client.state(is: .connected)
         await client.close()
     }
@@ -113,11 +113,11 @@ struct RegressionClientTests {
         let client = try await network.connected(network.configuration(outbox: policy))
         _ = try await client.send(topic: "chat.room", message: "uses up the allowance", timeout: .seconds(60))
         await client.setReachable(false)
-        try client.enqueue(topic: "chat.room", message: "old")
+        try await client.enqueue(topic: "chat.room", message: "old")
         await client.setReachable(true)
         try await eventually("the flush") { client.publisher.isFlushAwaited }
         #expect(client.status.state == .reconnecting)
-        try client.enqueue(topic: "chat.room", message: "new")
+        try await client.enqueue(topic: "chat.room", message: "new")
         try await client.state(is: .connected)
         await client.close()
     }
@@ -127,8 +127,10 @@ struct RegressionClientTests {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         await client.setReachable(false)
-        let first = try client.submit(topic: "chat.room", message: "x", id: "same")
-        #expect(throws: RelayError.self) { try client.submit(topic: "chat.room", message: "x", id: "same") }
+        let first = try await client.enqueue(topic: "chat.room", message: "x", id: "same")
+        await #expect(throws: RelayError.self) {
+            try await client.enqueue(topic: "chat.room", message: "x", id: "same")
+        }
         await client.setReachable(true)
         #expect(try await first.receipt(within: .seconds(60)).sequence == 1)
         #expect(network.stored() == ["x"])
@@ -141,7 +143,7 @@ struct RegressionClientTests {
         let client = try await network.connected()
         network.server.deleteStream("test_stream")
         let news = Gathered(client.publishes)
-        let pending = try client.submit(topic: "chat.room", message: "patience")
+        let pending = try await client.enqueue(topic: "chat.room", message: "patience")
         try await news.wait(for: "a failed attempt") { news in
             guard let sent = news.firstIndex(where: { $0.state == .sending }) else { return false }
             return news[sent...].contains { $0.state == .queued }
@@ -157,7 +159,7 @@ struct RegressionClientTests {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         network.server.deleteStream("test_stream")
-        let pending = try client.submit(topic: "chat.room", message: "anyone?")
+        let pending = try await client.enqueue(topic: "chat.room", message: "anyone?")
         try await network.letTimePass("the end") { client.queuedCount == 0 }
         await #expect(throws: RelayError.server(code: 503, "no stream stores chat.room")) {
             try await pending.receipt(within: .seconds(60))
@@ -175,7 +177,7 @@ struct RegressionClientTests {
         let outbox = OutboxPolicy(discardsOnClose: false)
         let client = try await network.connected(network.configuration(outbox: outbox))
         network.server.setSilent(true)
-        let pending = try client.submit(topic: "chat.room", message: "under way")
+        let pending = try await client.enqueue(topic: "chat.room", message: "under way")
         let connection = try #require(await client.link?.connection)
         connection.core.end(error)
         try await eventually("the end of the connection") { await client.link?.connection !== connection }
@@ -198,7 +200,7 @@ struct RegressionClientTests {
             let client = try await network.connected()
             // The time of a busy machine.
             client.settings.withLockedValue { $0.limits.closing = .seconds(60) }
-            for number in 1...20 { try client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+            for number in 1...20 { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
             await client.close()
             #expect(network.server.messages(in: "test_stream").count == 20 * round)
         }
@@ -211,7 +213,9 @@ struct RegressionClientTests {
         let news = Gathered(client.publishes)
         _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
         var ids: [String] = []
-        for number in 1...3 { ids.append(try client.enqueue(topic: "chat.room", message: .int(Int64(number)))) }
+        for number in 1...3 {
+            ids.append(try await client.enqueue(topic: "chat.room", message: .int(Int64(number))).id)
+        }
         let ban = Array(#"{"kind":"banned","reason":"spam"}"#.utf8)
         network.server.publish(ControlMessage.subject(for: MemoryNetwork.user), ban)
         try await client.state(is: .disconnected)
@@ -228,7 +232,7 @@ struct RegressionClientTests {
         let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(outbox: Self.paced()))
         _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
-        let waiting = try client.submit(topic: "chat.room", message: "waits")
+        let waiting = try await client.enqueue(topic: "chat.room", message: "waits")
         // Dials that a person asks for are kept apart; this one is far enough from the first.
         network.time.advance(by: .seconds(1))
         await client.reconnect()

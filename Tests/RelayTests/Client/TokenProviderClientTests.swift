@@ -121,7 +121,7 @@ struct TokenProviderClientTests {
         let news = Gathered(client.publishes)
         try await client.connect()
         await client.setReachable(false)
-        let id = try client.submit(topic: "chat.room", message: "from alice").id
+        let id = try await client.enqueue(topic: "chat.room", message: "from alice").id
         await client.disconnect()
         #expect(client.queuedCount == 1)
         try await client.use(UserToken.credentials())

@@ -250,10 +250,10 @@ struct TopicClientTests {
         #expect(network.stored().isEmpty)
         // The limit is that of the text, whatever is put around it.
         let text = String(repeating: "x", count: 128 << 10)
-        #expect(throws: RelayError.tooLarge(bytes: text.utf8.count + 1, limit: text.utf8.count)) {
-            try client.enqueueLine(topic: "chat.room", text: text + "x")
+        await #expect(throws: RelayError.tooLarge(bytes: text.utf8.count + 1, limit: text.utf8.count)) {
+            try await client.enqueueLine(topic: "chat.room", text: text + "x")
         }
-        _ = try await client.submitLine(topic: "chat.room", text: text).receipt(within: .seconds(60))
+        _ = try await client.enqueueLine(topic: "chat.room", text: text).receipt(within: .seconds(60))
         await client.close()
     }
 

@@ -58,8 +58,8 @@ struct VocabularyClientTests {
         await client.handle(.suspendRequested)
         try await client.state(is: .suspended)
         let ids = [
-            try client.submit(topic: "chat.a", message: "one").id,
-            try client.submit(topic: "chat.b", message: "two").id,
+            try await client.enqueue(topic: "chat.a", message: "one").id,
+            try await client.enqueue(topic: "chat.b", message: "two").id,
         ]
         await client.handle(.resumeRequested)
         try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue { $0.isEmpty } }

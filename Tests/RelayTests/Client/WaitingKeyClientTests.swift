@@ -60,7 +60,7 @@ struct WaitingKeyClientTests {
         let client = try await network.connected()
         let outcomes = Gathered(client.publishes)
         await client.setReachable(false)
-        let pending = try client.submit(key: "a", value: .int(1))
+        let pending = try await client.enqueue(key: "a", value: .int(1))
         network.server.holdAcknowledgements(true)
         await client.setReachable(true)
         try await eventually("the value") { stored(network) == ["a = 1"] }
@@ -75,7 +75,7 @@ struct WaitingKeyClientTests {
         }
         #expect(stored(network) == ["a = 1", "a = 2"])
         try await outcomes.wait(for: "the conflict") {
-            let conflict = PublishState.failed(.conflict(key: "a", revision: winner))
+            let conflict = PublishNews.State.failed(.conflict(key: "a", revision: winner))
             return $0.contains(PublishNews(id: pending.id, state: conflict, mayBeStored: true))
         }
         await client.close()
@@ -86,7 +86,7 @@ struct WaitingKeyClientTests {
         let network = try network()
         let client = try await network.connected()
         await client.setReachable(false)
-        let pending = try client.submit(key: "a", value: .int(1))
+        let pending = try await client.enqueue(key: "a", value: .int(1))
         network.server.holdAcknowledgements(true)
         await client.setReachable(true)
         try await eventually("the value") { stored(network) == ["a = 1"] }
@@ -125,7 +125,7 @@ struct WaitingKeyClientTests {
         client.settings.withLockedValue { $0.limits.publish = .seconds(86_400) }
         let refusal = NATS.JetStreamFailure(code: 503, errorCode: 10_008, text: "no quorum")
         network.server.fail(subjectPrefix: "$KV.test.a", with: .refusal(refusal))
-        _ = try client.submit(key: "a", value: .int(1))
+        _ = try await client.enqueue(key: "a", value: .int(1))
         async let second = client.put(key: "a", value: .int(2))
         try await eventually("both") { client.queuedCount == 2 }
         await #expect(throws: RelayError.busy("Changing the key a")) {
@@ -165,7 +165,7 @@ struct WaitingKeyClientTests {
         network.server.refuseDials(with: .connectionLost("no server"))
         network.server.disconnectAll()
         try await eventually("the loss") { client.status.state != .connected }
-        let pending = try client.submit(key: "a", value: .int(1))
+        let pending = try await client.enqueue(key: "a", value: .int(1))
         try await network.letTimePass("the end of the window") { client.status.state == .disconnected }
         await #expect(throws: RelayError.connection(.windowExpired)) {
             try await pending.receipt(within: .seconds(60))
@@ -179,7 +179,7 @@ struct WaitingKeyClientTests {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         await client.setReachable(false)
-        let pending = try client.submit(key: "a", value: .int(1))
+        let pending = try await client.enqueue(key: "a", value: .int(1))
         await client.setReachable(true)
         await #expect(throws: RelayError.notFound("The network's key-value store")) {
             try await pending.receipt(within: .seconds(60))

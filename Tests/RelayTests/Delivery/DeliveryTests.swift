@@ -20,8 +20,10 @@ import Testing
         return delivery
     }
 
-    private func ended(_ id: String, _ outcome: PublishOutcome) -> Delivery.Action {
-        .end(PublishResolution(id: id, outcome: outcome))
+    private func ended(
+        _ id: String, _ state: PublishNews.State, mayBeStored: Bool = false
+    ) -> Delivery.Action {
+        .end(PublishNews(id: id, state: state, mayBeStored: mayBeStored), nil)
     }
 
     private func acknowledged(_ id: String, _ sequence: UInt64) -> (String, Result<PublishAcknowledgement, NATSError>) {
@@ -36,7 +38,20 @@ import Testing
         #expect(try delivery.submit(message("2"), at: now) == [.tell(PublishNews(id: "2", state: .queued))])
         #expect(
             delivery.answered([acknowledged("1", 4)], at: now)
-                == [ended("1", .acknowledged(sequence: 4, duplicate: false)), .send(message("2"))])
+                == [ended("1", .acknowledged(sequence: 4)), .send(message("2"))])
+    }
+
+    @Test("B32: nothing is told of what the disk does not have yet, but its end")
+    func keptFirst() throws {
+        var delivery = Delivery()
+        _ = delivery.opened(tellsOfRecipients: true, at: now)
+        for id in ["1", "2", "3"] {
+            #expect(try delivery.submit(message(id), isKeptFirst: true, at: now).isEmpty)
+        }
+        #expect(delivery.cancel(id: "3", at: now) == [ended("3", .failed(.cancelled))])
+        #expect(
+            delivery.kept(before: .max, leaves: true, at: now)
+                == [.send(message("1")), .tell(PublishNews(id: "2", state: .queued))])
     }
 
     @Test("B30: while a cluster has no quorum, lines wait as long as it takes, and in order")
@@ -126,7 +141,7 @@ import Testing
             .jetStream(JetStreamFailure(code: 400, errorCode: 10_054, text: "message size exceeds maximum allowed")),
         ]
         func mayBeStored(_ actions: [Delivery.Action]) -> [Bool] {
-            actions.compactMap { if case .end(let end) = $0 { end.mayBeStored } else { nil } }
+            actions.compactMap { if case .end(let end, _) = $0 { end.mayBeStored } else { nil } }
         }
         for refusal in refusals {
             var delivery = try opened()
@@ -257,7 +272,7 @@ import Testing
     @Test("B30, B39: a message whose answer was lost long ago is never sent a second time in silence")
     func late() throws {
         for (finding, expected) in [
-            (Delivery.Finding.stored(sequence: 9), ended("1", .acknowledged(sequence: 9, duplicate: true))),
+            (Delivery.Finding.stored(sequence: 9), ended("1", .acknowledged(sequence: 9, isDuplicate: true))),
             (.absent, .send(message("1"))), (.unknown, ended("1", .uncertain)),
             (.failed, .tell(PublishNews(id: "1", state: .queued))),
         ] {
@@ -281,7 +296,7 @@ import Testing
     @Test("B30: what an earlier run may have sent is looked for before it is sent the first time")
     func repetition() throws {
         for (finding, expected) in [
-            (Delivery.Finding.stored(sequence: 9), ended("1", .acknowledged(sequence: 9, duplicate: true))),
+            (Delivery.Finding.stored(sequence: 9), ended("1", .acknowledged(sequence: 9, isDuplicate: true))),
             (.absent, nil), (.unknown, nil), (.failed, .tell(PublishNews(id: "1", state: .queued))),
         ] {
             var delivery = Delivery()
@@ -337,7 +352,7 @@ import Testing
         #expect(delivery.moment(at: later) == [.send(message("1"))])
         #expect(
             delivery.answered([acknowledged("1", 4)], at: later)
-                == [ended("1", .acknowledged(sequence: 4, duplicate: false)), .send(message("2"))])
+                == [ended("1", .acknowledged(sequence: 4)), .send(message("2"))])
     }
 
     @Test("B13: a message that is refused in passing does not hold up the reconnection")

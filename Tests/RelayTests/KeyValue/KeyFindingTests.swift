@@ -65,8 +65,8 @@ struct KeyFindingTests {
         return delivery
     }
 
-    private func ended(_ outcome: PublishOutcome) -> Delivery.Action {
-        .end(PublishResolution(id: "1", outcome: outcome))
+    private func ended(_ outcome: PublishNews.State) -> Delivery.Action {
+        .end(PublishNews(id: "1", state: outcome), nil)
     }
 
     @Test("B52: the key is looked at before each attempt, with what it had before the first one")
@@ -97,7 +97,7 @@ struct KeyFindingTests {
         let after = delivery.answered([("1", .success(acknowledgement))], at: now)
         #expect(
             after == [
-                ended(.acknowledged(sequence: 9, duplicate: false)),
+                ended(.acknowledged(sequence: 9)),
                 .lookUpKey(.init(message: message("2"), newestBefore: nil), key: "a"),
             ])
     }
@@ -105,11 +105,11 @@ struct KeyFindingTests {
     @Test(
         "B52: what the look at a key leads to",
         arguments: [
-            (.stored(revision: 4), .acknowledged(sequence: 4, duplicate: true)),
+            (.stored(revision: 4), .acknowledged(sequence: 4, isDuplicate: true)),
             (.unknown, .uncertain),
             (.noStore, .failed(.notFound("The network's key-value store"))),
-        ] as [(KeyFinding, PublishOutcome)])
-    func outcomes(finding: KeyFinding, outcome: PublishOutcome) throws {
+        ] as [(KeyFinding, PublishNews.State)])
+    func outcomes(finding: KeyFinding, outcome: PublishNews.State) throws {
         var delivery = try opened()
         #expect(delivery.keyLookedUp(id: "1", finding, at: now) == [ended(outcome)])
         #expect(delivery.keyLookedUp(id: "1", finding, at: now).isEmpty)

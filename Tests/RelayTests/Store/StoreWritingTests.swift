@@ -126,7 +126,7 @@ struct StoreWritingTests {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.commit([.outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half a li")])
-        try store.commitBlocking([.line(KeptLine("typed"))])
+        try await store.commit([.line(KeptLine("typed"))])
         try await store.keep([StoreFixture.line(1)])
         // As after `kill -9`: what is under way is not committed, and nobody has closed anything.
         let copy = fixture.folder.path("copy.sqlite")

@@ -1,0 +1,135 @@
+import NATS
+import NIOConcurrencyHelpers
+
+/// A publish that was handed over, for the caller that waits until it has ended.
+public final class PendingPublish: Sendable {
+    /// The message's identifier.
+    public let id: String
+
+    private struct State {
+        var outcome: PublishNews.State?
+        /// The caller that came to wait before the end.
+        var waiter: Completion<PublishNews.State?>?
+    }
+
+    private let state = NIOLockedValueBox(State())
+    private let clock: ReceiptClock
+
+    /// - Parameter clock: says when a caller has waited for long enough.
+    init(id: String, _ clock: ReceiptClock) {
+        self.id = id
+        self.clock = clock
+    }
+
+    /// The message has ended. Most do before a caller comes to wait for them.
+    func end(_ outcome: PublishNews.State) {
+        let waiter = state.withLockedValue { state in
+            state.outcome = outcome
+            return state.waiter
+        }
+        waiter?.fulfil(outcome)
+    }
+
+    private nonisolated(nonsending) func outcome(within limit: Duration) async -> PublishNews.State? {
+        let (outcome, waiter) = state.withLockedValue {
+            state -> (PublishNews.State?, Completion<PublishNews.State?>?) in
+            if let outcome = state.outcome { return (outcome, nil) }
+            let waiter = Completion<PublishNews.State?>()
+            state.waiter = waiter
+            return (nil, waiter)
+        }
+        guard let waiter else { return outcome }
+        return await clock.outcome(of: waiter, within: limit)
+    }
+
+    /// Waits until the server has stored the message. To be called once.
+    ///
+    /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
+    /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
+    public nonisolated(nonsending) func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
+        try receipt(of: await outcome(within: timeout))
+    }
+
+    /// The receipt of a message that has ended, without waiting; nil while it has not.
+    ///
+    /// - Throws: why the message will not be stored.
+    package func receiptNow() throws(RelayError) -> PublishReceipt? {
+        guard let outcome = state.withLockedValue({ $0.outcome }) else { return nil }
+        return try receipt(of: outcome)
+    }
+
+    private func receipt(of outcome: PublishNews.State?) throws(RelayError) -> PublishReceipt {
+        switch outcome {
+        case .acknowledged(let sequence, let duplicate):
+            return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
+        case .failed(let error): throw error
+        case .discarded(let reason): throw .connection(reason)
+        case .uncertain: throw .uncertain(id)
+        case .queued, .sending, nil: throw .timeout("Publishing \(id)")
+        }
+    }
+}
+
+/// How a publish was stored.
+public struct PublishReceipt: Hashable, Sendable {
+    /// The message's identifier.
+    public var id: String
+    /// Its place in the network's stream.
+    public var sequence: UInt64
+    /// Whether an earlier attempt had stored it.
+    public var isDuplicate: Bool
+}
+
+extension PendingPublish: Hashable {
+    /// Whether both are the same.
+    public static func == (left: PendingPublish, right: PendingPublish) -> Bool { left === right }
+
+    /// Hashes the message's identifier.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+/// Tells callers that wait for a message's end when their time is up: one alarm for all of a client, on its clock.
+final class ReceiptClock: Sendable {
+    private struct State {
+        var waiting = DeadlineTable<Completion<PublishNews.State?>>()
+        var alarm: Task<Void, Never>?
+    }
+
+    private let state = NIOLockedValueBox(State())
+    private let clock: any Timekeeper
+
+    init(_ clock: any Timekeeper) { self.clock = clock }
+
+    deinit { state.withLockedValue { $0.alarm?.cancel() } }
+
+    /// Waits for a message's end; nil when `limit` has passed.
+    nonisolated(nonsending) func outcome(
+        of waiter: Completion<PublishNews.State?>, within limit: Duration
+    ) async -> PublishNews.State? {
+        let deadline = clock.now + max(.zero, limit)
+        let key = state.withLockedValue { state in
+            let (key, alarm) = state.waiting.add(waiter, until: deadline)
+            if let alarm { setAlarm(alarm, &state) }
+            return key
+        }
+        defer { state.withLockedValue { $0.waiting.remove(key) } }
+        return await waiter.value(onCancel: .failed(.cancelled))
+    }
+
+    private func setAlarm(_ moment: ContinuousClock.Instant, _ state: inout State) {
+        state.alarm?.cancel()
+        state.alarm = Task { [weak self, clock] in
+            do { try await clock.sleep(until: moment) } catch { return }
+            self?.ring()
+        }
+    }
+
+    private func ring() {
+        let late = state.withLockedValue { state in
+            let (late, alarm) = state.waiting.ring(at: clock.now)
+            if let alarm { setAlarm(alarm, &state) }
+            return late
+        }
+        for waiter in late { waiter.fulfil(nil) }
+    }
+}

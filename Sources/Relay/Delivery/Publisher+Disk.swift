@@ -1,0 +1,284 @@
+import NATS
+import NIOPosix
+import Platform
+
+// What is kept of the outbox, so that the end of the process loses nothing that was accepted.
+//
+// A message is committed before anything is told of it and before it leaves. Its row says at every moment whether it may
+// have been sent: a message that is accepted while the outbox is closed counts as never sent until the outbox opens,
+// which is written before anything leaves; all others count as sent from their first moment. So whoever takes a row over
+// looks for its message where the server may have it, and there alone. That a message has ended is written a moment
+// later, many together; at an end of the process before that, the message is found on the network.
+//
+// One write is under way at a time, on the store's own thread, and all that comes meanwhile is in the next one. While
+// the store is being opened, and while the disk takes nothing, messages wait in memory as without a store.
+extension Publisher {
+    /// The local store, as the outbox has it.
+    struct Disk {
+        /// What is still to be written.
+        var journal = OutboxJournal(run: RandomText.uuid())
+        /// Where to write; nil before the store is open and when this run keeps nothing.
+        fileprivate(set) var store: LocalStore?
+        /// That this run lives; nil when it has no rows.
+        fileprivate var run: StoreRun?
+        /// Whether anything is kept: the store is in a file, and the client is there.
+        private(set) var isOn: Bool
+        /// What of earlier runs' messages is sent; nil for all.
+        fileprivate let choice: Set<String>?
+        /// Whether to write as soon as nothing is being written.
+        fileprivate var isWriteDue = false
+        /// Whether something will look then what is to be written.
+        fileprivate var isAlarmSet = false
+        fileprivate var isWriting = false
+        /// Who waits for the write that is under way, and for the next one.
+        fileprivate var waiters: (present: [Completion<Bool>], next: [Completion<Bool>]) = ([], [])
+        /// The number of the first message that the write under way does not have.
+        fileprivate var end: UInt64 = 0
+
+        /// How long the news that messages have ended waits for more of it.
+        private static let delay = Duration.milliseconds(100)
+
+        init(_ location: LocalStore.Location, _ choice: Set<String>?) {
+            if case .file = location { isOn = true } else { isOn = false }
+            self.choice = choice
+        }
+
+        /// Whether a message is to be on the disk before it leaves. In trouble the next try is due already, and nobody
+        /// waits for it.
+        var keepsFirst: Bool { store != nil && !journal.isInTrouble }
+
+        /// There is something to be written.
+        mutating func changed(isUrgent: Bool, _ due: inout Due) {
+            guard !journal.isInTrouble else { return }
+            if isUrgent { isWriteDue = true } else if !isWriteDue { setAlarm(Self.delay, &due) }
+        }
+
+        fileprivate mutating func setAlarm(_ delay: Duration, _ due: inout Due) {
+            guard !isAlarmSet else { return }
+            isAlarmSet = true
+            due.writeAlarm = delay
+        }
+
+        /// What waits may leave from now on.
+        ///
+        /// - Returns: whether that is to be on the disk first.
+        mutating func leave(_ due: inout Due) -> Bool {
+            guard isOn, journal.leave() else { return false }
+            changed(isUrgent: true, &due)
+            return keepsFirst
+        }
+
+        /// Nothing is kept from now on, and the run ends: what is written of it is another run's.
+        ///
+        /// - Returns: the run, to be let go of outside the lock, and who waits.
+        fileprivate mutating func turnOff() -> (run: StoreRun?, waiters: [Completion<Bool>]) {
+            defer { (isOn, store, run, waiters) = (false, nil, nil, ([], [])) }
+            return (run, waiters.present + waiters.next)
+        }
+    }
+
+    // MARK: The store
+
+    /// The local store is open: what runs that have ended left there goes in front of all that waits, and what was
+    /// accepted meanwhile is written. Blocks for as long as the disk takes; to be called before the first connection.
+    func keep(in store: LocalStore) {
+        guard let path = store.path, let (id, choice) = onDisk({ ($0.journal.run, $0.choice) }) else { return }
+        do throws(RelayError) {
+            let run = try StoreFiles.run(id, of: path)
+            let kept = try store.takeOver(as: run, only: choice)
+            decide { state in
+                // What was taken over is another run's next time, as the lock ends here.
+                guard state.disk.isOn else { return }
+                (state.disk.store, state.disk.run) = (store, run)
+                state.disk.journal.tookOver(kept)
+                state.disk.isWriteDue = true
+                let messages = kept.map { publish -> OutboxMessage in
+                    var message = publish.message
+                    if message.unsigned != nil { state.signature?(&message) }
+                    return message
+                }
+                state.take(state.delivery.restore(messages))
+            }
+        } catch {
+            turnOffKeeping()
+            store.tellFailing(error)
+        }
+    }
+
+    /// Nothing is kept from now on. What waited for the disk leaves without it.
+    func turnOffKeeping() {
+        let run = decide { state -> StoreRun? in
+            let (run, waiters) = state.disk.turnOff()
+            state.due.answers += waiters.map { ($0, false) }
+            state.take(state.delivery.kept(before: .max, leaves: true, at: clock.now))
+            return run
+        }
+        withExtendedLifetime(run) {}
+    }
+
+    private func onDisk<Value>(_ body: (Disk) -> Value?) -> Value? {
+        decide { $0.disk.isOn ? body($0.disk) : nil }
+    }
+
+    // MARK: Waiting for the disk
+
+    /// Returns when what was admitted is on the disk; at once where nothing is kept, and in trouble.
+    nonisolated(nonsending) func kept() async {
+        let waiter = Completion<Bool>()
+        let waits = decide { state -> Bool in
+            guard state.disk.keepsFirst else { return false }
+            if state.disk.journal.hasAccepted {
+                state.disk.waiters.next.append(waiter)
+            } else if state.disk.isWriting {
+                state.disk.waiters.present.append(waiter)
+            } else {
+                return false
+            }
+            return true
+        }
+        if waits { _ = await waiter.value() }
+    }
+
+    /// Writes what waits, and returns when that was tried. A cancelled task, too, waits for what it left. What fails is
+    /// told by the store.
+    func settle() async {
+        let waiter = Completion<Bool>()
+        let waits = decide { state -> Bool in
+            guard state.disk.store != nil else { return false }
+            if !state.disk.journal.isEmpty {
+                state.disk.isWriteDue = true
+                state.disk.waiters.next.append(waiter)
+            } else if state.disk.isWriting {
+                state.disk.waiters.present.append(waiter)
+            } else {
+                return false
+            }
+            return true
+        }
+        if waits { _ = await waiter.value() }
+    }
+
+    // MARK: Writing
+
+    /// Writes changes on the store's own thread.
+    func write(_ changes: [StoreChange], into store: LocalStore) {
+        Task {
+            do throws(RelayError) {
+                try await store.commit(changes)
+                if wrote(nil) { store.tellRecovered() }
+            } catch {
+                _ = wrote(error)
+                store.tellFailing(error)
+            }
+        }
+    }
+
+    /// What was being written is kept, or could not be.
+    ///
+    /// - Returns: whether that ends a trouble.
+    private func wrote(_ failure: RelayError?) -> Bool {
+        decide { state in
+            state.disk.isWriting = false
+            guard state.disk.isOn else { return false }
+            state.due.answers += state.disk.waiters.present.map { ($0, failure == nil) }
+            state.disk.waiters.present = []
+            guard failure == nil else {
+                state.disk.journal.failed()
+                state.due.answers += state.disk.waiters.next.map { ($0, false) }
+                state.disk.waiters.next = []
+                state.disk.isWriteDue = false
+                state.disk.setAlarm(state.disk.journal.pause, &state.due)
+                state.take(state.delivery.kept(before: .max, leaves: true, at: clock.now))
+                return false
+            }
+            let endsTrouble = state.disk.journal.written()
+            if endsTrouble, !state.disk.journal.isEmpty { state.disk.isWriteDue = true }
+            let (end, journal) = (state.disk.end, state.disk.journal)
+            state.take(
+                state.delivery.kept(
+                    before: journal.hasAccepted ? end : .max, leaves: !journal.awaitsLeave, at: clock.now))
+            return endsTrouble
+        }
+    }
+
+    /// Looks then what is to be written.
+    func lookAgain(after delay: Duration) {
+        Task { [weak self, clock] in
+            try? await clock.sleep(for: delay)
+            self?.decide { state in
+                state.disk.isAlarmSet = false
+                state.disk.isWriteDue = true
+            }
+        }
+    }
+
+    // MARK: What was not sent
+
+    /// What was not sent, oldest first.
+    func notSent() async throws(RelayError) -> [KeptPublish] {
+        try await behindWriting { (store, _) throws(RelayError) -> [KeptPublish] in try store.notSent() } ?? []
+    }
+
+    /// What this run is to send, and what was not sent, oldest first.
+    func keptOutbox() async throws(RelayError) -> [KeptPublish] {
+        try await behindWriting { (store, run) throws(RelayError) -> [KeptPublish] in try store.outbox(of: run) } ?? []
+    }
+
+    /// Sends a message that was not sent again; false when there is none.
+    ///
+    /// - Throws: why it is not taken, after which it waits for the person as before.
+    func sendAgain(_ id: String) async throws(RelayError) -> Bool {
+        let claimed: KeptPublish?? = try await behindWriting { (store, run) throws(RelayError) -> KeptPublish? in
+            try store.claim(notSent: id, for: run)
+        }
+        guard let kept = claimed ?? nil else { return false }
+        do throws(RelayError) {
+            try await submit(kept.message.handedOverAgain())
+        } catch {
+            let words = kept.state.reason ?? error.words
+            decide { state in
+                guard state.disk.isOn else { return }
+                state.disk.journal.notSent(id, because: words, mayBeStored: kept.message.mayBeStored)
+                state.disk.changed(isUrgent: true, &state.due)
+            }
+            throw error
+        }
+        return true
+    }
+
+    /// Forgets messages that were not sent, all at once; gives back those that there were.
+    func drop(_ ids: [String]) async throws(RelayError) -> [String] {
+        try await behindWriting { (store, _) throws(RelayError) -> [String] in try store.drop(notSent: ids) } ?? []
+    }
+
+    /// Does something with the store, behind all that waits to be written, where a thread may block; nil where nothing
+    /// is kept.
+    private func behindWriting<Value: Sendable>(
+        _ work: @escaping @Sendable (LocalStore, String) throws(RelayError) -> Value
+    ) async throws(RelayError) -> Value? {
+        await settle()
+        guard let (store, run) = onDisk({ disk in disk.store.map { ($0, disk.journal.run) } }) else { return nil }
+        let result: Result<Value, RelayError>
+        do {
+            result = try await NIOThreadPool.singleton.runIfActive {
+                do throws(RelayError) { return .success(try work(store, run)) } catch { return .failure(error) }
+            }
+        } catch {
+            result = .failure(.cancelled)
+        }
+        return try result.get()
+    }
+}
+
+extension Publisher.State {
+    /// Begins to write what is due, unless something is being written.
+    mutating func beginWriting() {
+        guard let store = disk.store, disk.isWriteDue, !disk.isWriting else { return }
+        disk.isWriteDue = false
+        guard !disk.journal.isEmpty else { return }
+        disk.isWriting = true
+        disk.end = delivery.outbox.nextNumber
+        disk.waiters = (disk.waiters.next, [])
+        due.write = (disk.journal.take(), store)
+    }
+}
