@@ -47,7 +47,11 @@ final class EventQueue: Sendable {
     }
 
     /// Takes the event that waits longest, with how many messages it counts for; nil when none waits.
-    func take() -> (event: ChatEvent, messages: Int)? { channel.take().map { ($0, $0.weight.count) } }
+    func take() -> (event: ChatEvent, messages: Int)? {
+        guard let event = channel.take() else { return nil }
+        if case .topic(_, let events) = event { return (event, events.count) }
+        return (event, 1)
+    }
 
     /// Whether an answer has come that a person waits for; true once for any number of them.
     func takeAnswerFlag() -> Bool { hasAnswer.exchange(false, ordering: .acquiringAndReleasing) }
@@ -74,7 +78,7 @@ final class EventQueue: Sendable {
 }
 
 extension ChatEvent {
-    /// What it counts where what waits is bounded. What is joined counts as much as its parts.
+    /// What it counts where what waits is bounded.
     fileprivate var weight: ChannelWeight {
         switch self {
         case .topic(_, let events):

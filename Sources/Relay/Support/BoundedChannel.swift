@@ -22,8 +22,14 @@ package struct ChannelWeight: Hashable, Sendable {
 package final class BoundedChannel<Element: Sendable>: Sendable {
     enum Wakeup: Sendable { case ready, cancelled }
 
+    /// What waits, with what it counts.
+    private struct Slot {
+        var element: Element
+        var weight: ChannelWeight
+    }
+
     private struct State {
-        var queue: Deque<Element> = []
+        var queue: Deque<Slot> = []
         /// What the elements that wait count.
         var waiting = ChannelWeight(count: 0)
         /// What is added as soon as there is room.
@@ -179,13 +185,14 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         let reader = exchange(&state.reader, with: nil)
         state.waiting.count += weight.count
         state.waiting.bytes += weight.bytes
-        guard !state.queue.isEmpty else {
-            state.queue.append(element)
-            return .alone(reader)
+        let last = state.queue.endIndex - 1
+        if let join, last >= 0, join(&state.queue[last].element, element) {
+            state.queue[last].weight.count += weight.count
+            state.queue[last].weight.bytes += weight.bytes
+            return .behindOthers(reader)
         }
-        if let join, join(&state.queue[state.queue.endIndex - 1], element) { return .behindOthers(reader) }
-        state.queue.append(element)
-        return .behindOthers(reader)
+        state.queue.append(Slot(element: element, weight: weight))
+        return last < 0 ? .alone(reader) : .behindOthers(reader)
     }
 
     private func tell(_ added: Added) {
@@ -219,11 +226,11 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         try await waiting { state in
             guard limit < state.waiting.count else {
                 state.waiting = .mark
-                return Array(exchange(&state.queue, with: []))
+                return exchange(&state.queue, with: []).map(\.element)
             }
             let before = state.waiting.count
             var elements = [self.takeFirst(&state)]
-            while let next = state.queue.first, before - state.waiting.count + self.weight(next).count <= limit {
+            while let next = state.queue.first, before - state.waiting.count + next.weight.count <= limit {
                 elements.append(self.takeFirst(&state))
             }
             return elements
@@ -232,11 +239,10 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
 
     /// Nothing else holds the element then, so that its reader may take it apart.
     private func takeFirst(_ state: inout State) -> Element {
-        let element = state.queue.removeFirst()
-        let weight = weight(element)
-        state.waiting.count -= weight.count
-        state.waiting.bytes -= weight.bytes
-        return element
+        let slot = state.queue.removeFirst()
+        state.waiting.count -= slot.weight.count
+        state.waiting.bytes -= slot.weight.bytes
+        return slot.element
     }
 
     /// Takes something, and finds who may write again: once half is free, so that nobody is woken for each element.
