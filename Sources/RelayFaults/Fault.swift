@@ -34,8 +34,8 @@ extension FaultProxy {
         case split(Int = 1, Direction = .both)
     }
 
-    /// What is done to a single message: one on a subject that people publish to, which begins with neither `_` nor `$`
-    /// as those of replies, acknowledgements and buckets do.
+    /// What is done to a single message: one on a subject that begins with neither `_` nor `$`, as those of replies,
+    /// acknowledgements and buckets do, and of those that a client sends one with a `Nats-Msg-Id`.
     public enum MessageFault: Hashable, Sendable, CaseIterable {
         /// It comes twice.
         case duplicate

@@ -82,17 +82,16 @@ struct FaultFrames: Sendable {
     /// Whether a line begins a message that people publish, rather than one of the protocol's own, and how much payload
     /// comes behind it.
     private static func read(_ line: [UInt8]) -> (isMessage: Bool, payload: Int) {
-        let words = line.split { $0 <= 0x20 }
-        guard words.count > 2, let size = Int(String(decoding: words[words.count - 1], as: UTF8.self)), size >= 0,
-            ["MSG", "HMSG", "PUB", "HPUB"].contains(String(decoding: words[0], as: UTF8.self).uppercased())
+        let words = line.split { $0 <= 0x20 }.map { String(decoding: $0, as: UTF8.self) }
+        guard words.count > 2, let size = words.last.flatMap({ Int($0) }), (0...(.max - 2)).contains(size),
+            ["MSG", "HMSG", "PUB", "HPUB"].contains(words[0].uppercased())
         else { return (false, 0) }
-        let isOwn = words[1].first == UInt8(ascii: "_") || words[1].first == UInt8(ascii: "$")
-        return (!isOwn, size.addingReportingOverflow(2).overflow ? size : size + 2)
+        return (!words[1].hasPrefix("_") && !words[1].hasPrefix("$"), size + 2)
     }
 
     /// A frame with a payload is whole.
     private mutating func finish(_ out: inout ByteBuffer) {
-        guard let message = held else { return }
+        guard let message = held, Self.isKnownAgain(message) else { return release(&held, to: &out) }
         held = nil
         var before = late
         late = nil
@@ -108,6 +107,17 @@ struct FaultFrames: Sendable {
         case .reorder, nil: out.writeImmutableBuffer(message)
         }
         release(&before, to: &out)
+    }
+
+    /// Whether a message is one from the server, or one of the client's that has an identifier: requests have none.
+    private static func isKnownAgain(_ message: ByteBuffer) -> Bool {
+        let bytes = message.readableBytesView
+        guard let name = bytes.first(where: { ![0x48, 0x68].contains($0) }), [0x50, 0x70].contains(name) else {
+            return true
+        }
+        let mark = Array("\r\nNats-Msg-Id:".utf8)
+        let head = bytes.prefix(4_096)
+        return head.indices.contains { head[$0...].starts(with: mark) }
     }
 
     private mutating func move(_ length: Int, of bytes: inout ByteBuffer, to out: inout ByteBuffer) {

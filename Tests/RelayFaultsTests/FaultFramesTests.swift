@@ -53,12 +53,14 @@ struct FaultFramesTests {
         #expect(passed(first, ping, in: length, striking: .reorder) == ping + first)
     }
 
-    @Test("What a client publishes is a message too, but for what the protocol itself asks")
+    @Test("What a client publishes with an identifier is a message too, and what it asks for is none")
     func publishing() {
-        let (own, line) = (
-            "PUB $JS.API.INFO _INBOX.1 0\r\n\r\n", "HPUB room.a _INBOX.2 12 14\r\nNATS/1.0\r\n\r\nhi\r\n"
-        )
-        #expect(passed("CONNECT {}\r\n", own, line, striking: .duplicate) == "CONNECT {}\r\n" + own + line + line)
+        let own = "PUB $JS.API.INFO _INBOX.1 0\r\n\r\nHPUB net.API.INFO _INBOX.2 12 14\r\nNATS/1.0\r\n\r\nhi\r\n"
+        let line = "HPUB room.a _INBOX.3 28 30\r\nNATS/1.0\r\nNats-Msg-Id: a\r\n\r\nhi\r\n"
+        let connect = "CONNECT {}\r\n"
+        for length in [1, 3, 1_000] {
+            #expect(passed(connect, own, line, in: length, striking: .duplicate) == connect + own + line + line)
+        }
     }
 
     @Test("A message whose beginning has passed already is left alone, and the next one struck")

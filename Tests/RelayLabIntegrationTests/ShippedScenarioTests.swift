@@ -26,7 +26,8 @@ struct ShippedScenarioTests {
     }
 
     /// Carries a scenario out on a network of its own, which has ended when this returns.
-    private func run(_ scenario: LabScenario, server: String) async throws -> LabRun {
+    /// - Parameter struck: to how many single messages the link has done something.
+    private func run(_ scenario: LabScenario, server: String, struck: Int = 0) async throws -> LabRun {
         let network = try await LabNetwork.start(environment: ["PARLEY_NATS_SERVER": server])
         let result: Result<LabRun, any Error>
         do {
@@ -39,6 +40,7 @@ struct ShippedScenarioTests {
                     heading: LabHeading(
                         title: scenario.title, seed: 7, policy: scenario.client.reconnect, speed: scenario.speed)))
             result = .success(await LabDriver(scenario).run(session))
+            #expect(proxy.statistics.messages == struck)
             await proxy.close()
         } catch {
             result = .failure(error)
@@ -69,6 +71,38 @@ struct ShippedScenarioTests {
         // What is drawn and printed is what was counted.
         let read = LabRun(try LabLog(parsing: Array(run.log.text.utf8)))
         #expect(read.ledger.figures == run.ledger.figures && LabReport(read).page == LabReport(run).page)
+    }
+
+    @Test(
+        "A message that comes twice is delivered once, and so is one that changes its place or does not come",
+        arguments: NATSServerProcess.binaries.map(\.path))
+    func messages(server: String) async throws {
+        let text = """
+            {
+                steps: [
+                    { expect: { status: "connected" }, within: "60s" },
+                    { do: "send", count: 2 }, { expect: { acknowledged: 2, received: 2 }, within: "60s" },
+                    { do: "duplicate" }, { do: "send", count: 2 }, { expect: { received: 4 }, within: "60s" },
+                    { do: "duplicate", direction: "from-client" },
+                    { do: "send", count: 2 }, { expect: { acknowledged: 6, received: 6 }, within: "60s" },
+                    { do: "reorder" }, { do: "send", count: 3 }, { expect: { received: 9 }, within: "60s" },
+                    { do: "drop" }, { do: "send", count: 2 }, { expect: { received: 11 }, within: "60s" },
+                    { expect: { sent: 11, acknowledged: 11, received: 11, lost: 0, doubled: 0, outOfOrder: 0 } },
+                ],
+            }
+            """
+        let run = try await run(try LabScenario(parsing: Array(text.utf8)), server: server, struck: 4)
+        #expect(run.verdict.isPassed, "\(run.verdict.findings.map(\.words)) \(run.log.text.suffix(4_000))")
+        #expect(run.timeline.faults.map(\.name) == ["duplicate", "duplicate", "reorder", "drop"])
+    }
+
+    @Test("What is encrypted has no messages that the proxy could tell, and that is said")
+    func encrypted() async throws {
+        let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: 1, usesTLS: true))
+        await #expect(throws: LabActError.encrypted(.duplicate)) {
+            try await ProxyLink(proxy).strike(LabAct(.duplicate))
+        }
+        await proxy.close()
     }
 
     @Test("An expectation that does not come is named", arguments: NATSServerProcess.binaries.map(\.path))

@@ -36,7 +36,8 @@ struct LabSendCommand: AsyncParsableCommand {
             throw ValidationError("--count takes a number from 1 to \(LabAct.maximumCount).")
         }
         for (name, text) in [("--every", every), ("--timeout", timeout)] {
-            if let text, LabLength(text) == nil { throw ValidationError("\(name) takes a length such as 100ms or 2s.") }
+            guard let text, LabDuration.read(text) == nil else { continue }
+            throw ValidationError("\(name) takes a length such as 100ms or 2s.")
         }
         if let writer, !LabNumber.isWriter(writer) {
             throw ValidationError("--writer takes letters, digits, dashes and underscores, 64 at most.")
@@ -49,8 +50,8 @@ struct LabSendCommand: AsyncParsableCommand {
             do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
             let connector = try Connector(connection.plan(), for: .work)
             let client = try await connector.connect()
-            let patience = LabLength(timeout)?.duration ?? .seconds(30)
-            let (count, pause) = (count, every.flatMap { LabLength($0)?.duration } ?? .zero)
+            let patience = LabDuration.read(timeout) ?? .seconds(30)
+            let (count, pause) = (count, every.flatMap { LabDuration.read($0) } ?? .zero)
             let failed = NIOLockedValueBox(0)
             try await client.whileInSession {
                 let start = ContinuousClock.now
@@ -119,7 +120,9 @@ struct LabWatchCommand: AsyncParsableCommand {
         if let count, !(1...LabNumber.maximum).contains(count) {
             throw ValidationError("--count takes a number from 1 to \(LabNumber.maximum).")
         }
-        if let length, LabLength(length) == nil { throw ValidationError("--for takes a length such as 30s or 5min.") }
+        if let length, LabDuration.read(length) == nil {
+            throw ValidationError("--for takes a length such as 30s or 5min.")
+        }
         if let since, PastTime(since) == nil {
             throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
         }
@@ -150,7 +153,7 @@ struct LabWatchCommand: AsyncParsableCommand {
                         LabHeading(
                             title: topic, seed: 0, policy: "none", server: connector.network,
                             time: WallClock.now.iso8601))))
-            let (json, count, limit) = (json, count, length.flatMap { LabLength($0)?.duration })
+            let (json, count, limit) = (json, count, length.flatMap { LabDuration.read($0) })
             /// Changes what is known and prints what is new.
             @Sendable func change(_ body: (inout LabWatch, LabTime) -> Void) {
                 state.withLockedValue { state in

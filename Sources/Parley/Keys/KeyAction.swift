@@ -133,6 +133,9 @@ enum KeyAction: String, Hashable, Sendable {
     case labThrottle
     case labSplit
     case labHalfClose
+    case labDuplicate
+    case labReorder
+    case labDrop
     case labKillServer
     case labStopLeader
     case labFillDisk

@@ -18,6 +18,9 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
     case throttle
     case split
     case halfClose
+    case duplicate
+    case reorder
+    case drop
     // The server, and the administrator.
     case killServer
     case stopLeader
@@ -48,6 +51,9 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .throttle: .labThrottle
         case .split: .labSplit
         case .halfClose: .labHalfClose
+        case .duplicate: .labDuplicate
+        case .reorder: .labReorder
+        case .drop: .labDrop
         case .killServer: .labKillServer
         case .stopLeader: .labStopLeader
         case .fillDisk: .labFillDisk
@@ -84,6 +90,9 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .throttle: .plain("t")
         case .split: .plain("y")
         case .halfClose: .plain("h")
+        case .duplicate: .plain("2")
+        case .reorder: .plain("a")
+        case .drop: .plain("0")
         case .killServer: .plain("S")
         case .stopLeader: .plain("L")
         case .fillDisk: .plain("U")
@@ -114,6 +123,9 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .throttle: "1 KiB a second"
         case .split: "byte by byte"
         case .halfClose: "half-close"
+        case .duplicate: "double a message"
+        case .reorder: "swap two messages"
+        case .drop: "lose a message"
         case .killServer: "kill the server"
         case .stopLeader: "stop the leader"
         case .fillDisk: "fill its disk"
@@ -144,6 +156,9 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .throttle: "1,024 bytes a second come through."
         case .split: "Each byte comes by itself."
         case .halfClose: "The server's side ends, yours stays open."
+        case .duplicate: "The next message of a topic comes twice."
+        case .reorder: "The next message of a topic comes behind the one after it."
+        case .drop: "The next message of a topic does not come."
         case .killServer: "The network's server dies; its host starts it again."
         case .stopLeader: "The server of the cluster dies that leads the stream."
         case .fillDisk: "The network finds its disk full, and stores nothing."
@@ -171,7 +186,9 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .jitter: (act.by, act.jitter) = (.zero, .seconds(1))
         case .killServer: return [act, LabAct(.startServer)]
         case .expire, .revoke, .kick, .ban, .block: act.reason = "a rehearsal"
-        default: break
+        case .once, .refuse, .silence, .loseBoth, .throttle, .split, .duplicate, .reorder, .drop, .stopLeader,
+            .fillDisk, .login, .background, .connect:
+            break
         }
         return [act]
     }
@@ -187,6 +204,9 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .throttle: .throttle
         case .split: .split
         case .halfClose: .halfClose
+        case .duplicate: .duplicate
+        case .reorder: .reorder
+        case .drop: .drop
         case .killServer: .killServer
         case .stopLeader: .stopLeader
         case .fillDisk: .fillDisk

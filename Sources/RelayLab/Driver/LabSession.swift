@@ -33,6 +33,7 @@ public actor LabSession {
     }
 
     private let parts: Parts
+    var subject: any LabSubject { parts.subject }
     private let clock: any Timekeeper
     private let start: ContinuousClock.Instant
     private let report: @Sendable (LabEvent) -> Void
@@ -55,15 +56,23 @@ public actor LabSession {
     private var recordingBegan = LabTime.zero
     /// Whether nothing is rehearsed any more.
     private var isEnding = false
-    private var conditions: [LabAct] = []
-    /// What lasts and is no condition of the link.
-    private var lasting: [LabAct.Name] = []
-    /// When each of these ends by itself.
-    private var ends: [LabAct.Name: LabTime] = [:]
-    /// The number of each fault's last beginning.
-    private var beginnings: [LabAct.Name: UInt64] = [:]
+
+    /// A fault that lasts.
+    private struct Lasting {
+        let act: LabAct
+        /// The same begun anew is another one.
+        let number: UInt64
+        /// When it ends by itself; nil where it does not.
+        var end: LabTime?
+    }
+
+    /// By their beginnings.
+    private var lasting: [Lasting] = []
     private var lastBeginning: UInt64 = 0
-    private var isPaused = false
+    /// What goes wrong with the link now.
+    private var conditions: [LabAct] { lasting.map(\.act).filter(\.name.isCondition) }
+    /// Whether the client's reader rests.
+    var isPaused = false
     /// How many acts are sending, and how many are to end by themselves.
     private var sending = 0
     private var ending = 0
@@ -155,11 +164,11 @@ public actor LabSession {
 
     /// The run as far as it has come, small enough for a screen.
     public var glance: LabGlance {
-        let faults = conditions.map { ($0.name, $0.detail) } + lasting.map { ($0, "") }
-        return LabGlance(
+        LabGlance(
             run, at: now,
-            lasting: faults.map { name, detail in
-                LabGlance.Lasting(name: name, detail: detail, end: ends[name])
+            lasting: lasting.map { fault in
+                let detail = fault.act.name.isCondition ? fault.act.detail : ""
+                return LabGlance.Lasting(name: fault.act.name, detail: detail, end: fault.end)
             })
     }
 
@@ -180,7 +189,9 @@ public actor LabSession {
     private func pause() async -> Bool { (try? await clock.sleep(for: Self.step)) != nil }
 
     /// What ends the faults that last now and are none of the link.
-    public var opposites: [LabAct.Name] { lasting.compactMap(\.opposite) }
+    public var opposites: [LabAct.Name] {
+        lasting.compactMap { $0.act.name.isCondition ? nil : $0.act.name.opposite }
+    }
 
     /// Notes that the client was had to connect again, which whoever repeats what was done has to do as well.
     public func reconnected() { recording?.did(LabAct(.connect), lasting: nil, at: now - recordingBegan) }
@@ -256,16 +267,16 @@ public actor LabSession {
         do { try await carryOut(act) } catch {
             // What could not be done does not last, and is nothing to do again.
             recording?.takeBack(act, lasting: time)
-            if beginning != nil, beginnings[act.name] == beginning { over(act) }
+            over { $0.number == beginning }
             throw error
         }
-        guard let time, let opposite = act.name.opposite else { return }
+        guard let time, let index = lasting.firstIndex(where: { $0.number == beginning }) else { return }
         let moment = clock.now + time
-        ends[act.name] = now + LabTime(time)
+        lasting[index].end = now + LabTime(time)
         ending += 1
         keep { session, clock in
             let hasCome = (try? await clock.sleep(until: moment)) != nil
-            await session.hasLasted(act, since: beginning, until: hasCome ? opposite : nil)
+            await session.hasLasted(beginning, isCancelled: !hasCome)
         }
     }
 
@@ -280,88 +291,56 @@ public actor LabSession {
     /// - Returns: the number of a fault's beginning.
     private func begin(_ act: LabAct) -> UInt64? {
         let name = act.name
-        if name == .restore {
-            for condition in conditions { over(condition) }
-            return nil
-        }
-        if let begun = LabAct.Name.allCases.first(where: { !$0.isCondition && $0.opposite == name }) {
-            over(LabAct(begun))
-            return nil
-        }
+        // What it ends is over, and the same once more takes the place of the first.
+        over { $0.act.name.opposite == name || $0.act.name == name }
         guard name.isFault else { return nil }
-        // The same once more takes the place of the first.
-        if conditions.contains(where: { $0.name == name }) || lasting.contains(name) { over(act) }
         let lasts = name.opposite != nil
-        ends[name] = nil
         record(.fault(LabFault(name.rawValue, detail: act.detail, lasts ? .began : .struck)))
-        if name.isCondition { conditions.append(act) } else if lasts { lasting.append(name) }
         lastBeginning += 1
-        beginnings[name] = lastBeginning
+        if lasts { lasting.append(Lasting(act: act, number: lastBeginning)) }
         return lastBeginning
     }
 
-    private func over(_ act: LabAct) {
-        let lasted = conditions.contains { $0.name == act.name } || lasting.contains(act.name)
-        conditions.removeAll { $0.name == act.name }
-        lasting.removeAll { $0 == act.name }
-        ends[act.name] = nil
-        if lasted { record(.fault(LabFault(act.name.rawValue, .ended))) }
+    private func over(_ isMeant: (Lasting) -> Bool) {
+        for fault in lasting where isMeant(fault) { record(.fault(LabFault(fault.act.name.rawValue, .ended))) }
+        lasting.removeAll(where: isMeant)
     }
 
-    private func hasLasted(_ act: LabAct, since beginning: UInt64?, until opposite: LabAct.Name?) async {
-        // The same begun anew has a time of its own.
-        if let opposite, beginnings[act.name] == beginning { await end(of: act, by: opposite) }
+    private func hasLasted(_ beginning: UInt64?, isCancelled: Bool) async {
+        if !isCancelled, let fault = lasting.first(where: { $0.number == beginning }) { await end(fault) }
         ending -= 1
     }
 
-    private func end(of act: LabAct, by opposite: LabAct.Name) async {
-        // Something else may have ended it before, or begun it anew.
-        guard act.name.isCondition ? conditions.contains(act) : lasting.contains(act.name) else { return }
-        over(act)
+    private func end(_ fault: Lasting) async {
+        guard let opposite = fault.act.name.opposite else { return }
+        over { $0.number == fault.number }
         do {
-            if act.name.isCondition {
-                try await parts.link?.set(conditions)
-            } else {
-                try await carryOut(LabAct(opposite))
-            }
+            try await carryOut(LabAct(opposite))
         } catch {
-            fail("“\(act.name.rawValue)” could not be ended: \(error)")
+            fail("“\(fault.act.name.rawValue)” could not be ended: \(error)")
         }
     }
 
-    /// Takes all faults away that last.
+    /// Takes all faults away that last: those of the link together, behind the others.
     private func undo() async {
-        for name in lasting {
-            guard let opposite = name.opposite else { continue }
-            await end(of: LabAct(name), by: opposite)
-        }
-        if !conditions.isEmpty {
-            for condition in conditions { over(condition) }
-            do { try await parts.link?.set([]) } catch { fail("The link could not be restored: \(error)") }
-        }
+        for fault in lasting where !fault.act.name.isCondition { await end(fault) }
+        guard !lasting.isEmpty else { return }
+        over { _ in true }
+        do { try await parts.link?.set([]) } catch { fail("The link could not be restored: \(error)") }
     }
 
     private func carryOut(_ act: LabAct) async throws {
-        switch act.name {
-        case .cut, .halfClose: await parts.link?.strike(act)
-        case .restore,
-            _ where act.name.isCondition:
-            try await parts.link?.set(conditions)
-        case .login: try await parts.subject.signIn(on: act.device)
-        case .connect: await parts.subject.connect()
-        case .close: await parts.subject.close()
-        case .background: await parts.subject.lifecycleChanged(.background)
-        case .foreground: await parts.subject.lifecycleChanged(.foreground)
-        case .pause: isPaused = true
-        case .read: isPaused = false
-        case .send: send(act)
-        default: try await parts.server?.perform(act)
+        switch act.name.row.deed {
+        case .condition, .restore: try await parts.link?.set(conditions)
+        case .strike, .message: try await parts.link?.strike(act)
+        case .server, .leader, .administrator: try await parts.server?.perform(act)
+        case .client(let body): try await body(self, act)
         }
     }
 
     // MARK: Sending
 
-    private func send(_ act: LabAct) {
+    func send(_ act: LabAct) {
         sending += 1
         keep { session, clock in
             var next = clock.now
@@ -513,6 +492,8 @@ public enum LabActError: Error, Hashable, Sendable, CustomStringConvertible {
     case needsLink(LabAct.Name)
     /// It is about the server itself, which others use too.
     case notHere(LabAct.Name)
+    /// It is about a message, and the link is encrypted.
+    case encrypted(LabAct.Name)
     /// It is about the server that the client is connected to, and it is connected to none.
     case needsConnection(LabAct.Name)
 
@@ -523,6 +504,8 @@ public enum LabActError: Error, Hashable, Sendable, CustomStringConvertible {
             "“\(name.rawValue)” is for a network that Parley started; on others it is the administrator's affair."
         case .needsLink(let name): "“\(name.rawValue)” needs a link through the lab's proxy."
         case .notHere(let name): "“\(name.rawValue)” is not for a network that others use too."
+        case .encrypted(let name):
+            "“\(name.rawValue)” needs a link without TLS: of what is encrypted the proxy can tell no message."
         case .needsConnection(let name):
             "“\(name.rawValue)” is for the server that you are connected to, and you are connected to none."
         }

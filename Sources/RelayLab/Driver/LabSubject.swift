@@ -10,6 +10,20 @@ public enum LabOutcome: Hashable, Sendable {
     case uncertain
 }
 
+/// A message that a client under test has delivered.
+public struct LabDelivery: Hashable, Sendable {
+    /// Which one.
+    public var number: LabNumber
+    /// Whether it was missed and brought back.
+    public var isRecovered: Bool
+
+    /// Makes a delivery.
+    public init(_ number: LabNumber, isRecovered: Bool = false) {
+        self.number = number
+        self.isRecovered = isRecovered
+    }
+}
+
 /// What a client under test delivers.
 public protocol LabReader: Sendable {
     /// The next message with a number, in the order of delivery; nil at the end, or when the task was cancelled.
@@ -43,12 +57,45 @@ public protocol LabSubject: Sendable {
 public protocol LabLink: Sendable {
     /// Sets what goes wrong from now on, in the place of everything before.
     func set(_ conditions: [LabAct]) async throws
-    /// Does something to the connections that are there: `cut` or `half-close`.
-    func strike(_ act: LabAct) async
+    /// Does something to the connections that are there, or to their next message.
+    func strike(_ act: LabAct) async throws
 }
 
 /// The server's side of a network that Parley started.
 public protocol LabServerSide: Sendable {
     /// Does one of the acts that need a network.
     func perform(_ act: LabAct) async throws
+}
+
+/// In the place of a client under test that is another program: nothing is known of it, and nothing can be asked of it.
+public struct LabBystander: LabSubject {
+    /// Why nothing can be asked of it.
+    public struct Silence: Error, CustomStringConvertible {
+        /// A sentence.
+        public var description: String { "The client behind the proxy is another program, which the lab cannot ask." }
+    }
+
+    /// Stands by.
+    public init() {}
+
+    /// None.
+    public var statuses: AsyncStream<ConnectionStatus> { AsyncStream { $0.finish() } }
+    /// None that is known of.
+    public var queuedCount: Int { 0 }
+    /// Does nothing.
+    public func connect() async {}
+    /// Does nothing.
+    public func close() async {}
+    /// Does nothing.
+    public func lifecycleChanged(_ event: LifecycleEvent) async {}
+    /// Cannot be done.
+    public func signIn(on device: String) async throws { throw Silence() }
+    /// Nothing to read.
+    public func read(topic: String) async throws -> any LabReader { Nothing() }
+    /// Cannot be done.
+    public func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome { throw Silence() }
+
+    private struct Nothing: LabReader {
+        func next() async throws -> LabDelivery? { nil }
+    }
 }

@@ -37,6 +37,29 @@ public struct LabClientSettings: Hashable, Sendable {
         return policy
     }
 
+    /// How a client is configured that is so.
+    ///
+    /// - Parameters:
+    ///   - servers: where it goes, and nowhere else: what a server tells of others leads around the link.
+    ///   - speed: how many times faster than in earnest its times pass.
+    ///   - seed: where its chances come from; nil draws one.
+    public func configuration(
+        _ servers: [ServerAddress], _ credentials: RelayCredentials, speed: Double, seed: UInt64? = nil
+    ) -> RelayConfiguration {
+        var configuration = RelayConfiguration(
+            servers: .fixed(servers), credentials: credentials, reconnect: reconnectPolicy(speed: speed))
+        configuration.followsCluster = false
+        configuration.seed = seed
+        // The link's faults are the proxy's, and no news of the system is to hasten what is rehearsed.
+        configuration.followsNetwork = false
+        configuration.lifecycle = suspendAfter.map { .suspend(after: $0 / speed) } ?? .ignore
+        if let policy = KickPolicy(rawValue: session) { configuration.sessions = .exclusive(policy) }
+        if let ping { configuration.pingInterval = ping / speed }
+        if let pong { configuration.pongTimeout = pong / speed }
+        if reconnect == "relayx" { configuration.outbox = .relayx }
+        return configuration
+    }
+
     /// The object with which it is written.
     var value: MessageValue {
         let plain = LabClientSettings()
@@ -63,26 +86,18 @@ extension LabClientSettings: Decodable {
     public init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: Keys.allCases.map(\.rawValue), kind: "setting of the client")
         let values = try decoder.container(keyedBy: Keys.self)
-        if let name = try values.decodeIfPresent(String.self, forKey: .reconnect) {
-            guard ReconnectPolicy.named(name) != nil else {
-                throw SettingMistake(
-                    values.codingPath + [Keys.reconnect],
-                    "“\(name)” is no reconnection policy; these are: parley, relayx, rongcloud, supabase")
-            }
-            reconnect = name
-        }
-        if let name = try values.decodeIfPresent(String.self, forKey: .session) {
-            guard name == "shared" || KickPolicy(rawValue: name) != nil else {
-                throw SettingMistake(
-                    values.codingPath + [Keys.session], "“\(name)” is no session; these are: shared, take-over, yield")
-            }
-            session = name
-        }
-        window = try LabDuration.decode(values, .window)
-        suspendAfter = try LabDuration.decode(values, .suspendAfter)
-        ping = try LabDuration.decode(values, .ping)
-        pong = try LabDuration.decode(values, .pong)
-        tokenLifetime = try LabDuration.decode(values, .tokenLifetime)
+        reconnect =
+            try values.choice(
+                .reconnect, { ReconnectPolicy.named($0) == nil ? nil : $0 },
+                of: ["parley", "relayx", "rongcloud", "supabase"], kind: "reconnection policy") ?? reconnect
+        let sessions = ["shared", "take-over", "yield"]
+        session =
+            try values.choice(.session, { sessions.contains($0) ? $0 : nil }, of: sessions, kind: "session") ?? session
+        window = try values.length(.window)
+        suspendAfter = try values.length(.suspendAfter)
+        ping = try values.length(.ping)
+        pong = try values.length(.pong)
+        tokenLifetime = try values.length(.tokenLifetime)
         if let tokenLifetime, tokenLifetime < .seconds(1) {
             throw SettingMistake(values.codingPath + [Keys.tokenLifetime], "it takes a second at least")
         }

@@ -64,19 +64,21 @@ extension LabExpectation: Decodable {
         try UnknownKeys.refuse(in: decoder, besides: Self.keys, kind: "thing to expect")
         let values = try decoder.container(keyedBy: PathKey.self)
         guard !values.allKeys.isEmpty else { throw SettingMistake(decoder.codingPath, "it expects nothing") }
-        status = try Self.choice(
-            values, "status", ConnectionStatus.State.init, ConnectionStatus.State.allCases.map(\.rawValue))
-        reason = try Self.choice(
-            values, "reason", { ConnectionReason.labNames.contains($0) ? $0 : nil }, ConnectionReason.labNames)
-        attempts = try Self.count(values, "attempts")
+        status = try values.choice(
+            PathKey("status"), ConnectionStatus.State.init, of: ConnectionStatus.State.allCases.map(\.rawValue),
+            kind: "status")
+        reason = try values.choice(
+            PathKey("reason"), { ConnectionReason.labNames.contains($0) ? $0 : nil }, of: ConnectionReason.labNames,
+            kind: "reason")
+        attempts = try values.number(PathKey("attempts"), 0...LabNumber.maximum)
         for (name, _, _) in LabFigures.counts {
             if let count = Self.least(values, name) {
                 least[name] = count
             } else {
-                counts[name] = try Self.count(values, name)
+                counts[name] = try values.number(PathKey(name), 0...LabNumber.maximum)
             }
         }
-        for (name, _, _) in LabFigures.times { times[name] = try LabDuration.decode(values, PathKey(name)) }
+        for (name, _, _) in LabFigures.times { times[name] = try values.length(PathKey(name)) }
     }
 
     /// The number of a text such as `1+`; nil for anything else.
@@ -85,24 +87,6 @@ extension LabExpectation: Decodable {
             let count = Int(text.dropLast()), (0...LabNumber.maximum).contains(count)
         else { return nil }
         return count
-    }
-
-    private static func count(_ values: KeyedDecodingContainer<PathKey>, _ name: String) throws -> Int? {
-        guard let number = try values.decodeIfPresent(Double.self, forKey: PathKey(name)) else { return nil }
-        guard let whole = Int(exactly: number), (0...LabNumber.maximum).contains(whole) else {
-            throw SettingMistake(
-                values.codingPath + [PathKey(name)], "it takes a whole number from 0 to \(LabNumber.maximum)")
-        }
-        return whole
-    }
-
-    private static func choice<Choice>(
-        _ values: KeyedDecodingContainer<PathKey>, _ name: String, _ make: (String) -> Choice?, _ known: [String]
-    ) throws -> Choice? {
-        guard let text = try values.decodeIfPresent(String.self, forKey: PathKey(name)) else { return nil }
-        if let choice = make(text) { return choice }
-        throw SettingMistake(
-            values.codingPath + [PathKey(name)], "“\(text)” is no \(name); these are: \(known.joined(separator: ", "))")
     }
 }
 

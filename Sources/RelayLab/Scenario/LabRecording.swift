@@ -2,12 +2,17 @@ import Relay
 
 /// What was done by hand, on the way to a scenario's file: a pure value that hears of acts and of what followed.
 public struct LabRecording: Hashable, Sendable {
-    private enum Entry: Hashable, Sendable {
+    private enum Kind: Hashable, Sendable {
         case act(LabAct, lasting: Duration?)
         case status(LabStatus)
     }
 
-    private var entries: [(at: LabTime, entry: Entry)] = []
+    private struct Entry: Hashable, Sendable {
+        let at: LabTime
+        let kind: Kind
+    }
+
+    private var entries: [Entry] = []
 
     /// Nothing yet.
     public init() {}
@@ -19,7 +24,7 @@ public struct LabRecording: Hashable, Sendable {
 
     /// What was done last of its kind could not be done.
     mutating func takeBack(_ act: LabAct, lasting: Duration?) {
-        guard let place = entries.lastIndex(where: { $0.entry == .act(act, lasting: lasting) }) else { return }
+        guard let place = entries.lastIndex(where: { $0.kind == .act(act, lasting: lasting) }) else { return }
         entries.remove(at: place)
     }
 
@@ -28,7 +33,7 @@ public struct LabRecording: Hashable, Sendable {
 
     /// Whether an act was done.
     public func has(_ name: LabAct.Name) -> Bool {
-        entries.contains { if case .act(let act, _) = $0.entry { act.name == name } else { false } }
+        entries.contains { if case .act(let act, _) = $0.kind { act.name == name } else { false } }
     }
 
     /// The connection's status changed.
@@ -38,10 +43,10 @@ public struct LabRecording: Hashable, Sendable {
         add(.status(status), at: now)
     }
 
-    private mutating func add(_ entry: Entry, at now: LabTime) {
+    private mutating func add(_ kind: Kind, at now: LabTime) {
         // The last step of the file is what is expected in the end.
         guard entries.count < LabScenario.maximumSteps - 1 else { return }
-        entries.append((now, entry))
+        entries.append(Entry(at: now, kind: kind))
     }
 
     /// The scenario: the acts at their times, what was heard behind each as what is expected, with some patience, and
@@ -52,13 +57,13 @@ public struct LabRecording: Hashable, Sendable {
         var steps: [LabStep] = []
         var state: String?
         var acted = LabTime.zero
-        for (at, entry) in entries {
-            switch entry {
+        for entry in entries {
+            switch entry.kind {
             case .act(let act, let lasting):
                 // Rounded, as nobody's hand is more exact.
-                let moment = LabTime(microseconds: (at.microseconds + 50_000) / 100_000 * 100_000)
+                let moment = LabTime(microseconds: (entry.at.microseconds + 50_000) / 100_000 * 100_000)
                 steps.append(LabStep(at: moment.duration, .act(act, lasting: lasting)))
-                acted = at
+                acted = entry.at
             case .status(let status):
                 guard status.state != state else { continue }
                 state = status.state
@@ -69,7 +74,7 @@ public struct LabRecording: Hashable, Sendable {
                 expectation.status = known
                 // Only what ends a session is as sure to come again as the state itself.
                 if known == .disconnected { expectation.reason = status.reason }
-                let seconds = max(5, (at - acted).microseconds * 3 / 1_000_000 + 5)
+                let seconds = max(5, (entry.at - acted).microseconds * 3 / 1_000_000 + 5)
                 steps.append(LabStep(.expectation(expectation, within: .seconds(seconds))))
             }
         }
@@ -77,18 +82,5 @@ public struct LabRecording: Hashable, Sendable {
         clean.counts = ["lost": 0, "doubled": 0, "outOfOrder": 0]
         steps.append(LabStep(.expectation(clean, within: LabStep.patience)))
         return LabScenario(title: title, seed: seed, topic: topic, client: client, steps: steps)
-    }
-
-    /// Whether the same was done and heard at the same times.
-    public static func == (left: LabRecording, right: LabRecording) -> Bool {
-        left.entries.elementsEqual(right.entries) { $0 == $1 }
-    }
-
-    /// Hashes what was done and heard.
-    public func hash(into hasher: inout Hasher) {
-        for (at, entry) in entries {
-            hasher.combine(at)
-            hasher.combine(entry)
-        }
     }
 }

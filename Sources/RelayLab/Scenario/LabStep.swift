@@ -81,14 +81,14 @@ extension LabStep: Decodable {
         func refuse(_ key: Keys, _ words: String) throws {
             if values.contains(key) { throw SettingMistake(decoder.codingPath + [key], isKey: true, words) }
         }
-        at = try LabDuration.decode(values, .at)
-        after = try LabDuration.decode(values, .after)
+        at = try values.length(.at)
+        after = try values.length(.after)
         if values.contains(.expect) {
             try refuse(.act, "a step does something or expects something, not both")
             try refuse(.lasting, "an expectation has “within”, not “for”")
             kind = .expectation(
                 try values.decode(LabExpectation.self, forKey: .expect),
-                within: try LabDuration.decode(values, .within) ?? Self.patience)
+                within: try values.length(.within) ?? Self.patience)
             let parts = try decoder.container(keyedBy: LabAct.Field.self)
             if let part = LabAct.Field.allCases.first(where: { parts.contains($0) }) {
                 throw SettingMistake(
@@ -102,7 +102,7 @@ extension LabStep: Decodable {
             throw SettingMistake(decoder.codingPath, "it neither does anything (do) nor expects anything (expect)")
         }
         let act = try LabAct(from: decoder)
-        let lasting = try LabDuration.decode(values, .lasting)
+        let lasting = try values.length(.lasting)
         if lasting != nil, act.name.opposite == nil {
             throw SettingMistake(
                 decoder.codingPath + [Keys.lasting], isKey: true,

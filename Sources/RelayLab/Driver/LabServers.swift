@@ -1,0 +1,158 @@
+import NIOConcurrencyHelpers
+import Platform
+import Relay
+import RelayNetwork
+
+/// Servers of a network whose folder is at hand, so that a rehearsal can do everything to them.
+public protocol LabServers: LabServerSide {
+    /// What is done by whoever has the folder.
+    var administrator: LabAdministrator { get }
+    /// Kills the server of the client under test.
+    func killServer() async throws
+    /// Returns when it is there again.
+    func startServer() async throws
+    /// Kills the server that leads the topics' stream.
+    func stopLeader() async throws
+    /// Starts it again.
+    func startLeader() async throws
+}
+
+extension LabServers {
+    /// Does one of the acts that need a network.
+    ///
+    /// - Throws: `LabActError`, and what hinders the act.
+    public func perform(_ act: LabAct) async throws {
+        switch act.name.row.deed {
+        case .server(let body), .leader(let body): try await body(self)
+        case .administrator(let body): try await body(administrator, act)
+        case .condition, .restore, .strike, .message, .client: throw LabActError.notHere(act.name)
+        }
+    }
+
+    /// Where there is one server, none leads.
+    public func stopLeader() async throws { throw LabActError.notHere(.stopLeader) }
+    /// Where there is one server, none leads.
+    public func startLeader() async throws { throw LabActError.notHere(.startLeader) }
+}
+
+/// What whoever has a network's folder does to one of its users, and to its disk.
+public struct LabAdministrator: Sendable {
+    private let network: NetworkAdministrator
+    private let directory: NetworkDirectory
+    private let user: String
+    private let state = NIOLockedValueBox(State())
+
+    private struct State {
+        /// When the user's access ends without a rehearsal, while one has it ended; the inner nil means never.
+        var endBefore: Int64??
+        /// As long as it is kept, the network's disk is full.
+        var disk: RehearsedFullDisk?
+    }
+
+    /// - Parameters:
+    ///   - directory: the network's folder.
+    ///   - user: the user whom the acts are about.
+    init(_ directory: NetworkDirectory, user: String) {
+        network = NetworkAdministrator(directory: directory, name: "the lab")
+        self.directory = directory
+        self.user = user
+    }
+
+    func kick(_ reason: String?) async throws { try await network.kick(user: user, reason: reason) }
+    func ban(_ reason: String?) async throws { try await network.ban(user: user, reason: reason) }
+    func unban() async throws { try await network.unban(user: user) }
+    func revoke(_ reason: String?) async throws { try await network.deactivate(user: user, reason: reason) }
+    func readmit() async throws { try await network.activate(user: user) }
+    func block(_ reason: String?) async throws { try await network.blockApplication(reason: reason) }
+    func unblock() async throws { try await network.unblockApplication() }
+
+    /// Ends the user's access now, and keeps in mind when it would have ended.
+    func expire(_ reason: String?) async throws {
+        let before = try await network.users(named: user).first?.expires
+        state.withLockedValue { $0.endBefore = $0.endBefore ?? .some(before) }
+        try await network.expire(user: user, at: Int64(Date().timeIntervalSince1970) - 1, reason: reason)
+    }
+
+    func extend() async throws {
+        try await network.expire(user: user, at: state.withLockedValue(\.endBefore) ?? nil)
+        state.withLockedValue { $0.endBefore = nil }
+    }
+
+    func fillDisk() throws {
+        guard state.withLockedValue({ $0.disk == nil }) else { return }
+        let disk = try directory.fillDisk()
+        state.withLockedValue { $0.disk = disk }
+    }
+
+    func freeDisk() { state.withLockedValue { $0.disk = nil } }
+}
+
+/// The server of a private network whose host is another process, which brings it back from its death by itself, and
+/// which other programs use too.
+public struct LabHostedNetwork: LabServers {
+    private let directory: NetworkDirectory
+    private let ensureRunning: @Sendable () async throws -> Void
+    /// The administrator's acts.
+    public let administrator: LabAdministrator
+
+    /// - Parameters:
+    ///   - directory: the network's folder.
+    ///   - user: the user whom the administrator's acts are about.
+    ///   - ensureRunning: returns when the network's server runs, and starts what it takes for that.
+    public init(
+        directory: NetworkDirectory, user: String, ensureRunning: @escaping @Sendable () async throws -> Void
+    ) {
+        self.directory = directory
+        self.ensureRunning = ensureRunning
+        administrator = LabAdministrator(directory, user: user)
+    }
+
+    /// Kills the server.
+    public func killServer() async throws { directory.killServer() }
+    /// Makes sure that it runs.
+    public func startServer() async throws { try await ensureRunning() }
+}
+
+/// The servers of a cluster on this machine, which its host looks after and which other programs use too: the one that
+/// is killed is the client's own, which the host brings back, and the one that leads stays dead as long as is wanted.
+public actor LabLocalCluster: LabServers {
+    private let cluster: LocalCluster
+    private let ownServer: @Sendable () async -> String?
+    /// The server that was killed last.
+    private var killed: String?
+    /// As long as it is kept, the server that led is gone.
+    private var outage: RehearsedOutage?
+    /// The administrator's acts.
+    public nonisolated let administrator: LabAdministrator
+
+    /// - Parameters:
+    ///   - cluster: the cluster.
+    ///   - user: the user whom the administrator's acts are about.
+    ///   - ownServer: the name of the server that the client under test is connected to; nil while it is to none.
+    public init(_ cluster: LocalCluster, user: String, ownServer: @escaping @Sendable () async -> String?) {
+        self.cluster = cluster
+        self.ownServer = ownServer
+        administrator = LabAdministrator(cluster.directory, user: user)
+    }
+
+    /// Kills the client's own server.
+    ///
+    /// - Throws: `LabActError.needsConnection` where there is none, `NetworkError` for what hinders it.
+    public func killServer() async throws {
+        guard let name = await ownServer() else { throw LabActError.needsConnection(.killServer) }
+        killed = name
+        try await cluster.killServer(named: name)
+    }
+
+    /// Returns when that answers again.
+    public func startServer() async throws { if let killed { try await cluster.awaitServer(named: killed) } }
+
+    /// Kills the server that leads, once at most: without a second one nobody could lead.
+    public func stopLeader() async throws {
+        guard outage == nil else { return }
+        outage = try await cluster.stopServer(named: try await cluster.leader())
+    }
+
+    /// Has it started again; it is there a moment later.
+    public func startLeader() async throws { outage = nil }
+}
