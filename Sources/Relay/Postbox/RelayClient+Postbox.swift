@@ -3,21 +3,7 @@ extension RelayClient {
     /// The most letters a page may hold.
     public static let maximumPage = LetterPage.maximumLimit
 
-    /// Lists letters of all the user's postboxes, oldest first.
-    ///
-    /// - Parameters:
-    ///   - limit: most letters, 1 to 100; nil for one. Letters of many MiB end a page before.
-    ///   - nextToken: where an earlier page ended; nil for the beginning.
-    /// - Returns: the letters, and the next page's token when there are more.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit, ``RelayError/invalidToken``,
-    ///   ``RelayError/notConnected``, or the server's refusal.
-    public func listMessages(
-        limit: Int? = nil, nextToken: String? = nil
-    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
-        try await listMessages(limit: limit, nextToken: nextToken, postbox: nil)
-    }
-
-    /// Lists letters of one postbox, or of all, in either order.
+    /// Lists letters: of all the user's postboxes and oldest first, as Sudo's relay does, or of one, or newest first.
     ///
     /// - Parameters:
     ///   - limit: most letters, 1 to 100; nil for one. Letters of many MiB end a page before.
@@ -30,7 +16,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit and the postbox's name, ``RelayError/invalidToken``,
     ///   which a token of the other order is too, ``RelayError/notConnected``, or the server's refusal.
     public func listMessages(
-        limit: Int? = nil, nextToken: String? = nil, postbox: String?, order: LetterOrder = .oldestFirst
+        limit: Int? = nil, nextToken: String? = nil, postbox: String? = nil, order: LetterOrder = .oldestFirst
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
         let wanted = try LetterPage(limit: limit, nextToken: nextToken, postbox: postbox, order: order)
         var (page, incarnation, part) = try await inLetters { letters throws(RelayError) in
@@ -147,12 +133,6 @@ extension RelayClient {
         let owner = try postboxOwner()
         guard let link, let jetStream = link.jetStream else { throw .notConnected }
         return Letters(owner: owner, jetStream: jetStream, deleted: link.deletedLetters)
-    }
-
-    func postboxService(timeLimit: Duration = .seconds(10)) throws(RelayError) -> PostboxServiceClient {
-        let owner = try postboxOwner()
-        guard let connection = link?.connection else { throw .notConnected }
-        return PostboxServiceClient(owner: owner, connection: connection, timeLimit: timeLimit)
     }
 
     func postboxOwner() throws(RelayError) -> String {

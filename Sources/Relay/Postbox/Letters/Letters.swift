@@ -16,7 +16,7 @@ struct Letters: Sendable {
         var source = StreamSource(name: stream, filter: nil, jetStream: jetStream)
         source.make = { [owner, jetStream] in
             // A new user's first call has the network make the stream.
-            let register = PostboxServiceClient(owner: owner, connection: jetStream.connection, timeLimit: .seconds(10))
+            let register = PostboxServiceClient(owner: owner, connection: jetStream.connection)
             _ = try? await register.postboxes(of: nil)
         }
         return source

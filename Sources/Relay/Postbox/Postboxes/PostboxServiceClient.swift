@@ -8,7 +8,7 @@ struct PostboxServiceClient: Sendable {
     let owner: String
     let connection: NATSConnection
     /// How long an answer may take.
-    let timeLimit: Duration
+    var timeLimit = Duration.seconds(10)
 
     /// All postboxes, or those of a persona. A user's first call has the network set up one named `personal`.
     func postboxes(of persona: String?) async throws(RelayError) -> [Postbox] {

@@ -4,7 +4,7 @@ extension RelayClient {
     ///
     /// - Parameter sudoId: only those of this persona (Sudo); nil for all.
     public func postboxes(sudoId: String? = nil) async throws(RelayError) -> [Postbox] {
-        let postboxes = try await awakePostboxService().postboxes(of: sudoId)
+        let postboxes = try await postboxService().postboxes(of: sudoId)
         if sudoId == nil, let link { await told(postboxes, over: link) }
         return postboxes
     }
@@ -29,9 +29,11 @@ extension RelayClient {
     }
 
     /// Who asks about postboxes needs the connection.
-    private func awakePostboxService() async throws(RelayError) -> PostboxServiceClient {
+    private func postboxService() async throws(RelayError) -> PostboxServiceClient {
         await wake()
-        return try postboxService()
+        let owner = try postboxOwner()
+        guard let connection = link?.connection else { throw .notConnected }
+        return PostboxServiceClient(owner: owner, connection: connection)
     }
 
     /// The user's postboxes, page by page, the oldest first.
@@ -58,7 +60,7 @@ extension RelayClient {
     ///   - sudoId: the persona (Sudo) that it belongs to, 1 to 128 bytes; nil for the user's first one.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
     public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        let made = try await awakePostboxService().create(name, for: sudoId)
+        let made = try await postboxService().create(name, for: sudoId)
         if let user { link?.personas.take([made], asked: [], owner: user) }
         return made
     }
@@ -73,7 +75,7 @@ extension RelayClient {
     public func updatePostbox(
         _ name: String, isEnabled: Bool, sudoId: String? = nil
     ) async throws(RelayError) -> Postbox {
-        try await awakePostboxService().update(name, isEnabled: isEnabled, of: sudoId)
+        try await postboxService().update(name, isEnabled: isEnabled, of: sudoId)
     }
 
     /// Gives a postbox a title: what its owner calls it. Its name stays, and with it the address that others write to.
@@ -88,7 +90,7 @@ extension RelayClient {
     public func updatePostbox(
         _ name: String, title: String, sudoId: String? = nil
     ) async throws(RelayError) -> Postbox {
-        try await awakePostboxService().rename(name, to: title, of: sudoId)
+        try await postboxService().rename(name, to: title, of: sudoId)
     }
 
     /// Deletes a postbox with its letters.
@@ -98,6 +100,6 @@ extension RelayClient {
     ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
     /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
     public func deletePostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        try await awakePostboxService().delete(name, of: sudoId)
+        try await postboxService().delete(name, of: sudoId)
     }
 }
