@@ -96,7 +96,7 @@ actor ChatEngine {
             Task { [labTap] in
                 for await news in publishes {
                     await queue.send(.published(news))
-                    await labTap.take(news)
+                    if labTap.isAttached { await labTap.take(news) }
                 }
             })
         await client.beginConnecting(within: connector.connectTimeout)
