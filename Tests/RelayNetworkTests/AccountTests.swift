@@ -11,7 +11,8 @@ struct UserPermissionsTests {
     private let network = NKeyPair.generate(.account).publicKey
 
     private func imports(_ topics: [String]) throws -> [String] {
-        try UserPermissions(user: UserName("alice"), topics: topics, namespace: "N", hash: "H").imports(from: network)
+        try UserPermissions(user: UserName("alice"), rights: AccessRights(topics: topics), namespace: "N", hash: "H")
+            .imports(from: network)
             .map { "\($0.kind.rawValue) \($0.subject)" + ($0.localSubject.map { " as \($0)" } ?? "") }
     }
 
@@ -88,7 +89,8 @@ struct UserPermissionsTests {
         "B66: No import lies within another one, and the network exports each, with an end to what is never answered",
         arguments: [[">"], ["chat.>", "a.*.b"]])
     func apart(topics: [String]) throws {
-        let permissions = try UserPermissions(user: UserName("alice"), topics: topics, namespace: "N", hash: "H")
+        let permissions = try UserPermissions(
+            user: UserName("alice"), rights: AccessRights(topics: topics), namespace: "N", hash: "H")
         let imports = permissions.imports(from: network)
         for kind in [AccountExchangeKind.service, .stream] {
             let used = imports.filter { $0.kind == kind }.map(\.usedSubject)

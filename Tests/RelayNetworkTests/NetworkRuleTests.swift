@@ -28,14 +28,16 @@ struct NetworkRuleTests {
         let alice = try UserName("alice")
         for topic in ["*", "chat.*", "a.*.*", "", "a..b", "$SYS.>", "a b", "CONNECTED", ">.a"] {
             #expect(throws: NetworkError.self, "\(topic)") {
-                try UserPermissions(user: alice, topics: [topic], namespace: "n", hash: "h")
+                try UserPermissions(user: alice, rights: AccessRights(topics: [topic]), namespace: "n", hash: "h")
             }
         }
-        let both = try UserPermissions(user: alice, topics: ["chat.a", "chat.>", "a.*.b"], namespace: "n", hash: "h")
+        let both = try UserPermissions(
+            user: alice, rights: AccessRights(topics: ["chat.a", "chat.>", "a.*.b"]), namespace: "n", hash: "h")
         #expect(both.topics.map(\.text) == ["chat.>", "a.*.b"])
         // A message on a topic of both would come twice.
         #expect(throws: NetworkError.self) {
-            try UserPermissions(user: alice, topics: ["a.*.b", "a.x.>"], namespace: "n", hash: "h")
+            try UserPermissions(
+                user: alice, rights: AccessRights(topics: ["a.*.b", "a.x.>"]), namespace: "n", hash: "h")
         }
     }
 

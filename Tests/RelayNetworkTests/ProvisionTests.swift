@@ -207,13 +207,4 @@ struct ServiceReportTests {
         options.certificate = (chain: "chain.pem", key: "key.pem")
         await #expect(throws: NetworkError.self) { try await NetworkServing(access, options: options).run() }
     }
-
-    @Test("A process waits longer after each short connection, and never longer than a few seconds")
-    func backoff() {
-        var backoff = ServeBackoff()
-        let waits = (0..<12).map { _ in backoff.delay(afterLife: .zero, jitter: 1) }
-        #expect(waits[0] == .milliseconds(100) && waits[1] == .milliseconds(200) && waits[11] == .seconds(5))
-        #expect(backoff.delay(afterLife: .seconds(60), jitter: 1) == .milliseconds(100))
-        #expect(backoff.delay(afterLife: .zero, jitter: 0) == .milliseconds(100))
-    }
 }

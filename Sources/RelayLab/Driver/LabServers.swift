@@ -46,7 +46,7 @@ public struct LabAdministrator: Sendable {
         /// When the user's access ends without a rehearsal, while one has it ended; the inner nil means never.
         var endBefore: Int64??
         /// As long as it is kept, the network's disk is full.
-        var disk: RehearsedFullDisk?
+        var disk: Rehearsal?
     }
 
     /// - Parameters:
@@ -121,7 +121,7 @@ public actor LabLocalCluster: LabServers {
     /// The server that was killed last.
     private var killed: String?
     /// As long as it is kept, the server that led is gone.
-    private var outage: RehearsedOutage?
+    private var outage: Rehearsal?
     /// The administrator's acts.
     public nonisolated let administrator: LabAdministrator
 

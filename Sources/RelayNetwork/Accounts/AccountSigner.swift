@@ -36,23 +36,17 @@ struct AccountSigner {
         _ directory: NetworkDirectory, _ identity: NetworkIdentity, root: NKeyPair? = nil,
         mappings: UserPermissions.MappingStyle? = nil
     ) throws(NetworkError) {
-        let mappings = mappings ?? Self.form(in: directory)?.mappings ?? .wildcards
-        try self.init(directory, identity, Form(try directory.settings(), mappings: mappings), root)
+        self.directory = directory
+        self.identity = identity
+        form = Form(
+            try directory.settings(), mappings: mappings ?? Self.form(in: directory)?.mappings ?? .wildcards)
+        self.root = if let root { root } else { try directory.operatorPair() }
+        block = directory.block()
     }
 
     /// What the tokens were made with; nil where that is not known, so that all are made anew.
     private static func form(in directory: NetworkDirectory) -> Form? {
         (try? PrivateFile.readJSON(Form.self, from: directory.accountsFile)) ?? nil
-    }
-
-    private init(
-        _ directory: NetworkDirectory, _ identity: NetworkIdentity, _ form: Form, _ root: NKeyPair? = nil
-    ) throws(NetworkError) {
-        self.directory = directory
-        self.identity = identity
-        self.form = form
-        self.root = if let root { root } else { try directory.operatorPair() }
-        block = directory.block()
     }
 
     /// Signs a user's accounts as the record has them, and keeps tokens and record.
@@ -97,13 +91,12 @@ struct AccountSigner {
     static func bringUpToDate(
         _ directory: NetworkDirectory, _ identity: NetworkIdentity, mappings: UserPermissions.MappingStyle
     ) throws(NetworkError) {
-        let form = Form(try directory.settings(), mappings: mappings)
-        let known = Self.form(in: directory)
+        let signer = try AccountSigner(directory, identity, mappings: mappings)
+        let (form, known) = (signer.form, Self.form(in: directory))
         guard known != form else { return }
         if known?.postboxes != form.postboxes || known?.maximumLetters != form.maximumLetters {
             try PrivateFile.write([], to: directory.unalignedMarker)
         }
-        let signer = try AccountSigner(directory, identity, form)
         // First: who makes a user from here on makes it in this form.
         try PrivateFile.writeJSON(form, to: directory.accountsFile)
         try signer.installAll()
@@ -117,14 +110,39 @@ struct AccountSigner {
         }
     }
 
-    /// The claims of a user's accounts, as the record has them, the user's own first.
+    /// The claims of a user's accounts, as the record has them, the user's own first. Closed ones keep a door and no end
+    /// of their own: whoever logs in may ask why, and nothing else.
     func claims(_ record: UserRecord, of name: UserName) throws(NetworkError) -> [AccountClaims] {
-        try record.accounts.map { account throws(NetworkError) in
-            try record.claims(
-                of: permissions(record.rights(ofAccount: account), name), in: account, identity, limits: form.limits,
-                mappings: form.mappings, block: block, at: NetworkAdministrator.now)
+        let now = NetworkAdministrator.now
+        let isClosed = record.closure(block: block, at: now) != nil
+        return try record.accounts.map { account throws(NetworkError) in
+            var claims = AccountClaims(
+                subject: try record.accountKey(account), name: name.text, issuedAt: max(now, record.signed),
+                expires: isClosed ? nil : record.expires,
+                grant: AccountGrant(
+                    limits: isClosed ? Self.closedLimits : form.limits.account,
+                    signingKeys: [.key(identity.signingKey.publicKey.text)],
+                    revocations: record.revocations(isClosed: isClosed),
+                    defaultPermissions: Self.closedPermissions,
+                    imports: [.service(NetworkNames.namespace, of: identity.account)], mappings: [:]))
+            guard !isClosed else { return claims }
+            let permissions = try permissions(record.rights(ofAccount: account), name)
+            claims.grant.defaultPermissions = permissions.defaults(network: identity.account)
+            claims.grant.imports = permissions.imports(from: identity.account)
+            claims.grant.mappings = UserPermissions.mappings(form.mappings)
+            return claims
         }
     }
+
+    /// Room for the question alone, for two clients at once: each leaves when it has the answer.
+    private static var closedLimits: AccountLimits {
+        var limits = AccountLimits.withoutJetStream
+        (limits.conn, limits.leaf, limits.subs, limits.payload) = (2, 0, 8, 8_192)
+        return limits
+    }
+
+    private static let closedPermissions = Permissions(
+        pub: SubjectRules(allow: [NetworkNames.namespace]), sub: SubjectRules(allow: ["_INBOX.>"]))
 
     /// The claims of the network's own account.
     /// - Parameter acceptsMessages: whether anything more is stored.

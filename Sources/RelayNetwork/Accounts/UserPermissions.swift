@@ -30,19 +30,11 @@ public struct UserPermissions: Hashable, Sendable {
     /// start.
     static let importsVersion = 4
 
-    /// Grants topics to a user.
+    /// Grants rights to a user.
     ///
     /// A pattern whose last token is `*` is refused: NATS matches the token `>` of a subscription with an allowed `*`,
-    /// so the server would let the user read every level below. Patterns that share topics without one holding the
-    /// other are refused too: a message on such a topic would be stored twice.
-    /// - Throws: `NetworkError.invalidGrant`.
-    public init(
-        user: UserName, topics: [String] = [">"], namespace: String, hash: String
-    ) throws(NetworkError) {
-        try self.init(user: user, rights: AccessRights(topics: topics), namespace: namespace, hash: hash)
-    }
-
-    /// Grants rights to a user; of each direction's topics the same holds.
+    /// so the server would let the user read every level below. Patterns of one direction that share topics without one
+    /// holding the other are refused too: a message on such a topic would be stored twice.
     /// - Throws: `NetworkError.invalidGrant`.
     public init(
         user: UserName, rights: AccessRights, namespace: String, hash: String
@@ -50,9 +42,7 @@ public struct UserPermissions: Hashable, Sendable {
         topics = try Self.patterns(rights.subscribe)
         publishes = rights.publish == rights.subscribe ? topics : try Self.patterns(rights.publish)
         (keyValue, letters) = (rights.keyValue, rights.letters)
-        self.user = user
-        self.namespace = namespace
-        self.hash = hash
+        (self.user, self.namespace, self.hash) = (user, namespace, hash)
     }
 
     private static func patterns(_ topics: [String]) throws(NetworkError) -> [TopicPattern] {

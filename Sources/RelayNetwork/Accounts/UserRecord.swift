@@ -74,7 +74,7 @@ extension UserRecord {
 
     /// What voids single keys. Each act signs it again: a server takes a key whose entry is missing. An invitation to
     /// an account that is closed is void meanwhile.
-    private func revocations(isClosed: Bool) -> [String: Int64] {
+    func revocations(isClosed: Bool) -> [String: Int64] {
         var void = keys.filter { $0.revoked != nil }.map(\.publicKey)
         if isClosed, let invitation { void.append(invitation.key) }
         return Dictionary(void.map { ($0, Self.endOfTime) }) { first, _ in first }
@@ -97,43 +97,5 @@ extension UserRecord {
         if let closed = standing.deactivated { return ControlMessage(kind: .deactivated, reason: closed.reason) }
         if let block { return ControlMessage(kind: .applicationBlocked, reason: block.reason) }
         return isOver(at: now) ? ControlMessage(kind: .accessExpired) : nil
-    }
-
-    /// At the one door of a closed account whoever logs in may ask the network's service, which says why. There is
-    /// room for that question alone, for two clients at once: each leaves when it has the answer.
-    private static var closedLimits: AccountLimits {
-        var limits = AccountLimits.withoutJetStream
-        (limits.conn, limits.leaf, limits.subs, limits.payload) = (2, 0, 8, 8_192)
-        return limits
-    }
-
-    private static let closedPermissions = Permissions(
-        pub: SubjectRules(allow: [NetworkNames.namespace]), sub: SubjectRules(allow: ["_INBOX.>"]))
-
-    /// The claims of one of the accounts. One that is closed keeps a door and no end of its own: whoever logs in may
-    /// ask why, and nothing else.
-    /// - Parameters:
-    ///   - permissions: what the keys of the account may do.
-    ///   - block: the decision that closes the whole network to its users, while there is one.
-    ///   - now: seconds since 1970.
-    func claims(
-        of permissions: UserPermissions, in account: String, _ identity: NetworkIdentity,
-        limits: NetworkSettings.UserLimits,
-        mappings: UserPermissions.MappingStyle, block: UserStanding.Decision?, at now: Int64
-    ) throws(NetworkError) -> AccountClaims {
-        let isClosed = closure(block: block, at: now) != nil
-        return AccountClaims(
-            subject: try accountKey(account), name: permissions.user.text, issuedAt: max(now, signed),
-            expires: isClosed ? nil : expires,
-            grant: AccountGrant(
-                limits: isClosed ? Self.closedLimits : limits.account,
-                signingKeys: [.key(identity.signingKey.publicKey.text)],
-                revocations: revocations(isClosed: isClosed),
-                defaultPermissions: isClosed
-                    ? Self.closedPermissions : permissions.defaults(network: identity.account),
-                imports: isClosed
-                    ? [.service(NetworkNames.namespace, of: identity.account)]
-                    : permissions.imports(from: identity.account),
-                mappings: isClosed ? [:] : UserPermissions.mappings(mappings)))
     }
 }

@@ -1,10 +1,17 @@
 import Platform
 
-/// A network that finds its disk full, until this is let go or its process ends, however that ends.
-package final class RehearsedFullDisk: Sendable {
+/// A fault that somebody rehearses, such as a full disk, until this is let go or its process ends, however that ends.
+package final class Rehearsal: Sendable {
     private let lock: FileLock
 
-    fileprivate init(_ lock: FileLock) { self.lock = lock }
+    init(_ lock: FileLock) { self.lock = lock }
+
+    /// Whether somebody rehearses a fault.
+    static func isUnderWay(_ path: String) -> Bool {
+        // Asking makes the file, which few networks need.
+        guard PrivateFile.exists(path) else { return false }
+        return (try? FileLock.isHeld(path, against: .shared)) ?? false
+    }
 }
 
 extension NetworkDirectory {
@@ -22,17 +29,10 @@ extension NetworkDirectory {
     ///
     /// - Returns: what to keep for as long as that is to last.
     /// - Throws: where another program rehearses the same.
-    package func fillDisk() throws(NetworkError) -> RehearsedFullDisk {
+    package func fillDisk() throws(NetworkError) -> Rehearsal {
         guard let lock = try FileLock.attempt(fullDiskLock, .exclusive) else {
             throw .system(fullDiskLock, EWOULDBLOCK)
         }
-        return RehearsedFullDisk(lock)
-    }
-
-    /// Whether somebody rehearses a full disk.
-    var isDiskFilled: Bool {
-        // Asking makes the file, which few networks need.
-        guard PrivateFile.exists(fullDiskLock) else { return false }
-        return (try? FileLock.isHeld(fullDiskLock, against: .exclusive)) ?? false
+        return Rehearsal(lock)
     }
 }

@@ -1,4 +1,5 @@
 import NATS
+import Platform
 
 /// Keeps servers from filling the disk: a server that cannot write ends JetStream altogether, and then users could not
 /// even read.
@@ -17,7 +18,7 @@ struct DiskWatch: Sendable {
     func run(_ diskGuard: DiskGuard) async {
         var diskGuard = diskGuard
         while !Task.isCancelled {
-            let free = directory.isDiskFilled ? 0 : freeSpace(folder)
+            let free = Rehearsal.isUnderWay(directory.fullDiskLock) ? 0 : freeSpace(folder)
             if let accepts = free.flatMap({ diskGuard.observe(free: $0) }) {
                 do throws(NetworkError) {
                     let token = try AccountSigner(directory, identity).networkToken(acceptsMessages: accepts)
@@ -35,5 +36,42 @@ struct DiskWatch: Sendable {
             }
             do { try await Task.sleep(for: .seconds(1)) } catch { return }
         }
+    }
+}
+
+/// Whether the network still stores messages, by the room that the disk has left. A pure value.
+struct DiskGuard: Hashable, Sendable {
+    /// How many bytes stay free.
+    let reserved: Int64
+    /// What the server was told; nil where that is not known, so that the next look tells it.
+    private var accepts: Bool?
+
+    /// - Parameter isFresh: whether the server has just started, and so stores messages. One that has run for a while
+    ///   may have been told either.
+    init(reserved: Int64, isFresh: Bool) {
+        self.reserved = reserved
+        accepts = isFresh ? true : nil
+    }
+
+    /// The disk was looked at.
+    /// - Returns: whether messages are stored from now on, when that has changed or was not known.
+    mutating func observe(free: Int64) -> Bool? {
+        // A little more room than was missed, so that one message does not change it back.
+        let needed = accepts == false ? reserved + reserved / 8 : reserved
+        let now = free >= needed
+        guard now != accepts else { return nil }
+        accepts = now
+        return now
+    }
+
+    /// The server could not be informed; the next look reports the state again.
+    mutating func forget() { accepts = nil }
+
+    /// How many bytes this user may still write to the disk that a folder is on; nil when the system does not say.
+    static func freeSpace(of folder: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return nil }
+        return Int64(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 }

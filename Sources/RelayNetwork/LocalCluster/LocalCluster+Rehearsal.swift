@@ -2,24 +2,9 @@ import NATS
 import Platform
 import Relay
 
-/// A server of a cluster that its host does not start again, until this is let go or its process ends, however that
-/// ends.
-package final class RehearsedOutage: Sendable {
-    private let lock: FileLock
-
-    fileprivate init(_ lock: FileLock) { self.lock = lock }
-}
-
 extension LocalClusterServer {
     /// Held by whoever rehearses that this server is gone; the host starts it as soon as nobody does.
     var outageLock: String { folder + "/outage.lock" }
-
-    /// Whether somebody rehearses that it is gone.
-    var isHeldBack: Bool {
-        // Asking makes the file, which few servers need.
-        guard PrivateFile.exists(outageLock) else { return false }
-        return (try? FileLock.isHeld(outageLock, against: .shared)) ?? false
-    }
 }
 
 extension LocalCluster {
@@ -68,7 +53,7 @@ extension LocalCluster {
     /// - Returns: what to keep for as long as that is to last.
     /// - Throws: `NetworkError.file` where another program rehearses the same, `.timedOut` where it does not end,
     ///   `.notRunning` where no server has that name, `.cancelled`.
-    package func stopServer(named name: String) async throws(NetworkError) -> RehearsedOutage {
+    package func stopServer(named name: String) async throws(NetworkError) -> Rehearsal {
         let index = try index(ofServer: name)
         let path = server(index).outageLock
         // The host may look just now whether it is held.
@@ -81,7 +66,7 @@ extension LocalCluster {
             guard ContinuousClock.now < deadline else { throw .timedOut("Ending a server") }
             try await end(process)
         }
-        return RehearsedOutage(lock)
+        return Rehearsal(lock)
     }
 
     /// Kills a server, which the host then starts again.

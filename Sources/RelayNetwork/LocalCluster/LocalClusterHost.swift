@@ -182,7 +182,7 @@ struct LocalClusterRun: Sendable {
                 }
             },
             running: { process in record { $0.servers[index].process = process } },
-            isHeldBack: { server.isHeldBack })
+            isHeldBack: { Rehearsal.isUnderWay(server.outageLock) })
     }
 
     private func command(ofServer index: Int) throws(NetworkError) -> [String] {

@@ -19,8 +19,6 @@ final class CommandRun: Sendable {
     private struct Collected: Sendable {
         var output: [UInt8]
         var errors: [UInt8]
-        /// Whether the shell's end could be awaited.
-        var isComplete: Bool
     }
 
     /// Runs the line, which is `$1`, in a shell without input. What would be its input is a pipe to which nobody
@@ -54,8 +52,6 @@ final class CommandRun: Sendable {
     private func result() async -> Result<ShellCommand.Output, ShellCommandError> {
         var options = PlatformOptions()
         options.createSession = true
-        let collected: Collected
-        let status: TerminationStatus
         do {
             let outcome = try await Subprocess.run(
                 .path("/bin/sh"), arguments: ["-c", Self.script, "sh", command.line],
@@ -64,12 +60,15 @@ final class CommandRun: Sendable {
             ) { execution in
                 await self.follow(execution)
             }
-            collected = outcome.closureResult
-            status = outcome.terminationStatus
+            return self.outcome(of: outcome.closureResult, outcome.terminationStatus)
         } catch {
             return .failure(.notStarted)
         }
-        guard collected.isComplete else { return .failure(.notStarted) }
+    }
+
+    private func outcome(
+        of collected: Collected, _ status: TerminationStatus
+    ) -> Result<ShellCommand.Output, ShellCommandError> {
         if state.withLockedValue(\.isLate) { return .failure(.timedOut(command.limit)) }
         if collected.output.count > ShellCommand.maximumOutput { return .failure(.tooMuchOutput) }
         let complaint = Self.lastLine(collected.errors)
@@ -116,10 +115,18 @@ final class CommandRun: Sendable {
             end(isLate: true)
         }
         defer { alarm.cancel() }
-        async let isComplete = awaitEnd(of: leader)
-        async let output = collectOutput(of: execution.standardOutput)
-        async let errors = collectErrors(of: execution.standardError)
-        return await Collected(output: output, errors: errors, isComplete: isComplete)
+        async let hasEnded: Void = awaitEnd(of: leader)
+        // Where the output is too long, that ends the shell; of its complaints their end is kept.
+        async let output = read(execution.standardOutput) { bytes in
+            if bytes.count > ShellCommand.maximumOutput { end() }
+            return bytes.count <= ShellCommand.maximumOutput
+        }
+        async let errors = read(execution.standardError) { bytes in
+            if bytes.count > 2 * 4_096 { bytes.removeFirst(bytes.count - 4_096) }
+            return true
+        }
+        await hasEnded
+        return await Collected(output: output, errors: errors)
     }
 
     /// Kills the group, now or as soon as there is one.
@@ -132,67 +139,39 @@ final class CommandRun: Sendable {
         }
     }
 
-    /// Returns when the shell has ended, and what it left in its group was killed. False when that cannot be awaited.
-    private func awaitEnd(of leader: Int32) async -> Bool {
+    /// Returns when the shell has ended, and what it left in its group was killed.
+    private func awaitEnd(of leader: Int32) async {
         await withCheckedContinuation { continuation in
-            let isStarted = DedicatedThread.run { [self] in
+            OwnThread.run { [self] in
                 var information = siginfo_t()
-                let (result, _) = SystemCall.uninterrupted {
-                    waitid(P_PID, id_t(leader), &information, WEXITED | WNOWAIT)
+                _ = SystemCall.uninterrupted { waitid(P_PID, id_t(leader), &information, WEXITED | WNOWAIT) }
+                state.withLockedValue { state in
+                    _ = kill(-leader, SIGKILL)
+                    state.leader = nil
+                    state.hasEnded = true
                 }
-                noteEnd(of: leader)
-                continuation.resume(returning: result == 0)
-            }
-            if !isStarted {
-                noteEnd(of: leader)
-                continuation.resume(returning: false)
+                continuation.resume()
             }
         }
-    }
-
-    private func noteEnd(of leader: Int32) {
-        state.withLockedValue { state in
-            _ = kill(-leader, SIGKILL)
-            state.leader = nil
-            state.hasEnded = true
-        }
-    }
-
-    // MARK: Reading
-
-    /// The standard output. Where it is too long, that ends the shell.
-    private func collectOutput(of stream: SubprocessOutputSequence) async -> [UInt8] {
-        var bytes: [UInt8] = []
-        await read(stream) { chunk in
-            bytes.append(contentsOf: chunk)
-            return bytes.count <= ShellCommand.maximumOutput
-        }
-        if bytes.count > ShellCommand.maximumOutput { end() }
-        return bytes
-    }
-
-    /// The end of the standard error.
-    private func collectErrors(of stream: SubprocessOutputSequence) async -> [UInt8] {
-        var bytes: [UInt8] = []
-        await read(stream) { chunk in
-            bytes.append(contentsOf: chunk)
-            if bytes.count > 2 * 4_096 { bytes.removeFirst(bytes.count - 4_096) }
-            return true
-        }
-        return bytes
     }
 
     /// Reads a pipe to its end, or to what is there when the shell has ended, as long as more is wanted.
-    private func read(_ stream: SubprocessOutputSequence, _ isMoreWanted: (UnsafeRawBufferPointer) -> Bool) async {
+    /// - Parameter isMoreWanted: takes what has come so far, and may shorten it.
+    private func read(
+        _ stream: SubprocessOutputSequence, _ isMoreWanted: @Sendable (inout [UInt8]) -> Bool
+    ) async -> [UInt8] {
+        var bytes: [UInt8] = []
         // What left the group might write for ever.
         var roundsAfterEnd = 32
         do {
             for try await buffer in stream {
-                guard buffer.withUnsafeBytes({ isMoreWanted($0) }), roundsAfterEnd > 0 else { return }
+                buffer.withUnsafeBytes { bytes.append(contentsOf: $0) }
+                guard isMoreWanted(&bytes), roundsAfterEnd > 0 else { break }
                 if state.withLockedValue(\.hasEnded) { roundsAfterEnd -= 1 }
             }
         } catch {
             // A pipe that cannot be read has nothing more to give.
         }
+        return bytes
     }
 }

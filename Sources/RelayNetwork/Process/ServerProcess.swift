@@ -1,6 +1,7 @@
 import CProcess
 import NATS
 import NIOConcurrencyHelpers
+import NIOPosix
 import Platform
 
 /// A child process that ends with this one, and whose end can be awaited, together with what it starts: a `nats-server`
@@ -18,9 +19,7 @@ package final class ServerProcess: Sendable {
 
     private struct State {
         var status: Int32?
-        var waiters: [UInt64: CheckedContinuation<Int32?, Never>] = [:]
-        var cancelled: Set<UInt64> = []
-        var nextWaiter: UInt64 = 0
+        var waiters: [Completion<Int32?>] = []
     }
 
     private init(id: pid_t) { self.id = id }
@@ -34,9 +33,8 @@ package final class ServerProcess: Sendable {
     ) async throws(NetworkError) -> ServerProcess {
         let outcome = Completion<Result<ServerProcess, NetworkError>>()
         let command = guarded(command)
-        let output = log.descriptor
-        let started = DedicatedThread.run {
-            switch ProcessStart.start(command, environment: environment, output: output, place: .child) {
+        OwnThread.run {
+            switch ProcessStart.start(command, environment: environment, output: log.descriptor, place: .child) {
             case .failure(let error): outcome.fulfil(.failure(error))
             case .success(let id):
                 let process = ServerProcess(id: id)
@@ -44,7 +42,6 @@ package final class ServerProcess: Sendable {
                 process.waitOnThread()
             }
         }
-        if !started { outcome.fulfil(.failure(.hostNotStarted(reason: "no thread could be made"))) }
         return try await outcome.value().get()
     }
 
@@ -76,28 +73,13 @@ package final class ServerProcess: Sendable {
 
     /// Waits for the end; the wait status, or nil when the task was cancelled first.
     package func end() async -> Int32? {
-        let waiter = state.withLockedValue { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
+        let waiter = Completion<Int32?>()
+        let known = state.withLockedValue { state in
+            if state.status == nil { state.waiters.append(waiter) }
+            return state.status
         }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let now: Int32?? = state.withLockedValue { state in
-                    if let status = state.status { return .some(status) }
-                    if state.cancelled.remove(waiter) != nil { return .some(nil) }
-                    state.waiters[waiter] = continuation
-                    return nil
-                }
-                if let now { continuation.resume(returning: now) }
-            }
-        } onCancel: {
-            let continuation: CheckedContinuation<Int32?, Never>? = state.withLockedValue { state in
-                if let continuation = state.waiters.removeValue(forKey: waiter) { return continuation }
-                if state.status == nil { state.cancelled.insert(waiter) }
-                return nil
-            }
-            continuation?.resume(returning: nil)
-        }
+        if let known { return known }
+        return await waiter.value(onCancel: nil)
     }
 
     /// Asks the process to end, ends it by force when it has not after the grace, and waits for its end. Cancellation
@@ -130,10 +112,10 @@ package final class ServerProcess: Sendable {
         if hasChildren { waitForChildren() }
         let waiters = state.withLockedValue { state in
             state.status = status
-            defer { state.waiters = [:] }
-            return state.waiters.values
+            defer { state.waiters = [] }
+            return state.waiters
         }
-        for waiter in waiters { waiter.resume(returning: status) }
+        for waiter in waiters { waiter.fulfil(status) }
     }
 
     /// Waits until the group is empty. Nobody may have reaped what was killed, so that this ends in any case.
@@ -207,39 +189,15 @@ enum ProcessStart {
     }
 }
 
-/// A thread for one blocking task.
-enum DedicatedThread {
-    private final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-
-    /// Runs the body on a new thread; false when the system makes none.
-    static func run(_ body: @escaping @Sendable () -> Void) -> Bool {
-        let box = Unmanaged.passRetained(Box(body))
-        #if canImport(Darwin)
-            var thread: pthread_t?
-        #else
-            var thread = pthread_t()
-        #endif
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        let code = pthread_create(&thread, &attributes, Self.entry, box.toOpaque())
-        if code != 0 { box.release() }
-        return code == 0
-    }
-
-    #if canImport(Darwin)
-        private static let entry: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
-            Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
-            return nil
+/// A thread for one task that blocks.
+enum OwnThread {
+    /// Runs the body on a new thread, which ends with it.
+    static func run(_ body: @escaping @Sendable () -> Void) {
+        let pool = NIOThreadPool(numberOfThreads: 1)
+        pool.start()
+        pool.submit { _ in
+            body()
+            pool.shutdownGracefully { _ in }
         }
-    #else
-        private static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
-            if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
-            return nil
-        }
-    #endif
+    }
 }

@@ -111,7 +111,7 @@ public struct NetworkServing: Sendable {
 
     /// Keeps connected, and answers.
     private func serve(_ addresses: [ServerAddress]) async {
-        var backoff = ServeBackoff()
+        var policy = RestartPolicy()
         // Processes that start together are spread over the servers.
         var addresses = addresses.shuffled()
         while !isEnding {
@@ -124,7 +124,9 @@ public struct NetworkServing: Sendable {
                 reason = "\(error)"
             }
             if isEnding { return }
-            let wait = backoff.delay(afterLife: begin.duration(to: .now), jitter: .random(in: 0..<1))
+            // Processes that lose a server together do not come back at once.
+            let full = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: true) ?? policy.longestDelay
+            let wait = max(full, policy.firstDelay) * Double.random(in: 0.5..<1)
             state.withLockedValue { $0.ended(reason) }
             options.note("answers nothing for now: \(reason)")
             addresses.append(addresses.removeFirst())
@@ -162,22 +164,5 @@ public struct NetworkServing: Sendable {
             options.note("answers at \(server)")
             try await made.run()
         }
-    }
-}
-
-/// How long a process waits until it connects again: a pure value.
-struct ServeBackoff: Hashable, Sendable {
-    private var failures = 0
-    /// The longest wait: whoever waits for a postbox waits for this too.
-    static let longest = Duration.seconds(5)
-
-    /// A connection has ended, or none was made.
-    /// - Parameters:
-    ///   - life: how long it lasted.
-    ///   - jitter: from 0 to 1, so that processes do not all come back at once.
-    mutating func delay(afterLife life: Duration, jitter: Double) -> Duration {
-        failures = life >= .seconds(10) ? 1 : failures + 1
-        let full = min(.milliseconds(50) * (1 << min(failures, 10)), Self.longest)
-        return full * (0.5 + jitter / 2)
     }
 }

@@ -1,3 +1,4 @@
+import NIOCore
 import Platform
 
 /// Ports of 127.0.0.1.
@@ -16,46 +17,32 @@ package enum LoopbackPort {
         throw .serverFailed("no port of 127.0.0.1 is free.")
     }
 
-    /// The descriptor of a new TCP socket, which child processes do not inherit where the system allows that; negative
-    /// when there can be none.
-    static func newSocket(_ family: Int32 = AF_INET) -> Int32 {
-        #if canImport(Darwin)
-            return socket(family, SOCK_STREAM, 0)
-        #else
-            return socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        #endif
-    }
-
-    /// The address of a port.
-    private static func address(of port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return address
-    }
-
     /// Whether a port can be listened at now.
     static func isFree(_ port: Int) -> Bool { free(port) != nil }
 
     /// Whether a port can be listened at now, by listening for a moment; 0 asks for any.
     private static func free(_ port: Int) -> Int? {
-        guard let wanted = UInt16(exactly: port) else { return nil }
-        let descriptor = newSocket()
+        guard UInt16(exactly: port) != nil, let wanted = try? SocketAddress(ipAddress: "127.0.0.1", port: port) else {
+            return nil
+        }
+        #if canImport(Darwin)
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         // As the server does: connections that linger from an earlier server do not make the port taken.
         var reuse: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
-        var address = Self.address(of: wanted)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                guard bind(descriptor, generic, length) == 0, listen(descriptor, 1) == 0,
-                    getsockname(descriptor, generic, &length) == 0
-                else { return nil }
-                return Int(UInt16(bigEndian: pointer.pointee.sin_port))
-            }
+        guard wanted.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0, listen(descriptor, 1) == 0 else {
+            return nil
         }
+        var found = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &found) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return result == 0 ? Int(UInt16(bigEndian: found.sin_port)) : nil
     }
 }

@@ -1,6 +1,32 @@
 import NATS
 import Relay
 
+/// What the servers say of an account's streams, as far as it is shown.
+struct StreamStandings: Hashable, Sendable {
+    /// Those that are no user's letters.
+    var streams: [NetworkReport.Stream] = []
+    /// Those of letters, together.
+    var postboxes = NetworkReport.Postboxes()
+    /// Those of which nobody told but that they are there.
+    var missing: [String] = []
+    /// Whether the account stores nothing more.
+    var isClosed = false
+    /// How many more there are, of which nobody told in time.
+    var untold = 0
+
+    fileprivate mutating func take(_ page: StreamPage, from server: String) {
+        for entry in page.streams ?? [] {
+            let stream = entry.stream(of: server)
+            if isLetters(stream.name) { postboxes.add(stream) } else { streams.append(stream) }
+        }
+        for name in page.missing ?? [] {
+            if isLetters(name) { postboxes.add(NetworkReport.Stream(name: name)) } else { missing.append(name) }
+        }
+    }
+
+    private func isLetters(_ stream: String) -> Bool { stream.hasPrefix(NetworkNames.postboxStreamPrefix) }
+}
+
 extension JetStream {
     /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each
     /// stream's leader and wait some seconds for those who do not answer.
@@ -9,44 +35,24 @@ extension JetStream {
         var found = StreamStandings()
         found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage
         var offset = 0
-        while true {
+        repeat {
             let page: StreamPage
-            do throws(NATSError) { page = try await call("STREAM.LIST", StreamPage.Request(offset: offset)) } catch {
+            do throws(NATSError) { page = try await call("STREAM.LIST", ["offset": offset]) } catch {
                 // What is known is worth telling.
                 guard found.untold > 0, case .timeout = error else { throw error }
                 return found
             }
-            for entry in page.streams ?? [] {
-                found.take(entry.stream(of: connection.info.serverName ?? ""))
-            }
-            for name in page.missing ?? [] { found.take(missing: name) }
+            found.take(page, from: connection.info.serverName ?? "")
             let count = (page.streams?.count ?? 0) + (page.missing?.count ?? 0)
             offset += count
             found.untold = count > 0 ? max(offset, page.total ?? 0) - offset : 0
-            guard found.untold > 0, ContinuousClock.now < end else { return found }
-        }
-    }
-}
-
-extension StreamStandings {
-    fileprivate mutating func take(_ stream: NetworkReport.Stream) {
-        guard stream.name.hasPrefix(NetworkNames.postboxStreamPrefix) else { return streams.append(stream) }
-        postboxes.add(stream)
-    }
-
-    fileprivate mutating func take(missing name: String) {
-        guard name.hasPrefix(NetworkNames.postboxStreamPrefix) else { return missing.append(name) }
-        postboxes.add(NetworkReport.Stream(name: name))
+        } while found.untold > 0 && ContinuousClock.now < end
+        return found
     }
 }
 
 /// A page of the list of streams.
 private struct StreamPage: Decodable {
-    struct Request: Encodable {
-        /// How many streams the pages before this one had.
-        var offset: Int
-    }
-
     struct Entry: Decodable {
         struct Configuration: Decodable {
             var name: String
@@ -77,14 +83,15 @@ private struct StreamPage: Decodable {
 
         /// - Parameter server: who told it; alone it leads all that it has, and does not say so.
         func stream(of server: String) -> NetworkReport.Stream {
-            var stream = NetworkReport.Stream(name: config.name)
-            stream.leader = cluster.map { $0.leader.flatMap { $0.isEmpty ? nil : $0 } } ?? server
-            stream.copies = (cluster?.replicas ?? []).map {
-                .init(server: $0.name, isCurrent: $0.current, isOffline: $0.offline ?? false, lag: $0.lag?.value ?? 0)
-            }.sorted { $0.server < $1.server }
-            (stream.messages, stream.bytes) = (state.messages.value, state.bytes.value)
-            stream.limit = config.limit.flatMap { $0 > 0 ? $0 : nil }
-            return stream
+            let leader = cluster.map { $0.leader.flatMap { $0.isEmpty ? nil : $0 } } ?? server
+            let copies = (cluster?.replicas ?? []).map {
+                NetworkReport.Copy(
+                    server: $0.name, isCurrent: $0.current, isOffline: $0.offline ?? false, lag: $0.lag?.value ?? 0)
+            }
+            return NetworkReport.Stream(
+                name: config.name, leader: leader, copies: copies.sorted { $0.server < $1.server },
+                messages: state.messages.value, bytes: state.bytes.value,
+                limit: config.limit.flatMap { $0 > 0 ? $0 : nil })
         }
     }
 

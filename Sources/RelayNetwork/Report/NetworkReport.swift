@@ -163,17 +163,3 @@ public struct NetworkReport: Hashable, Sendable {
         servers = known.values.sorted { $0.name < $1.name } + lost
     }
 }
-
-/// What the servers say of an account's streams, as far as it is shown.
-struct StreamStandings: Hashable, Sendable {
-    /// Those that are no user's letters.
-    var streams: [NetworkReport.Stream] = []
-    /// Those of letters, together.
-    var postboxes = NetworkReport.Postboxes()
-    /// Those of which nobody told but that they are there.
-    var missing: [String] = []
-    /// Whether the account stores nothing more.
-    var isClosed = false
-    /// How many more there are, of which nobody told in time.
-    var untold = 0
-}
