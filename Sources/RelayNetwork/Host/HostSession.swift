@@ -45,9 +45,14 @@ struct HostSession: Sendable {
         let jetStream = JetStream(keeping)
         let settings = try directory.settings()
         let plan = NetworkPlan(names: identity.names, settings: settings)
+        // Messages that were stored before there were bounds are removed only for the administrator's own bounds.
         let areBoundsSet = PrivateFile.exists(directory.settingsFile)
-        for change in try await reached({ try await jetStream.provide(plan, areBoundsSet: areBoundsSet) }) {
-            server.log.note("changed \(change)")
+        for stream in plan.streams {
+            let mayLose = areBoundsSet || stream.name != plan.topics.name
+            let part = try await reached { try await jetStream.provide(stream, losing: mayLose ? [.messages] : []) }
+            for change in part.changes where !part.withheld.contains(change) {
+                server.log.note("changed \(stream.name): \(change)")
+            }
         }
         let services = try await reached {
             let postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: directory)

@@ -3,60 +3,49 @@ import NIOCore
 import Relay
 
 extension JetStream {
-    /// Makes a network's streams and buckets, and gives those that exist what the plan has for them.
-    /// - Parameter areBoundsSet: whether the plan's bounds are the administrator's own. Messages that were stored
-    ///   before there were bounds are removed only then.
-    /// - Returns: what was done, in words.
-    func provide(_ plan: NetworkPlan, areBoundsSet: Bool) async throws(NATSError) -> [String] {
-        var done = try await provide(plan.topics, losing: areBoundsSet ? [.messages] : [])
-        for bucket in plan.buckets { done += try await provide(bucket) }
-        return done
-    }
-
-    /// Makes a stream. One that exists gets what the network decides about it and keeps all else.
+    /// Looks at a stream, and makes it or gives it what the network decides about it; all else stays.
     /// - Parameters:
     ///   - keys: the settings that may be changed of one that exists; nil for all that the network decides.
     ///   - losses: what may be lost of one that exists.
-    /// - Returns: what was done, in words.
+    ///   - makes: whether one that is missing is made.
+    ///   - mends: whether one that exists is changed.
+    /// - Returns: what was found, and what was done.
     @discardableResult
     func provide(
         _ plan: StreamConfiguration, changing keys: Set<String>? = nil,
-        losing losses: Set<StreamDifference.Loss> = [.messages]
-    ) async throws(NATSError) -> [String] {
-        let failure: NATSError
-        do throws(NATSError) {
-            // A stream that is there as planned is found by the server itself, in one call.
-            try await createStream(plan)
-            return []
-        } catch {
-            failure = error
+        losing losses: Set<StreamDifference.Loss> = [.messages], makes: Bool = true, mends: Bool = true
+    ) async throws(NATSError) -> ProvisionReport.Part {
+        let difference = StreamDifference(plan, from: try await description(of: plan.name), of: keys)
+        var part = ProvisionReport.Part(name: "stream \(plan.name)", state: .same)
+        if difference.isMissing {
+            part.state = .missing
+            guard makes else { return part }
+            do throws(NATSError) { try await createStream(plan) } catch {
+                // Somebody else may have been quicker.
+                guard case .jetStream = error, try await description(of: plan.name) != nil else { throw error }
+                return try await provide(plan, changing: keys, losing: losses, makes: false, mends: mends)
+            }
+            part.state = .made
+        } else if !difference.changes.isEmpty {
+            let made = difference.made(losing: losses)
+            part.state = .different
+            part.changes = difference.changes.map { "\($0)" }
+            part.withheld = difference.changes.filter { !made.contains($0) }.map { "\($0)" }
+            guard mends, let settings = difference.settings(losing: losses) else { return part }
+            _ = try await ask("UPDATE", plan.name, .map(settings))
+            part.state = .changed
         }
-        // That a server stores nothing more, it says before it looks whether the stream is there.
-        guard case .jetStream = failure else { throw failure }
-        let description = try await description(of: plan.name)
-        guard description != nil else { throw failure }
-        guard description?["config"]?.mapValue != nil else {
-            throw .protocolViolation("the answer to STREAM.INFO has no config")
-        }
-        return try await mend(StreamDifference(plan, from: description, of: keys), losing: losses)
-    }
-
-    /// Changes a stream that is there.
-    /// - Parameter losses: what may be lost.
-    /// - Returns: what was done, in words.
-    @discardableResult
-    func mend(
-        _ difference: StreamDifference, losing losses: Set<StreamDifference.Loss>
-    ) async throws(NATSError) -> [String] {
-        guard let settings = difference.settings(losing: losses) else { return [] }
-        _ = try await ask("UPDATE", difference.plan.name, .map(settings))
-        return difference.made(losing: losses).map { "\(difference.plan.name): \($0)" }
+        return part
     }
 
     /// A stream as the server describes it; nil for one that is not there.
     func description(of stream: String) async throws(NATSError) -> MessageValue? {
         do throws(NATSError) {
-            return try await ask("INFO", stream, nil)
+            let description = try await ask("INFO", stream, nil)
+            guard description["config"]?.mapValue != nil else {
+                throw NATSError.protocolViolation("the answer to STREAM.INFO has no config")
+            }
+            return description
         } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
             return nil
         }

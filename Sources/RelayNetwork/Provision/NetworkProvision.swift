@@ -271,15 +271,22 @@ public struct NetworkProvision: Sendable {
         }
         defer { connection.closeNow() }
         let jetStream = JetStream(connection, timeout: .seconds(10))
+        func provide(_ stream: StreamConfiguration, makes: Bool) async throws(NetworkError) -> ProvisionReport.Part {
+            try await patiently {
+                try await jetStream.provide(
+                    stream, losing: options.losses, makes: makes && !options.isRehearsal,
+                    mends: options.applies && !options.isRehearsal)
+            }
+        }
         for stream in plan.streams {
-            report.parts.append(try await part(stream, jetStream, mayMake: true))
+            report.parts.append(try await provide(stream, makes: true))
         }
         let register = try translated { try BucketUserRegister(jetStream) }
         for user in try directory.userNames() {
             // A user's stream is made by the services when the user first comes, with the subjects of its postboxes.
             var letters = plan.letters(of: user, in: PostboxRegister(sudoId: "", at: 0))
             letters.subjects = nil
-            let part = try await part(letters, jetStream, mayMake: false)
+            let part = try await provide(letters, makes: false)
             if part.state != .missing { report.parts.append(part) }
             guard !options.isRehearsal, let record = try directory.record(of: user) else { continue }
             try await register.renew(record, of: user)
@@ -302,30 +309,6 @@ public struct NetworkProvision: Sendable {
             }
             try await Pause.sleep(.milliseconds(100))
         }
-    }
-
-    /// Looks at one stream, and makes or mends it.
-    private func part(
-        _ plan: StreamConfiguration, _ jetStream: JetStream, mayMake: Bool
-    ) async throws(NetworkError) -> ProvisionReport.Part {
-        let description = try await patiently { try await jetStream.description(of: plan.name) }
-        let difference = StreamDifference(plan, from: description)
-        var part = ProvisionReport.Part(name: "stream \(plan.name)", state: .same)
-        part.changes = difference.changes.map { "\($0)" }
-        if difference.isMissing {
-            part.state = .missing
-            guard mayMake, !options.isRehearsal else { return part }
-            _ = try await patiently { try await jetStream.createStream(plan) }
-            part.state = .made
-        } else if !difference.changes.isEmpty {
-            part.state = .different
-            let made = difference.made(losing: options.losses)
-            part.withheld = difference.changes.filter { !made.contains($0) }.map { "\($0)" }
-            guard options.applies, !options.isRehearsal, !made.isEmpty else { return part }
-            _ = try await patiently { try await jetStream.mend(difference, losing: options.losses) }
-            part.state = .changed
-        }
-        return part
     }
 
     /// Asks again while servers that have just started, or just learned of the account, are not ready to answer.
