@@ -92,7 +92,7 @@ struct Connector: Sendable {
         prepared.rememberedNamespace = plan.rememberedNamespace
         prepared.tls = plan.tls
         prepared.proxy = plan.proxy
-        if let log = plan.log { prepared.logger = try LogFile.logger(appendingTo: log) }
+        if let log = plan.log { prepared.logger = try LibraryLog.logger(appendingTo: log) }
         if let device = plan.device { prepared.device = device }
         switch purpose {
         case .work: break

@@ -34,10 +34,13 @@ struct HostLauncher: Sendable {
                 }
                 PrivateFile.remove(directory.failureFile)
                 PrivateFile.remove(directory.stopMarker)
-                process = try ProcessStart.start(
-                    command, environment: ChildEnvironment.reduced(environment),
-                    output: LogFile(directory.hostLog).descriptor, place: .detached
-                ).get()
+                // Its descriptor is closed with it.
+                let log = try LogFile(directory.hostLog)
+                process = try withExtendedLifetime(log) {
+                    ProcessStart.start(
+                        command, environment: ChildEnvironment.reduced(environment), output: log.descriptor,
+                        place: .detached)
+                }.get()
                 starts += 1
                 startedAt = .now
             }

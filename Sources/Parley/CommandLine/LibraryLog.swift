@@ -8,7 +8,7 @@ import Terminal
 /// The file that `--log` names: an entry of the library's log is a line of it.
 ///
 /// Whoever logs does not wait for the disk: one thread writes, in order. The process's end waits for it.
-final class LogFile: Sendable {
+final class LibraryLog: Sendable {
     private struct State {
         var waitingBytes = 0
         var leftOut = 0
@@ -17,7 +17,7 @@ final class LogFile: Sendable {
     /// So much may wait for a slow disk; further entries are left out, and the file says how many.
     private static let limit = 4 << 20
     /// The files of this process by their paths, for several clients with one log.
-    private static let files = NIOLockedValueBox<[String: LogFile]>([:])
+    private static let files = NIOLockedValueBox<[String: LibraryLog]>([:])
 
     private let descriptor: Int32
     private let writer = NIOThreadPool(numberOfThreads: 1)
@@ -38,16 +38,16 @@ final class LogFile: Sendable {
             throw CommandFailure(
                 CommandFailure.cannotCreate, "The log \(path) cannot be written: \(String(cString: strerror(errno))).")
         }
-        let file = LogFile(descriptor)
+        let file = LibraryLog(descriptor)
         let isFirst = files.withLockedValue { files in
             defer { files[path] = file }
             return files.isEmpty
         }
-        if isFirst { atexit { LogFile.finishAll() } }
+        if isFirst { atexit { LibraryLog.finishAll() } }
         return logger(file)
     }
 
-    private static func logger(_ file: LogFile) -> Logger { Logger(label: "parley") { _ in Handler(file: file) } }
+    private static func logger(_ file: LibraryLog) -> Logger { Logger(label: "parley") { _ in Handler(file: file) } }
 
     private static func finishAll() {
         for file in files.withLockedValue({ Array($0.values) }) { try? file.writer.syncShutdownGracefully() }
@@ -86,7 +86,7 @@ final class LogFile: Sendable {
 
 /// Writes an entry as its time, its level, what it says, and its metadata in the order of their names.
 private struct Handler: LogHandler {
-    let file: LogFile
+    let file: LibraryLog
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
     var logLevel = Logger.Level.debug
