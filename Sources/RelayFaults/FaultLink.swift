@@ -35,6 +35,10 @@ final class FaultLink {
 
     private func flow(from side: Side) -> FaultFlow? { side == .client ? fromClient : fromServer }
     private func flow(to side: Side) -> FaultFlow? { side == .client ? fromServer : fromClient }
+    private func flows(_ direction: FaultProxy.Direction) -> [FaultFlow] {
+        [fromClient, fromServer].compactMap(\.self).filter { direction.includes($0.direction) }
+    }
+    private func stop() { for flow in flows(.both) { flow.stop() } }
 
     // MARK: Channels
 
@@ -72,8 +76,7 @@ final class FaultLink {
     private func forgetWhenBothLeft() {
         guard client == nil, server == nil else { return }
         isEnding = true
-        fromClient?.stop()
-        fromServer?.stop()
+        stop()
         core.forget(self)
     }
 
@@ -85,20 +88,17 @@ final class FaultLink {
     }
 
     func halfClose(_ direction: FaultProxy.Direction) {
-        if direction.includes(.fromClient) { fromClient?.halfClose() }
-        if direction.includes(.fromServer) { fromServer?.halfClose() }
+        for flow in flows(direction) { flow.halfClose() }
     }
 
     func strike(_ fault: FaultProxy.MessageFault, _ direction: FaultProxy.Direction) {
-        if direction.includes(.fromClient) { fromClient?.strike(fault) }
-        if direction.includes(.fromServer) { fromServer?.strike(fault) }
+        for flow in flows(direction) { flow.strike(fault) }
     }
 
     /// Cuts now or, when bytes are to pass first, after these.
     func cut(after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending) {
         guard bytes > 0 else { return cutNow(ending) }
-        for flow in [fromClient, fromServer] {
-            guard let flow, direction.includes(flow.direction) else { continue }
+        for flow in flows(direction) {
             var rules = flow.rules
             rules.cut = FaultLane.Cut(remaining: bytes, ending: ending)
             flow.change(rules)
@@ -108,8 +108,7 @@ final class FaultLink {
     /// Cuts when the system has taken everything that was written to a side.
     func cutAfterWriting(_ ending: FaultProxy.Ending, to channel: (any Channel)?) {
         guard let channel else { return cutNow(ending) }
-        fromClient?.stop()
-        fromServer?.stop()
+        stop()
         let bound = NIOLoopBound(self, eventLoop: loop)
         channel.writeAndFlush(ByteBuffer()).whenComplete { _ in bound.value.cutNow(ending) }
     }
@@ -124,8 +123,7 @@ final class FaultLink {
     func end(_ ending: FaultProxy.Ending) {
         guard !isEnding else { return }
         isEnding = true
-        fromClient?.stop()
-        fromServer?.stop()
+        stop()
         let channels = [client, server].compactMap(\.self)
         if channels.isEmpty { return forgetWhenBothLeft() }
         switch ending {

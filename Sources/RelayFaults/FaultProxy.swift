@@ -93,19 +93,16 @@ public final class FaultProxy: Sendable {
         await run { $0.forward(to: [target] + others) }
     }
 
-    /// Cuts connections now, on both sides; nothing that still waits in the proxy is delivered.
-    public func cut(_ ending: Ending = .reset) async {
-        await cut(afterBytes: 0, direction: .both, how: ending)
-    }
-
-    /// Cuts connections after exactly so many more bytes have been handed on.
+    /// Cuts connections, on both sides, after exactly so many more bytes have been handed on; nothing that still waits in
+    /// the proxy is delivered.
     /// - Parameters:
     ///   - afterBytes: how many, counted for each connection; for one to come, from its begin. 0 means at once.
     ///   - direction: where they are counted; with `both`, the direction that is first decides.
     ///   - how: how they end.
     ///   - connections: which ones.
     public func cut(
-        afterBytes: Int, direction: Direction, how: Ending = .reset, on connections: Connections = .present
+        afterBytes: Int = 0, direction: Direction = .both, how: Ending = .reset,
+        on connections: Connections = .present
     ) async {
         await run { $0.cut(after: afterBytes, direction, how, connections) }
     }
@@ -132,5 +129,21 @@ public final class FaultProxy: Sendable {
     private func run(_ body: @escaping @Sendable (FaultProxyCore) -> Void) async {
         // The loop is the process's own and never ends.
         try? await loop.submit { [core] in body(core.value) }.get()
+    }
+}
+
+/// What the proxy can fail with.
+public enum FaultError: Error, Hashable, Sendable {
+    /// A port of this machine's address cannot be used; the reason is the system's.
+    case port(Int, host: String = FaultProxy.loopback, reason: String)
+}
+
+extension FaultError: CustomStringConvertible {
+    /// One sentence, with what to do.
+    public var description: String {
+        switch self {
+        case .port(let port, let host, let reason):
+            "Port \(port) of \(host) cannot be used: \(reason). Choose another one, or 0 for any that is free."
+        }
     }
 }

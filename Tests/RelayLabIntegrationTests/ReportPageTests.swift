@@ -1,7 +1,8 @@
 import Foundation
-import RelayLab
 import TestSupport
 import Testing
+
+@testable import RelayLab
 
 /// A browser without a window, where the machine has one.
 private enum Browser {

@@ -19,7 +19,7 @@ struct DriverTests {
                 subject: subject, link: link, server: hasNetwork ? server : nil, writer: "w",
                 heading: LabHeading(title: scenario.title, seed: 1, policy: "parley")),
             clock: clock)
-        return (await LabDriver(scenario, speed: speed).run(session, clock: clock), subject, link, server)
+        return (await LabDriver(scenario, speed: speed).run(session), subject, link, server)
     }
 
     @Test("A cut is noticed and recovered from, and each message is accounted for")
@@ -51,7 +51,7 @@ struct DriverTests {
         let clock = TimeByTurns()
         let session = LabSession.byHand(subject, writer: "w", clock: clock)
         await session.begin()
-        await LabDriver(scenario).act(session, clock: clock)
+        await LabDriver(scenario).act(session)
         // What is delivered is delivered at once; only what was dropped is waited for in vain.
         try await eventually("all has arrived") { await session.run.ledger.figures.acknowledged == 5 }
         var expected = LabExpectation()

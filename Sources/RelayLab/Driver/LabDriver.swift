@@ -20,19 +20,16 @@ public struct LabDriver: Sendable {
     ///
     /// - Parameter session: what it is done with; nothing was done with it before.
     /// - Returns: the run, which is over.
-    public func run(_ session: LabSession) async -> LabRun { await run(session, clock: SystemTime()) }
-
-    package func run(_ session: LabSession, clock: any Timekeeper) async -> LabRun {
+    public func run(_ session: LabSession) async -> LabRun {
         await session.begin()
-        await act(session, clock: clock)
+        await act(session)
         if Task.isCancelled { await session.fail("The run was interrupted.") }
         return await session.end()
     }
 
     /// Carries out the steps, in a session that has begun.
-    public func act(_ session: LabSession) async { await act(session, clock: SystemTime()) }
-
-    package func act(_ session: LabSession, clock: any Timekeeper) async {
+    public func act(_ session: LabSession) async {
+        let clock = session.clock
         let begin = clock.now
         for step in scenario.steps {
             guard await session.run.failure == nil, !Task.isCancelled else { return }

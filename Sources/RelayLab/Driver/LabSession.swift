@@ -34,7 +34,7 @@ public actor LabSession {
 
     private let parts: Parts
     var subject: any LabSubject { parts.subject }
-    private let clock: any Timekeeper
+    let clock: any Timekeeper
     private let start: ContinuousClock.Instant
     private let report: @Sendable (LabEvent) -> Void
 
@@ -427,60 +427,48 @@ public actor LabSession {
         let limit = clock.now + patience
         while true {
             let isLast = clock.now >= limit
-            if isMet(expectation) {
-                let result = LabExpectationResult(words: expectation.words, isMet: true, took: now - began)
-                record(.expectation(result))
-                return result
-            }
-            if isLast || run.failure != nil { break }
-            guard await pause() else { break }
+            let instead = instead(of: expectation)
+            var isOver = instead.isEmpty || isLast || run.failure != nil
+            if !isOver { isOver = await !pause() }
+            guard isOver else { continue }
+            let result = LabExpectationResult(
+                words: expectation.words, isMet: instead.isEmpty, took: now - began,
+                instead: instead.isEmpty ? nil : instead.joined(separator: ", "))
+            record(.expectation(result))
+            return result
         }
-        let result = LabExpectationResult(
-            words: expectation.words, isMet: false, took: now - began, instead: instead(of: expectation))
-        record(.expectation(result))
-        return result
     }
 
-    private func isMet(_ expectation: LabExpectation) -> Bool {
+    /// What there is instead of what is expected; nothing where all is as expected.
+    private func instead(of expectation: LabExpectation) -> [String] {
         let figures = run.ledger.figures
+        var words: [String] = []
         for (name, _, path) in LabFigures.counts {
-            if let count = expectation.counts[name], figures[keyPath: path] != count { return false }
-            if let count = expectation.least[name], figures[keyPath: path] < count { return false }
+            let count = figures[keyPath: path]
+            let (wanted, least) = (expectation.counts[name] ?? count, expectation.least[name] ?? count)
+            if wanted != count || least > count { words.append("\(name) \(count)") }
         }
         for (name, _, path) in LabFigures.times {
             guard let most = expectation.times[name] else { continue }
-            guard let time = figures[keyPath: path], time.duration <= most else { return false }
+            let time = figures[keyPath: path]
+            if time.map({ $0.duration > most }) ?? true { words.append("\(name) " + (time.map { "\($0)" } ?? "none")) }
         }
-        if let attempts = expectation.attempts, attemptsSinceAct < attempts { return false }
-        guard expectation.status != nil || expectation.reason != nil else { return true }
+        if let attempts = expectation.attempts, attemptsSinceAct < attempts {
+            words.append("attempts \(attemptsSinceAct)")
+        }
+        guard expectation.status != nil || expectation.reason != nil else { return words }
         func fits(_ status: LabStatus) -> Bool {
             (expectation.status.map { $0.rawValue == status.state } ?? true)
                 && (expectation.reason.map { $0 == status.reason } ?? true)
         }
-        // What lasted for a moment counts too, and the next expectation looks from there on.
-        if let index = heard[seenOfHeard...].firstIndex(where: fits) {
-            seenOfHeard = index
-            return true
+        // What lasted for a moment counts too.
+        guard let index = heard[seenOfHeard...].firstIndex(where: fits) else {
+            return fits(status)
+                ? words : ["status \(status.state)" + (status.reason.map { ", reason \($0)" } ?? "")] + words
         }
-        return fits(status)
-    }
-
-    /// What there was instead of what was expected.
-    private func instead(of expectation: LabExpectation) -> String {
-        let figures = run.ledger.figures
-        var words: [String] = []
-        if expectation.status != nil || expectation.reason != nil {
-            words.append("status \(status.state)" + (status.reason.map { ", reason \($0)" } ?? ""))
-        }
-        if expectation.attempts != nil { words.append("attempts \(attemptsSinceAct)") }
-        for (name, _, path) in LabFigures.counts
-        where expectation.counts[name] != nil || expectation.least[name] != nil {
-            words.append("\(name) \(figures[keyPath: path])")
-        }
-        for (name, _, path) in LabFigures.times where expectation.times[name] != nil {
-            words.append("\(name) " + (figures[keyPath: path].map { "\($0)" } ?? "none"))
-        }
-        return words.joined(separator: ", ")
+        // Once all is as expected, the next expectation looks from there on.
+        if words.isEmpty { seenOfHeard = index }
+        return words
     }
 }
 

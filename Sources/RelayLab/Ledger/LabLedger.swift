@@ -52,9 +52,12 @@ public struct LabLedger: Hashable, Sendable {
     private var writers: [String: Writer] = [:]
     private var figuresNow = LabFigures()
     private var outages = LabOutages()
-    private var again: [LabNumber] = []
-    private var late: [LabNumber] = []
-    private var strangers: [LabNumber] = []
+    /// The messages that were delivered again, once for each time, up to ``maximumNames``.
+    public private(set) var doubled: [LabNumber] = []
+    /// The messages that were delivered behind a later one, up to ``maximumNames``.
+    public private(set) var outOfOrder: [LabNumber] = []
+    /// The messages that nobody sent, once for each delivery, up to ``maximumNames``.
+    public private(set) var strange: [LabNumber] = []
     private var arrivals: [String: Arrivals] = [:]
     /// The messages from others that were delivered again or out of order, up to ``maximumNames`` each.
     private(set) var arrivedAgain: [LabArrival] = []
@@ -91,51 +94,47 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     private mutating func mark(_ number: LabNumber, _ marks: Marks) {
-        guard hasRoom(for: number) else { return }
+        guard writers[number.writer] != nil || writers.count < Self.maximumWriters else { return }
         writers[number.writer, default: Writer()].mark(number.value, marks)
     }
 
     private mutating func deliver(_ number: LabNumber) -> Delivery {
         // In place: a copy for each delivery would cost as much as all before it.
         let delivery = writers[number.writer]?.deliver(number.value) ?? .strange
+        count(delivery)
         switch delivery {
         case .first: break
-        case .late:
-            figuresNow.outOfOrder += 1
-            Self.name(number, in: &late)
-        case .again:
-            figuresNow.doubled += 1
-            Self.name(number, in: &again)
-        case .strange:
-            figuresNow.strange += 1
-            Self.name(number, in: &strangers)
+        case .late: Self.name(number, in: &outOfOrder)
+        case .again: Self.name(number, in: &doubled)
+        case .strange: Self.name(number, in: &strange)
         }
         return delivery
     }
 
     private mutating func deliver(_ arrival: LabArrival) -> Delivery {
         let delivery = arrivals[arrival.topic, default: Arrivals()].take(arrival.sequence)
+        count(delivery)
         switch delivery {
-        case .again:
-            figuresNow.doubled += 1
-            if arrivedAgain.count < Self.maximumNames { arrivedAgain.append(arrival) }
-            return delivery
-        case .late:
-            figuresNow.outOfOrder += 1
-            if arrivedLate.count < Self.maximumNames { arrivedLate.append(arrival) }
+        case .again: Self.name(arrival, in: &arrivedAgain)
+        case .late: Self.name(arrival, in: &arrivedLate)
         case .first, .strange: break
         }
-        figuresNow.received += 1
-        if arrival.isRecovered { figuresNow.recovered += 1 }
+        if delivery != .again { figuresNow.received += 1 }
+        if delivery != .again, arrival.isRecovered { figuresNow.recovered += 1 }
         return delivery
     }
 
-    private func hasRoom(for number: LabNumber) -> Bool {
-        writers[number.writer] != nil || writers.count < Self.maximumWriters
+    private mutating func count(_ delivery: Delivery) {
+        switch delivery {
+        case .first: break
+        case .late: figuresNow.outOfOrder += 1
+        case .again: figuresNow.doubled += 1
+        case .strange: figuresNow.strange += 1
+        }
     }
 
-    private static func name(_ number: LabNumber, in list: inout [LabNumber]) {
-        if list.count < maximumNames { list.append(number) }
+    private static func name<Message>(_ message: Message, in list: inout [Message]) {
+        if list.count < maximumNames { list.append(message) }
     }
 
     /// Whether a message was handed over to the client.
@@ -178,12 +177,6 @@ public struct LabLedger: Hashable, Sendable {
     public var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
     /// The messages that were delivered although they were reported as not sent, in order, up to ``maximumNames``.
     public var contradicted: [LabNumber] { named { $0.isContradicted } }
-    /// The messages that were delivered again, once for each time, up to ``maximumNames``.
-    public var doubled: [LabNumber] { again }
-    /// The messages that were delivered behind a later one, up to ``maximumNames``.
-    public var outOfOrder: [LabNumber] { late }
-    /// The messages that nobody sent, once for each delivery, up to ``maximumNames``.
-    public var strange: [LabNumber] { strangers }
 
     private func named(_ isWanted: (Marks) -> Bool) -> [LabNumber] {
         var names: [LabNumber] = []

@@ -85,24 +85,11 @@ public struct LabStatus: Hashable, Sendable {
     /// The reason in words.
     public var words: String?
     /// The number of attempts; 0 while connected or at rest.
-    public var attempt: Int
+    public var attempt = 0
     /// The time until the next attempt, while one is waited for.
     public var retryIn: LabTime?
     /// Whether the server answers nothing although the connection is open.
-    public var isSilent: Bool
-
-    /// Makes a status.
-    public init(
-        state: String, reason: String? = nil, words: String? = nil, attempt: Int = 0, retryIn: LabTime? = nil,
-        isSilent: Bool = false
-    ) {
-        self.state = state
-        self.reason = reason
-        self.words = words
-        self.attempt = attempt
-        self.retryIn = retryIn
-        self.isSilent = isSilent
-    }
+    public var isSilent = false
 
     /// Whether messages go through.
     public var isConnected: Bool { state == "connected" }
@@ -170,12 +157,4 @@ public struct LabExpectationResult: Hashable, Sendable {
     public var took: LabTime
     /// What there was instead; nil where it came.
     public var instead: String?
-
-    /// Makes a result.
-    public init(words: String, isMet: Bool, took: LabTime, instead: String? = nil) {
-        self.words = words
-        self.isMet = isMet
-        self.took = took
-        self.instead = instead
-    }
 }

@@ -6,16 +6,9 @@ public struct LabGlance: Hashable, Sendable {
         /// What it is.
         public var name: LabAct.Name
         /// What else there is to say of it; empty for nothing.
-        public var detail: String
+        public var detail = ""
         /// When it ends by itself; nil where it does not.
         public var end: LabTime?
-
-        /// Makes one.
-        public init(name: LabAct.Name, detail: String = "", end: LabTime? = nil) {
-            self.name = name
-            self.detail = detail
-            self.end = end
-        }
     }
 
     /// What the run is.

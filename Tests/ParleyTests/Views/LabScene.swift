@@ -1,5 +1,6 @@
 import Relay
-import RelayLab
+
+@testable import RelayLab
 
 /// Runs of the lab as the chat is told of them.
 struct LabScene {

@@ -74,7 +74,7 @@ struct FaultProxyTests {
         let (client, server) = try await Pair.connection(proxy, listener)
         await client.send(Self.text)
         #expect(await server.read(Self.text.count).bytes == Self.text)
-        await proxy.cut(how)
+        await proxy.cut(how: how)
         #expect(await client.read(1).end == end)
         #expect(proxy.statistics.cuts == 7)
         await proxy.close()
