@@ -165,7 +165,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return if case .alone = added { true } else { false }
     }
 
-    /// Adds what has waited for room.
+    /// Adds what has waited for room. No reader waits then.
     private func appendLate(_ state: inout State) {
         guard state.late != nil else { return }
         let weight = state.late.map(weight) ?? .mark
