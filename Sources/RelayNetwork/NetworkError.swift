@@ -159,6 +159,9 @@ extension NetworkError {
         }
     }
 
+    /// Whether a connection, or what was asked over it, failed.
+    var isOfConnection: Bool { if case .connection = self { true } else { false } }
+
     /// Whether one server could not be reached, so that another one of a network's may be.
     var isUnreachableServer: Bool {
         switch self {

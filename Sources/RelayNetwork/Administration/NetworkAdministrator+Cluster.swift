@@ -23,21 +23,11 @@ extension NetworkAdministrator {
     func withUserRegister<R>(
         _ identity: NetworkIdentity, _ body: (BucketUserRegister) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while true {
-            do throws(NetworkError) { return try await onceWithUserRegister(identity, body) } catch {
-                // The bucket answers nobody until the servers have chosen its leader, which takes them seconds.
-                guard error.isWithoutAnswer, ContinuousClock.now < deadline else { throw error }
+        // The bucket answers nobody until the servers have chosen its leader, which takes them seconds.
+        try await persist(until: .now + .seconds(30), every: .milliseconds(250), where: \.isWithoutAnswer) {
+            try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
+                try await body(BucketUserRegister(jetStream))
             }
-            try await Pause.sleep(.milliseconds(250))
-        }
-    }
-
-    private func onceWithUserRegister<R>(
-        _ identity: NetworkIdentity, _ body: (BucketUserRegister) async throws(NetworkError) -> R
-    ) async throws(NetworkError) -> R {
-        try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
-            try await body(BucketUserRegister(jetStream))
         }
     }
 }

@@ -64,20 +64,3 @@ final class FileLock: Sendable {
         throw .system(path, code)
     }
 }
-
-/// Sleeping with this module's error.
-enum Pause {
-    /// Sleeps; throws `cancelled` when the task is cancelled.
-    static func sleep(_ duration: Duration) async throws(NetworkError) {
-        do {
-            try await Task.sleep(for: duration)
-        } catch {
-            throw .cancelled
-        }
-    }
-
-    /// Waits for the task's cancellation.
-    static func untilCancelled() async throws(NetworkError) {
-        while true { try await sleep(.seconds(3_600)) }
-    }
-}

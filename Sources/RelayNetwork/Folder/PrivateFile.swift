@@ -144,3 +144,38 @@ enum PrivateFile {
         return 0
     }
 }
+
+/// What the wrappers of system calls share.
+enum SystemCall {
+    /// The system's description of an errno.
+    static func reason(_ code: Int32) -> String {
+        strerror(code).map { String(cString: $0) } ?? "error \(code)"
+    }
+
+    /// Repeats a call as long as a signal interrupts it; the result and its errno.
+    static func uninterrupted<R: SignedInteger>(_ call: () -> R) -> (result: R, code: Int32) {
+        while true {
+            let result = call()
+            let code = errno
+            if result >= 0 || code != EINTR { return (result, code) }
+        }
+    }
+}
+
+/// Folders for what is not to outlive a run.
+package enum TemporaryFolder {
+    /// Makes a folder that nobody else may look into, and that the caller removes.
+    ///
+    /// - Parameter purpose: a word that its name holds.
+    /// - Returns: its path.
+    /// - Throws: ``NetworkError/file(path:reason:)``.
+    package static func make(_ purpose: String) throws(NetworkError) -> String {
+        let pattern = FileManager.default.temporaryDirectory.path + "/parley-\(purpose)-XXXXXX"
+        var template = Array(pattern.utf8CString)
+        let path = template.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+        }
+        guard let path else { throw .file(path: pattern, reason: String(cString: strerror(errno))) }
+        return path
+    }
+}

@@ -23,7 +23,10 @@ struct HostSession: Sendable {
         // What the server was told of the disk outlives the connection over which it was.
         var isFresh = true
         while true {
-            let keeping = try await firstAnswer()
+            let end = ContinuousClock.now + server.options.startTimeout
+            let keeping = try await persist(until: end, every: .milliseconds(20)) {
+                try await HostRole.keeping.connect(to: address, identity.issuer)
+            }
             do throws(NetworkError) {
                 defer { keeping.closeNow() }
                 try await serve(keeping, isFresh: isFresh)
@@ -84,20 +87,6 @@ struct HostSession: Sendable {
                     freeSpace: server.options.freeDiskSpace, log: server.log
                 ).run(diskGuard)
             }, { await NetworkAdministrator(directory: directory).finishActs(server.log) })
-    }
-
-    /// Connects as soon as the server lets it.
-    private func firstAnswer() async throws(NetworkError) -> NATSConnection {
-        let deadline = ContinuousClock.now + server.options.startTimeout
-        while true {
-            do throws(NetworkError) {
-                return try await HostRole.keeping.connect(to: address, identity.issuer)
-            } catch {
-                if Task.isCancelled { throw .cancelled }
-                guard ContinuousClock.now < deadline else { throw error }
-            }
-            try await Pause.sleep(.milliseconds(20))
-        }
     }
 
     /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed

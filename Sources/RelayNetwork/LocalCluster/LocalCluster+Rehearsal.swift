@@ -30,24 +30,19 @@ extension LocalCluster {
     package func leader() async throws(NetworkError) -> String {
         let identity = try NetworkIdentity.open(in: directory)
         let stream = NetworkNames.topicStream(of: identity.names.namespace)
-        let deadline = ContinuousClock.now + Self.patience
-        while true {
-            do throws(NetworkError) {
-                if let name = try await leader(of: stream, identity) { return name }
-                guard ContinuousClock.now < deadline else { throw .timedOut("Finding the stream's leader") }
-            } catch {
-                guard error.isWithoutAnswer, ContinuousClock.now < deadline else { throw error }
+        return try await persist(
+            until: .now + Self.patience, every: .milliseconds(100),
+            where: { error in error.isWithoutAnswer || error == Self.withoutLeader }
+        ) {
+            try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
+                let leader = try await jetStream.description(of: stream)?["cluster"]?["leader"]?.stringValue
+                guard let leader, !leader.isEmpty else { throw Self.withoutLeader }
+                return leader
             }
-            try await Pause.sleep(.milliseconds(100))
         }
     }
 
-    private func leader(of stream: String, _ identity: NetworkIdentity) async throws(NetworkError) -> String? {
-        try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
-            let leader = try await jetStream.description(of: stream)?["cluster"]?["leader"]?.stringValue
-            return leader.flatMap { $0.isEmpty ? nil : $0 }
-        }
-    }
+    private static let withoutLeader = NetworkError.timedOut("Finding the stream's leader")
 
     /// Kills a server, which the host then does not start again.
     /// - Returns: what to keep for as long as that is to last.

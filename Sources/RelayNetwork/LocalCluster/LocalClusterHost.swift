@@ -223,22 +223,18 @@ struct LocalClusterRun: Sendable {
         wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
         wanted.applies = true
         let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
-        let deadline = ContinuousClock.now + options.startTimeout
-        while true {
-            do throws(NetworkError) {
-                let report = try await provision.run()
-                for part in report.parts where part.state != .same { log.note("\(part.name): \(part.state)") }
-                return
-            } catch {
+        let end = ContinuousClock.now + options.startTimeout
+        let report = try await persist(
+            until: end, every: .milliseconds(250),
+            where: { error in
                 switch error {
                 // Servers that have just started are not ready for everything.
-                case .connection, .refused, .timedOut, .notRunning, .invalidProvision:
-                    guard ContinuousClock.now < deadline else { throw error }
-                default: throw error
+                case .connection, .refused, .timedOut, .notRunning, .invalidProvision: true
+                default: false
                 }
             }
-            try await Pause.sleep(.milliseconds(250))
-        }
+        ) { try await provision.run() }
+        for part in report.parts where part.state != .same { log.note("\(part.name): \(part.state)") }
     }
 
     /// Runs the services, and tells others of the network once it is answered for.

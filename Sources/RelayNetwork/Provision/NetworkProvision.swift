@@ -254,7 +254,13 @@ public struct NetworkProvision: Sendable {
         if options.isRehearsal, account == .missing { return streams(are: .missing) }
         let connection: NATSConnection
         do throws(NetworkError) {
-            connection = try await connected(identity, addresses)
+            // Servers that have just learned of the network's own account may take a moment to let it in.
+            let mayHaveLearned = identity.administrator != nil && !options.isRehearsal
+            connection = try await persist(
+                until: .now + .seconds(mayHaveLearned ? 10 : 0), every: .milliseconds(100), where: \.isOfConnection
+            ) {
+                try await HostRole.keeping.connect(toOneOf: addresses, identity.issuer)
+            }
         } catch {
             guard case .connection(.authorization) = error else { throw error }
             if identity.administrator == nil {
@@ -295,40 +301,24 @@ public struct NetworkProvision: Sendable {
         if !options.isRehearsal { try await register.publish(directory.block()) }
     }
 
-    /// Connects as the network's own account, which servers that have just learned of it may take a moment to let in.
-    private func connected(
-        _ identity: NetworkIdentity, _ addresses: [ServerAddress]
-    ) async throws(NetworkError) -> NATSConnection {
-        let mayHaveLearned = identity.administrator != nil && !options.isRehearsal
-        let deadline = ContinuousClock.now + .seconds(mayHaveLearned ? 10 : 0)
-        while true {
-            do throws(NetworkError) {
-                return try await HostRole.keeping.connect(toOneOf: addresses, identity.issuer)
-            } catch {
-                guard case .connection = error, ContinuousClock.now < deadline else { throw error }
-            }
-            try await Pause.sleep(.milliseconds(100))
-        }
-    }
-
     /// Asks again while servers that have just started, or just learned of the account, are not ready to answer.
     private func patiently<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
         let begin = ContinuousClock.now
-        while true {
-            do throws(NetworkError) { return try await reached(body) } catch {
-                let patience: Int
-                switch error {
-                case .connection(.timeout), .connection(.noResponders): patience = 30
-                case .connection(.jetStream(let failure)):
-                    // JetStream not available, not enabled for the account yet, or too few servers known yet; or a
-                    // server of a cluster could not make the stream's store, which is mostly over at once.
-                    patience = [10_008: 30, 10_039: 30, 10_005: 30, 10_009: 30, 10_049: 10][failure.errorCode] ?? 0
-                default: patience = 0
+        func mayPass(_ error: NetworkError) -> Bool {
+            switch error {
+            case .connection(.timeout), .connection(.noResponders): true
+            case .connection(.jetStream(let failure)):
+                switch failure.errorCode {
+                // JetStream not available, not enabled for the account yet, or too few servers known yet.
+                case 10_008, 10_039, 10_005, 10_009: true
+                // A server of a cluster could not make the stream's store, which is mostly over at once.
+                case 10_049: ContinuousClock.now < begin + .seconds(10)
+                default: false
                 }
-                guard ContinuousClock.now < begin + .seconds(patience) else { throw error }
+            default: false
             }
-            try await Pause.sleep(.milliseconds(250))
         }
+        return try await persist(until: begin + .seconds(30), every: .milliseconds(250), where: mayPass, body)
     }
 
     /// Writes what the services are given, and the credentials of whoever observes them.
