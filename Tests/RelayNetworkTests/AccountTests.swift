@@ -287,7 +287,8 @@ struct GuardTests {
             let response = #"{"stream_name":"\#(stream)","name":"c","num_pending":0,"config":\#(config)}"#
             let escaped = response.replacing("\"", with: "\\\"")
             let report = #"{"subject":"\#(call)","request":"{}","response":"\#(escaped)"}"#
-            return PushConsumerGuard.offender(in: Array(report.utf8)).map { "\($0.stream).\($0.consumer)" }
+            let made = PushConsumerGuard.made(Array(report.utf8))?.consumer
+            return made.flatMap { PushConsumerGuard.isOffender($0) ? "\($0.stream).\($0.name)" : nil }
         }
         let call = "$JS.API.CONSUMER.CREATE.S.c"
         #expect(offender(call, "relay.control.bob") == "S.c")
@@ -295,7 +296,7 @@ struct GuardTests {
         #expect(offender(call, "_INBOX.x") == nil && offender(call, nil) == nil && offender(call, "") == nil)
         #expect(offender(call, "_INBOX.x", in: "PB_bob") == "PB_bob.c" && offender(call, nil, in: "PB_bob") == nil)
         #expect(offender("$JS.API.STREAM.CREATE.S", "relay.control.bob") == nil)
-        #expect(PushConsumerGuard.offender(in: Array("{".utf8)) == nil)
+        #expect(PushConsumerGuard.made(Array("{".utf8)) == nil)
     }
 
     @Test("Settings have standard values where the file is silent, and say what is wrong with a value")

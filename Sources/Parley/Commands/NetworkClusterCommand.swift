@@ -114,8 +114,7 @@ struct NetworkClusterHostCommand: AsyncParsableCommand {
         commandName: "host", abstract: "Keep the cluster running.", shouldDisplay: false)
 
     func run() async throws {
-        let options = LocalClusterHost.Options(serveCommand: [Connector.executablePath, "network", "serve"])
-        switch await LocalClusterHost(options: options).run() {
+        switch await LocalClusterHost(serveCommand: [Connector.executablePath, "network", "serve"]).run() {
         case .alreadyRunning, .idle, .stopped: return
         case .failed(let error): throw ExitCode(CommandFailure(error).code)
         }

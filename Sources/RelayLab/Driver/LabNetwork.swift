@@ -213,9 +213,9 @@ public struct LabClusterNetwork: LabPlace {
     ) async throws -> LabClusterNetwork {
         let folder = try TemporaryFolder.make("lab")
         let cluster = LocalCluster(directory: NetworkDirectory(path: folder + "/cluster"))
-        var options = LocalClusterHost.Options(serveCommand: serveCommand, environment: environment)
+        var options = NetworkHost.Options(environment: environment)
         options.handlesSignals = false
-        let running = LocalClusterHost(cluster, options: options)
+        let running = LocalClusterHost(cluster, serveCommand: serveCommand, options: options)
         let host = LabHost(in: folder) { await running.run() }
         do {
             let description = try await host.brings(within: .seconds(180)) { try await cluster.running() }

@@ -1,7 +1,6 @@
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
-import Platform
 import Relay
 
 /// Deletes consumers that would have JetStream write to subjects of their maker's choice, and those that push letters.
@@ -63,14 +62,13 @@ struct PushConsumerGuard: Sendable {
         // When a stream's consumers were compared with what the reports say.
         var listed: [String: ContinuousClock.Instant] = [:]
         while let report = try await iterator.next(isolation: nil) {
-            if let found = Self.offender(in: report.bytes) {
+            guard let (made, account) = Self.made(report.bytes) else { continue }
+            if Self.isOffender(made) {
                 // A consumer that is already gone needs no deletion.
-                try? await jetStream.deleteConsumer(found.consumer, in: found.stream)
+                try? await jetStream.deleteConsumer(made.name, in: made.stream)
                 continue
             }
-            guard let (made, account) = Self.made(report.bytes), let user = await users.user(ofAccount: account) else {
-                continue
-            }
+            guard let account, let user = await users.user(ofAccount: account) else { continue }
             let now = ContinuousClock.now
             let place = ConsumerShares.Place(stream: made.stream, name: made.name)
             guard shares.withLockedValue({ $0.made(place, by: user, at: now) }) else { continue }
@@ -121,7 +119,7 @@ struct PushConsumerGuard: Sendable {
     private func followBans() async {
         var iterator = words.makeAsyncIterator()
         while let message = try? await iterator.next(isolation: nil) {
-            guard let word = try? JSONDecoder().decode(Word.self, from: Data(message.bytes)),
+            guard let word = Wire.value(Word.self, from: message.bytes),
                 word.kind == "banned" || word.kind == "deactivated",
                 let user = try? UserName(String(message.subject.split(separator: ".").last ?? ""))
             else { continue }
@@ -188,30 +186,19 @@ struct PushConsumerGuard: Sendable {
     }
 
     /// Whether a consumer delivers where it must not.
-    private static func isOffender(_ consumer: ConsumerInfo) -> Bool {
+    static func isOffender(_ consumer: ConsumerInfo) -> Bool {
         guard let target = consumer.deliverSubject, !target.isEmpty else { return false }
         return !target.hasPrefix(inboxes) || consumer.stream.hasPrefix(NetworkNames.postboxStreamPrefix)
     }
 
-    /// The consumer that a report is about, if it delivers where it must not. The server's own account of the consumer
+    /// The consumer that a report says was made, and the account that made it. The server's own account of the consumer
     /// counts, not the request.
-    static func offender(in report: [UInt8]) -> (stream: String, consumer: String)? {
-        guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)),
-            report.subject.hasPrefix("$JS.API.CONSUMER."), let response = report.response,
-            let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8)), isOffender(made)
+    static func made(_ report: [UInt8]) -> (consumer: ConsumerInfo, account: String?)? {
+        guard let report = Wire.value(Report.self, from: report), report.subject.hasPrefix("$JS.API.CONSUMER."),
+            report.subject.contains(".CREATE."), let response = report.response,
+            let made = Wire.value(ConsumerInfo.self, from: response.utf8)
         else { return nil }
-        return (made.stream, made.name)
-    }
-
-    /// The consumer that a report says was made, and the account that made it.
-    private static func made(_ report: [UInt8]) -> (consumer: ConsumerInfo, account: String)? {
-        guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)),
-            report.subject.hasPrefix("$JS.API.CONSUMER.CREATE.")
-                || report.subject.hasPrefix("$JS.API.CONSUMER.DURABLE.CREATE."),
-            let account = report.client?.acc, let response = report.response,
-            let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8))
-        else { return nil }
-        return (made, account)
+        return (made, report.client?.acc)
     }
 
     private struct Report: Decodable {

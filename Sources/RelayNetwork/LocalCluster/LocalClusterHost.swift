@@ -5,34 +5,17 @@ import Platform
 /// The process behind a cluster on this machine: it keeps the servers and the services running, and puts the network
 /// onto the servers. One runs for each folder, until it is asked to end; what it started ends with it, however it ends.
 public struct LocalClusterHost: Sendable {
-    /// How a host behaves.
-    public struct Options: Sendable {
-        /// How long the servers may take until there is a network on them.
-        public var startTimeout: Duration = .seconds(120)
-        /// Whether TERM, INT and HUP end it in good order. False leaves signals to the caller's process.
-        public var handlesSignals = true
-        /// Where `PATH` and `PARLEY_NATS_SERVER` are looked up; the servers inherit it.
-        public var environment: [String: String]
-        /// The path of an executable and its arguments that run ``NetworkServing``, with `--services` and the path of
-        /// the file behind them.
-        public var serveCommand: [String]
-        /// How many bytes the disk of a folder has left; nil where that is not known.
-        package var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
-
-        /// The options of the application's own host.
-        public init(
-            serveCommand: [String], environment: [String: String] = ProcessInfo.processInfo.environment
-        ) {
-            (self.serveCommand, self.environment) = (serveCommand, environment)
-        }
-    }
-
     let cluster: LocalCluster
-    let options: Options
+    let serveCommand: [String]
+    let options: NetworkHost.Options
 
     /// Names a cluster; nothing happens before ``run()``.
-    public init(_ cluster: LocalCluster = .standard(), options: Options) {
-        (self.cluster, self.options) = (cluster, options)
+    /// - Parameters:
+    ///   - serveCommand: the path of an executable and its arguments that run ``NetworkServing``, with `--services` and
+    ///     the path of the file behind them.
+    ///   - options: as those of the host of one server; a cluster is there without clients too.
+    public init(_ cluster: LocalCluster = .standard(), serveCommand: [String], options: NetworkHost.Options = .init()) {
+        (self.cluster, self.serveCommand, self.options) = (cluster, serveCommand, options)
     }
 
     private var directory: NetworkDirectory { cluster.directory }
@@ -57,7 +40,8 @@ public struct LocalClusterHost: Sendable {
         while true {
             let processes = try cluster.choosePorts()
             let run = LocalClusterRun(
-                cluster: cluster, options: options, server: server, log: log, processes: .init(processes))
+                cluster: cluster, serveCommand: serveCommand, options: options, server: server, log: log,
+                processes: .init(processes))
             do throws(NetworkError) { return try await run.run() } catch {
                 // Between a look at a port and its use somebody else may take it.
                 let ports = processes.servers.flatMap { [$0.port, $0.routePort] }
@@ -110,7 +94,8 @@ extension LocalCluster {
 /// The cluster on one choice of ports.
 struct LocalClusterRun: Sendable {
     let cluster: LocalCluster
-    let options: LocalClusterHost.Options
+    let serveCommand: [String]
+    let options: NetworkHost.Options
     let server: ServerProgram
     let log: LogFile
     let processes: NIOLockedValueBox<LocalClusterProcesses>
@@ -215,6 +200,9 @@ struct LocalClusterRun: Sendable {
 
     // MARK: The network
 
+    /// How long the servers may take until there is a network on them.
+    private static let startTimeout = Duration.seconds(120)
+
     /// Makes what is missing of the network, and mends what is otherwise.
     private func provision() async throws(NetworkError) {
         var wanted = NetworkProvision.Options()
@@ -274,7 +262,7 @@ struct LocalClusterRun: Sendable {
             name: "service \(index + 1)", output: cluster.servicesLog,
             environment: ChildEnvironment.reduced(options.environment), patience: .endless, log: log,
             prepare: {
-                .init(command: options.serveCommand + ["--services", directory.servicesFile]) {
+                .init(command: serveCommand + ["--services", directory.servicesFile]) {
                     _, answered throws(NetworkError) in
                     answered()
                     try await Pause.untilCancelled()

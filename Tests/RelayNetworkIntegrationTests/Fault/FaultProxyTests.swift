@@ -269,28 +269,6 @@ struct FaultProxyTests {
 
 @Suite("Faults: a real server behind the proxy", .realProcesses)
 struct FaultServerTests {
-    @Test("A client works through every harmless fault", arguments: NATSServerProcess.binaries)
-    func harmless(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary, jetStream: false)
-        let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: server.port))
-        for fault: FaultProxy.Fault in [
-            .passThrough, .split(), .split(3), .delay(.milliseconds(5), jitter: .milliseconds(10)),
-            .throttle(bytesPerSecond: 20_000),
-        ] {
-            try await proxy.set(fault)
-            let connection = try await NATSConnection.connect(
-                to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
-            let subscription = try connection.subscribe(to: "a")
-            try await connection.flush(timeout: .seconds(60))
-            for number in 0..<20 { try connection.publish(Array("message \(number)".utf8), to: "a") }
-            var iterator = subscription.makeAsyncIterator()
-            for number in 0..<20 { #expect(try await iterator.next()?.text == "message \(number)", "\(fault)") }
-            await connection.close()
-        }
-        await proxy.close()
-        server.close()
-    }
-
     @Test("A login that is cut at any byte fails and the next one succeeds", arguments: NATSServerProcess.binaries)
     func cutLogin(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
