@@ -12,24 +12,13 @@ struct ChaosTests {
         "B30, B32, B38: nothing is lost, doubled or out of order while servers and clients are killed and links are cut",
         arguments: TestServers.all)
     func chaos(server: String) async throws {
-        let folder = try TemporaryFolder()
-        var environment = ProcessInfo.processInfo.environment
-        environment["TMPDIR"] = folder.path
-        environment["PARLEY_NATS_SERVER"] = server
         let seed = Int.random(in: 1...999_999)
-        let bench = try ChildProcess(
-            BuiltProduct.url("parley-bench").path,
-            [
-                "chaos", "n=2000", "topics=4", "server-kills=3", "process-kills=1", "cuts=10", "outage=400",
-                "seed=\(seed)",
-            ],
-            environment: environment)
-        defer { bench.close() }
-        let result = try await bench.waitForExit(deadline: .seconds(280))
-        #expect(result.status == .exited(0), "seed=\(seed) \(result)")
+        let parts = try await BenchFigures.run(
+            "chaos", "n=2000", "topics=4", "server-kills=3", "process-kills=1", "cuts=10", "outage=400", "seed=\(seed)",
+            server: server)
         // A run in which nothing was killed would prove nothing.
-        #expect(result.output.contains("\"server_kills\":3,\"process_kills\":4"), "seed=\(seed) \(result)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        let figures = try #require(parts["chaos"], "seed=\(seed)")
+        #expect(figures["server_kills"] == 3 && figures["process_kills"] == 4, "seed=\(seed) \(figures)")
     }
 }
 
