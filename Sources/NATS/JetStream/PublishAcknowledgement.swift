@@ -1,7 +1,7 @@
 import NIOCore
 import Platform
 
-/// The server's word that a message is stored.
+/// The server's word that a message is stored. It names no message: whose answer it is, the request knows.
 public struct PublishAcknowledgement: Sendable, Hashable {
     /// The stream that stored it.
     public var stream: String

@@ -10,7 +10,7 @@ extension ChatEngine {
             keptTopics = topics
             let drafts = try await store.drafts()
             let lines = try await store.lines()
-            let unsent = try await client.keptOutbox().map { UnsentMessage($0) }
+            let unsent = try await client.keptOutbox()
             let ignored = try await store.ignored()
             let muted = try await store.muted()
             let choices = DeskChoices(try await store.choices())

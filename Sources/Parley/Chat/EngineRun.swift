@@ -83,7 +83,9 @@ struct EngineRun {
         }
         if !kept.wait(atMost: .seconds(2)) {
             Output.complain("Still writing what you typed to the local store; ^C ends it without.")
-            kept.wait(atMost: .seconds(8))
+            if !kept.wait(atMost: .seconds(8)) {
+                Output.complain("The local store did not take what you typed last: it is lost where it was not sent.")
+            }
         }
         left.wait(atMost: .seconds(2))
     }

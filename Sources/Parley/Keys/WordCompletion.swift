@@ -109,7 +109,9 @@ extension ChatModel {
     /// The postboxes of others that are known, since letters went there.
     private var addressesToComplete: [String] {
         var addresses = Set(listedSent.compactMap { letter in letter.person.map { "\($0)/\(letter.postbox)" } })
-        for case .letter(let user, let postbox, _, _) in outgoing.values { addresses.insert("\(user)/\(postbox)") }
+        for case .letter(let user, let postbox, _, _) in outgoing.values.lazy.map(\.item) {
+            addresses.insert("\(user)/\(postbox)")
+        }
         return addresses.filter { SafeText($0).description == $0 && !$0.contains(where: \.isWhitespace) }.sorted()
     }
 

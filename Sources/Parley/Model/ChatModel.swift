@@ -111,8 +111,6 @@ struct ChatModel: Equatable, Sendable {
     var log = ConnectionLog()
     /// Own lines and letters that are with the client core, by their messages' ids.
     var outgoing: [String: Outgoing] = [:]
-    /// Those of them that the core has not accepted yet, so that nothing keeps them: they are counted nowhere.
-    var unaccepted: Set<String> = []
     /// Own lines on topics that are not joined, by topic; they are shown when it is.
     var unjoined: [String: [PendingLine]] = [:]
     /// What became of messages that are not known yet, while the local store is being opened.
@@ -259,10 +257,16 @@ struct ChatModel: Equatable, Sendable {
     }
 
     /// What the client core is asked to deliver.
-    enum Outgoing: Hashable, Sendable {
-        case line(conversation: String)
-        case letter(user: String, postbox: String, subject: String?, text: String)
-        case key(KeyValueRequest.Change)
+    struct Outgoing: Hashable, Sendable {
+        enum Item: Hashable, Sendable {
+            case line(conversation: String)
+            case letter(user: String, postbox: String, subject: String?, text: String)
+            case key(KeyValueRequest.Change)
+        }
+
+        let item: Item
+        /// Whether the core has accepted it. Until then nothing keeps it, and it is counted nowhere.
+        var isAccepted = true
     }
 
     /// A number that no other request or line of this process has.
@@ -335,7 +339,7 @@ struct ChatModel: Equatable, Sendable {
     }
 
     /// Lines, letters and changes of keys that the core has accepted, not yet on the network.
-    var queuedCount: Int { outgoing.count - unaccepted.count }
+    var queuedCount: Int { outgoing.values.count(where: \.isAccepted) }
 
     /// Messages that came while their topic was out of view, in all topics that are not muted.
     var unreadMessages: Int { conversations.unread }

@@ -9,7 +9,7 @@ struct KeptDesk: Equatable, Sendable {
     /// The lines that were typed, oldest first.
     var lines: [KeptLine] = []
     /// What waits to be sent and what was not sent, oldest first.
-    var unsent: [UnsentMessage] = []
+    var unsent: [KeptPublish] = []
     /// The names of those who are ignored.
     var ignored: Set<String> = []
     /// The topics and patterns that are muted, beside those of the configuration.
@@ -119,33 +119,16 @@ struct DeskChoices: Hashable, Sendable {
     }
 }
 
-/// A line or letter that an earlier run of the program accepted and did not see stored.
-struct UnsentMessage: Equatable, Sendable {
-    let id: String
-    let destination: Destination
-    let text: String
-    /// When the person sent it.
-    let since: Timestamp
-    let state: PendingLine.State
-    /// What a letter is about.
-    var subject: String?
-
+extension KeptPublish {
     /// Whether it waits for the network, and not for the person.
-    var waits: Bool { if case .failed = state { false } else { true } }
-}
+    var waits: Bool { if case .notSent = state { false } else { true } }
 
-extension UnsentMessage {
-    /// A message as the local store has it.
-    init(_ kept: KeptPublish) {
-        let message = kept.message
-        let state: PendingLine.State =
-            switch kept.state {
-            case .queued, .sending: .queued
-            case .notSent(let reason): .failed("\(message.mayBeStored ? "perhaps" : "not") sent: \(reason)")
-            }
-        self.init(
-            id: message.id, destination: message.destination, text: kept.text, since: kept.since, state: state,
-            subject: kept.subject)
+    /// How a line of an earlier run is shown.
+    var lineState: PendingLine.State {
+        switch state {
+        case .queued, .sending: .queued
+        case .notSent(let reason): .failed("\(message.mayBeStored ? "perhaps" : "not") sent: \(reason)")
+        }
     }
 }
 

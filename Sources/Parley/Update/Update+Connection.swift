@@ -57,7 +57,8 @@ extension ChatModel {
 
     /// What was on its way when the connection went waits again; the core keeps it.
     private mutating func requeue() {
-        for case (let id, .line(let name)) in outgoing where !unaccepted.contains(id) {
+        for (id, handed) in outgoing where handed.isAccepted {
+            guard case .line(let name) = handed.item else { continue }
             conversations.update(name) { _ = $0.setState(.queued, of: id) }
         }
     }

@@ -30,20 +30,19 @@ extension ChatModel {
 
     /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way,
     /// nothing keeps it, and nothing is said of it that a power cut would make untrue.
-    private mutating func hand(_ item: Outgoing, _ id: String) {
-        outgoing[id] = item
-        unaccepted.insert(id)
+    private mutating func hand(_ item: Outgoing.Item, _ id: String) {
+        outgoing[id] = Outgoing(item: item, isAccepted: false)
     }
 
     /// An own line, letter or change of a key has come further on its way, or to its end.
     mutating func published(_ news: PublishNews) -> [ChatEffect] {
-        guard let item = outgoing[news.id] else {
+        guard let handed = outgoing[news.id] else {
             if opening != nil, news.state.isFinal, early.count < Self.earlyLimit { early[news.id] = news }
             return []
         }
-        let isNew = unaccepted.remove(news.id) != nil
-        if news.state.isFinal { outgoing[news.id] = nil }
-        switch item {
+        let isNew = !handed.isAccepted
+        outgoing[news.id] = news.state.isFinal ? nil : Outgoing(item: handed.item)
+        switch handed.item {
         case .line(let name):
             linePublished(news, in: name)
             return []
@@ -78,12 +77,11 @@ extension ChatModel {
     mutating func settleDelivered(_ messages: [Relay.TopicMessage]) {
         guard !outgoing.isEmpty else { return }
         for message in messages {
-            guard case .line(let name)? = outgoing[message.id], name == message.topic,
+            guard case .line(let name)? = outgoing[message.id]?.item, name == message.topic,
                 let conversation = conversations.named(message.topic),
                 !conversation.pending.contains(where: { $0.id == message.id })
             else { continue }
             outgoing[message.id] = nil
-            unaccepted.remove(message.id)
         }
     }
 

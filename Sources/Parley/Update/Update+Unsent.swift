@@ -7,19 +7,20 @@ extension ChatModel {
 
     /// Takes in what earlier runs left: what waits shows that it does, and what was not sent waits for the person.
     /// Lines on topics that are not joined are shown when they are.
-    mutating func bringBack(_ messages: [UnsentMessage]) {
-        for message in messages where outgoing[message.id] == nil {
-            switch message.destination {
+    mutating func bringBack(_ kept: [KeptPublish]) {
+        for publish in kept where outgoing[publish.message.id] == nil {
+            let id = publish.message.id
+            switch publish.message.destination {
             case .topic(let topic):
-                if message.waits { outgoing[message.id] = .line(conversation: topic) }
+                if publish.waits { outgoing[id] = Outgoing(item: .line(conversation: topic)) }
                 let line = PendingLine(
-                    id: message.id, number: newNumber(), topic: topic, text: message.text, composedAt: message.since,
-                    state: message.state)
+                    id: id, number: newNumber(), topic: topic, text: publish.text, composedAt: publish.since,
+                    state: publish.lineState)
                 unjoined[topic, default: []].append(line)
             case .postbox(let user, let postbox):
-                guard message.waits else { continue }
-                outgoing[message.id] = .letter(
-                    user: user, postbox: postbox, subject: message.subject, text: message.text)
+                guard publish.waits else { continue }
+                outgoing[id] = Outgoing(
+                    item: .letter(user: user, postbox: postbox, subject: publish.subject, text: publish.text))
             // A change of a key has no row, and its command is not known any more.
             case .key: continue
             }
@@ -34,10 +35,10 @@ extension ChatModel {
     }
 
     /// Says how much of what earlier runs did not send has no place on the screen.
-    mutating func tellOfHidden(_ messages: [UnsentMessage]) {
-        let hidden = messages.count { message in
-            guard !message.waits else { return false }
-            if case .topic(let topic) = message.destination { return conversations.index(of: topic) == nil }
+    mutating func tellOfHidden(_ kept: [KeptPublish]) {
+        let hidden = kept.count { publish in
+            guard !publish.waits else { return false }
+            if case .topic(let topic) = publish.message.destination { return conversations.index(of: topic) == nil }
             return true
         }
         guard hidden > 0 else { return }
@@ -146,7 +147,7 @@ extension ChatModel {
 
     private mutating func sendAgain(_ line: PendingLine, in name: String) -> ChatEffect {
         conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
-        outgoing[line.id] = .line(conversation: name)
+        outgoing[line.id] = Outgoing(item: .line(conversation: name))
         return .sendAgain(id: line.id, topic: name, text: line.text)
     }
 

@@ -64,24 +64,23 @@ package struct Delivery: Sendable {
         _ message: OutboxMessage, isKeptFirst: Bool = false, at now: ContinuousClock.Instant
     ) throws(RelayError) -> [Action] {
         var actions: [Action] = []
-        if try submit(message, isKeptFirst: isKeptFirst, at: now, into: &actions) { actions.append(.send(message)) }
+        try submit(message, isKeptFirst: isKeptFirst, at: now, into: &actions)
         return actions
     }
 
-    /// As ``submit(_:isKeptFirst:at:)``, without a list for what most messages come to.
-    ///
-    /// - Returns: whether ``Action/send(_:)`` of this message is to follow what was added to `actions`.
+    /// As ``submit(_:isKeptFirst:at:)``, without a list of its own for each message.
     mutating func submit(
         _ message: OutboxMessage, isKeptFirst: Bool, at now: ContinuousClock.Instant, into actions: inout [Action]
-    ) throws(RelayError) -> Bool {
+    ) throws(RelayError) {
         for end in try outbox.enqueue(message, isKeptFirst: isKeptFirst) { actions.append(ended(end)) }
-        if isKeptFirst { return false }
-        if message.isOnTopic, outbox.newestLeaves(at: now, newest: newestSequence) { return true }
+        if isKeptFirst { return }
+        if message.isOnTopic, outbox.newestLeaves(at: now, newest: newestSequence) {
+            return actions.append(.send(message))
+        }
         flush(at: now, into: &actions)
         if outbox.queuedCount > 0, outbox.state(of: message.id) == .queued {
             actions.append(.tell(PublishNews(id: message.id, state: .queued)))
         }
-        return false
     }
 
     /// The disk has all messages below a number: they leave, or wait for the network alone.

@@ -17,24 +17,10 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
     /// a letter is not, so that sending it again may repeat it.
     public var mayBeStored: Bool
 
-    /// Describes one.
-    public init(
-        id: String, destination: Destination, text: String, reason: String, since: Timestamp, mayBeStored: Bool
-    ) {
-        self.id = id
-        self.destination = destination
-        self.text = text
-        self.reason = reason
-        self.since = since
-        self.mayBeStored = mayBeStored
-    }
-
     /// A message that the local store keeps.
     init(_ kept: KeptPublish) {
-        let message = kept.message
-        self.init(
-            id: message.id, destination: message.destination, text: kept.text,
-            reason: kept.state.reason ?? "", since: kept.since, mayBeStored: message.mayBeStored)
+        (id, destination, mayBeStored) = (kept.message.id, kept.message.destination, kept.message.mayBeStored)
+        (text, reason, since) = (kept.text, kept.state.reason ?? "", kept.since)
     }
 }
 

@@ -3,17 +3,10 @@
 /// Each message has at most one thing to be written as accepted and one as ended, however long the disk takes nothing:
 /// what ends before it was written leaves no trace.
 package struct OutboxJournal: Sendable {
-    /// What becomes of the row of a message that has ended.
-    private enum Ending: Sendable {
-        case forgotten
-        /// The network has it.
-        case stored
-        case notSent(String, mayBeStored: Bool)
-    }
-
     private struct Part: Sendable {
         var accepted: [String: (number: UInt64, publish: KeptPublish)] = [:]
-        var ended: [String: Ending] = [:]
+        /// What becomes of the rows of messages that have ended.
+        var ended: [String: StoreChange] = [:]
         /// Whether rows that wait count as sent from now on.
         var leaves = false
 
@@ -63,23 +56,17 @@ package struct OutboxJournal: Sendable {
         waiting.ended[publish.message.id] = nil
     }
 
-    /// A message has ended, and nobody needs it any more.
-    private mutating func forget(_ id: String) {
+    /// The row of a message goes, whether it is written by now or not.
+    private mutating func end(_ id: String, _ change: StoreChange) {
         waiting.accepted[id] = nil
-        waiting.ended[id] = .forgotten
-    }
-
-    /// The network has a message; a letter is kept as one that was sent.
-    private mutating func stored(_ id: String) {
-        waiting.accepted[id] = nil
-        waiting.ended[id] = .stored
+        waiting.ended[id] = change
     }
 
     /// A message has ended without being acknowledged, and waits for the person.
     ///
     /// - Parameter mayBeStored: whether the network may have it all the same.
     package mutating func notSent(_ id: String, because reason: String, mayBeStored: Bool) {
-        waiting.ended[id] = .notSent(reason, mayBeStored: mayBeStored)
+        waiting.ended[id] = .outboxNotSent(id: id, reason, mayBeStored: mayBeStored)
     }
 
     /// A message was refused before the outbox had it, and waits for the person.
@@ -95,10 +82,11 @@ package struct OutboxJournal: Sendable {
         switch news.state {
         case .queued, .sending: return false
         case .acknowledged:
-            stored(id)
+            // A letter is kept as one that was sent.
+            end(id, .outboxStored(id: id))
             return false
         // The person has taken it back.
-        case .failed(.cancelled): forget(id)
+        case .failed(.cancelled): end(id, .outboxEnded(id: id))
         case .failed(let error): notSent(id, because: error.words, mayBeStored: news.mayBeStored)
         case .discarded(let reason): notSent(id, because: reason.words, mayBeStored: news.mayBeStored)
         case .uncertain: notSent(id, because: RelayError.uncertain(id).words, mayBeStored: true)
@@ -142,14 +130,9 @@ package struct OutboxJournal: Sendable {
             if publish.state == .queued { hasUnsentRows = true }
             if publish.state.reason != nil { isTrimmed = true }
         }
-        for (id, ending) in underWay.ended {
-            switch ending {
-            case .forgotten: changes.append(.outboxEnded(id: id))
-            case .stored: changes.append(.outboxStored(id: id))
-            case .notSent(let reason, let mayBeStored):
-                changes.append(.outboxNotSent(id: id, reason, mayBeStored: mayBeStored))
-                isTrimmed = true
-            }
+        for change in underWay.ended.values {
+            changes.append(change)
+            if case .outboxNotSent = change { isTrimmed = true }
         }
         if isTrimmed { changes.append(.outboxTrimmed) }
         return changes
@@ -177,8 +160,8 @@ package struct OutboxJournal: Sendable {
             waiting.ended[id] = ending
         }
         for (id, entry) in earlier.accepted where waiting.accepted[id] == nil {
-            if case .forgotten? = waiting.ended[id] { continue }
-            if case .stored? = waiting.ended[id] { continue }
+            if case .outboxEnded? = waiting.ended[id] { continue }
+            if case .outboxStored? = waiting.ended[id] { continue }
             waiting.accepted[id] = entry
             // What the disk does not take leaves without it.
             if waiting.leaves, entry.publish.state == .queued { waiting.accepted[id]?.publish.state = .sending }

@@ -22,62 +22,36 @@ extension Destination: CustomStringConvertible {
     }
 }
 
-/// A message on its way out. It passes through many hands, so that a copy is one reference.
-public struct OutboxMessage: Sendable, Identifiable {
-    private final class Content: Sendable {
-        let id: String
-        let destination: Destination
-        let payload: [UInt8]
-        let mayBeStored: Bool
-        let isInDoubt: Bool
-        let unsigned: ChatLine?
-        let pending: PendingPublish?
-
-        init(
-            id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool, isInDoubt: Bool,
-            unsigned: ChatLine?, pending: PendingPublish?
-        ) {
-            self.pending = pending
-            self.isInDoubt = isInDoubt
-            self.id = id
-            self.destination = destination
-            self.payload = payload
-            self.mayBeStored = mayBeStored
-            self.unsigned = unsigned
-        }
-    }
-
-    private let content: Content
-
+/// A message on its way out: one that is made is not changed any more.
+///
+/// It is a ``ChatLine``, a letter or a value in the form of the wire, with what its way depends on. It passes through
+/// many hands, so that a copy is one reference.
+public final class OutboxMessage: Sendable, Identifiable {
     /// The message's identifier, the same on every retry. A hash of it is sent as `Nats-Msg-Id` (``MessageKey``), or it
     /// is itself where the user's token has no key for that.
-    public var id: String { content.id }
+    public let id: String
     /// Where it goes.
-    public var destination: Destination { content.destination }
-    /// Whether it goes to a topic, and to nothing else.
-    var isOnTopic: Bool { if case .topic = content.destination { true } else { false } }
-    /// Whether it changes a key of the key-value store.
-    var isOnKey: Bool { if case .key = content.destination { true } else { false } }
+    public let destination: Destination
     /// The encoded envelope, letter or value; empty for the deletion of a key.
-    public var payload: [UInt8] { content.payload }
+    public let payload: [UInt8]
     /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.
-    public var mayBeStored: Bool { content.mayBeStored }
+    public let mayBeStored: Bool
     /// Whether an earlier attempt may have stored it, looked for or not.
-    var isInDoubt: Bool { content.isInDoubt }
+    let isInDoubt: Bool
     /// A line of chat that waits for its writer's name, which the first token brings; its payload is then encoded
     /// again.
-    var unsigned: ChatLine? { content.unsigned }
+    let unsigned: ChatLine?
     /// What tells the message's end to whoever handed it over and waits for it.
-    var pending: PendingPublish? { content.pending }
+    let pending: PendingPublish?
 
     /// Makes a message.
-    public init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false) {
+    public convenience init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false) {
         self.init(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil, pending: nil)
     }
 
     /// Makes a message on a topic.
-    public init(id: String, topic: String, payload: [UInt8]) {
+    public convenience init(id: String, topic: String, payload: [UInt8]) {
         self.init(id: id, destination: .topic(topic), payload: payload)
     }
 
@@ -85,10 +59,15 @@ public struct OutboxMessage: Sendable, Identifiable {
         id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, isInDoubt: Bool = false,
         unsigned: ChatLine?, pending: PendingPublish? = nil
     ) {
-        content = Content(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored,
-            isInDoubt: isInDoubt || mayBeStored, unsigned: unsigned, pending: pending)
+        (self.id, self.destination, self.payload) = (id, destination, payload)
+        (self.mayBeStored, self.isInDoubt) = (mayBeStored, isInDoubt || mayBeStored)
+        (self.unsigned, self.pending) = (unsigned, pending)
     }
+
+    /// Whether it goes to a topic, and to nothing else.
+    var isOnTopic: Bool { if case .topic = destination { true } else { false } }
+    /// Whether it changes a key of the key-value store.
+    var isOnKey: Bool { if case .key = destination { true } else { false } }
 
     /// The message, whose end is told to somebody.
     func awaited(by pending: PendingPublish?) -> OutboxMessage {
@@ -135,7 +114,7 @@ extension OutboxMessage {
 extension OutboxMessage: Hashable {
     /// Whether both say the same and go to the same place.
     public static func == (left: OutboxMessage, right: OutboxMessage) -> Bool {
-        left.content === right.content
+        left === right
             || left.id == right.id && left.destination == right.destination && left.payload == right.payload
                 && left.mayBeStored == right.mayBeStored && left.unsigned == right.unsigned
     }

@@ -214,16 +214,6 @@ extension Publisher {
 
     // MARK: What was not sent
 
-    /// What was not sent, oldest first.
-    func notSent() async throws(RelayError) -> [KeptPublish] {
-        try await behindWriting { (store, _) throws(RelayError) -> [KeptPublish] in try store.notSent() } ?? []
-    }
-
-    /// What this run is to send, and what was not sent, oldest first.
-    func keptOutbox() async throws(RelayError) -> [KeptPublish] {
-        try await behindWriting { (store, run) throws(RelayError) -> [KeptPublish] in try store.outbox(of: run) } ?? []
-    }
-
     /// Sends a message that was not sent again; false when there is none.
     ///
     /// - Throws: why it is not taken, after which it waits for the person as before.
@@ -246,14 +236,9 @@ extension Publisher {
         return true
     }
 
-    /// Forgets messages that were not sent, all at once; gives back those that there were.
-    func drop(_ ids: [String]) async throws(RelayError) -> [String] {
-        try await behindWriting { (store, _) throws(RelayError) -> [String] in try store.drop(notSent: ids) } ?? []
-    }
-
     /// Does something with the store, behind all that waits to be written, where a thread may block; nil where nothing
     /// is kept.
-    private func behindWriting<Value: Sendable>(
+    func behindWriting<Value: Sendable>(
         _ work: @escaping @Sendable (LocalStore, String) throws(RelayError) -> Value
     ) async throws(RelayError) -> Value? {
         await settle()

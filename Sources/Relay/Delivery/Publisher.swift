@@ -7,51 +7,6 @@ import NIOCore
 /// What comes of a call is decided under the lock and carried out outside, by one thread at a time, so that it happens
 /// in the order in which it was decided. A thread that finds another one at it leaves its part to that one.
 final class Publisher: StorageObserver {
-    /// The way that messages take on one connection.
-    final class Route: Sendable {
-        let jetStream: JetStream
-        let namespace: RelayConfiguration.Namespace
-        /// What identifiers are hashed with; nil where they are sent as they are.
-        let messageKey: MessageKey?
-        /// Counts the connections.
-        let number: UInt64
-        /// What looking for messages has come by.
-        let identifiers = StoredIdentifiers()
-        /// Where the newest message went, and the subject that this is: the next one mostly goes there too.
-        private let newest = NIOLockedValueBox<(destination: Destination, subject: String)?>(nil)
-
-        init(
-            _ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace, _ messageKey: MessageKey?, number: UInt64
-        ) {
-            (self.jetStream, self.namespace, self.messageKey) = (jetStream, namespace, messageKey)
-            self.number = number
-        }
-
-        /// The subject of the destination of a message that is sent.
-        func subject(sendingTo destination: Destination) -> String {
-            newest.withLockedValue { newest in
-                if let newest, newest.destination == destination { return newest.subject }
-                let subject = subject(of: destination)
-                newest = (destination, subject)
-                return subject
-            }
-        }
-
-        /// The subject of a destination.
-        func subject(of destination: Destination) -> String {
-            switch destination {
-            case .topic(let topic): "\(namespace.hash).\(topic)"
-            case .postbox(let user, let postbox): NetworkNames.letters(to: user, postbox)
-            case .key(let key): NetworkNames.key(key, in: namespace.name)
-            }
-        }
-
-        /// What is sent as a message's `Nats-Msg-Id`: the same on every retry, from any device of the user.
-        func header(of message: OutboxMessage, on subject: String? = nil) -> String {
-            messageKey?.hash(of: message.id, on: subject ?? self.subject(of: message.destination)) ?? message.id
-        }
-    }
-
     struct State {
         var delivery: Delivery
         /// What of it is kept on the disk.
@@ -156,36 +111,8 @@ final class Publisher: StorageObserver {
     /// The server's answers that have not been taken in yet, and whether a task is at it: it takes many.
     private let answers = NIOLockedValueBox<(waiting: [Answer], isTaken: Bool)>(([], false))
 
-    /// An answer; a failure is apart from it, as each is copied several times and few fail.
-    private struct Answer {
-        final class Failure: Sendable {
-            let error: NATSError
-
-            init(_ error: NATSError) { self.error = error }
-        }
-
-        let id: String
-        let sequence: UInt64
-        let isDuplicate: Bool
-        let failure: Failure?
-        let route: UInt64
-
-        init(id: String, _ result: Result<PublishAcknowledgement, NATSError>, route: UInt64) {
-            self.id = id
-            self.route = route
-            switch result {
-            case .success(let acknowledgement):
-                (sequence, isDuplicate, failure) = (acknowledgement.sequence, acknowledgement.isDuplicate, nil)
-            case .failure(let error): (sequence, isDuplicate, failure) = (0, false, Failure(error))
-            }
-        }
-
-        /// As ``Delivery`` takes it, which does not look at the stream's name.
-        var result: Result<PublishAcknowledgement, NATSError> {
-            if let failure { return .failure(failure.error) }
-            return .success(PublishAcknowledgement(stream: "", sequence: sequence, isDuplicate: isDuplicate))
-        }
-    }
+    /// What the server said of a message, and over which route.
+    private typealias Answer = (id: String, result: Result<PublishAcknowledgement, NATSError>, route: UInt64)
 
     private let maximumMessageBytes: Int
     let clock: any Timekeeper
@@ -248,11 +175,9 @@ final class Publisher: StorageObserver {
                 if let objection = objection(to: message, state) { throw objection }
                 let isKeptFirst = state.disk.keepsFirst
                 let count = state.due.actions.count
-                // The usual way of a message takes no list of its own.
-                let leaves = try state.delivery.submit(
+                try state.delivery.submit(
                     message, isKeptFirst: isKeptFirst, at: clock.now, into: &state.due.actions)
                 if state.due.actions.count > count { state.note(state.due.actions[count...]) }
-                if leaves { state.due.actions.append(.send(message)) }
                 if state.disk.isOn {
                     state.disk.journal.accepted(message, mayLeave: state.delivery.outbox.isOpen, since: .now)
                     state.disk.changed(isUrgent: true, &state.due)
@@ -496,22 +421,22 @@ final class Publisher: StorageObserver {
         case .probe: route?.jetStream.connection.probe()
         case .askRecipient(let id, let user, let postbox, let isRefused):
             ask(over: route) { [clock] route in
-                let answer = await Self.recipient(user, postbox, route, isRefused: isRefused, clock)
+                let answer = await route.recipient(user, postbox, isRefused: isRefused, clock)
                 return { $0.recipientAnswered(id: id, answer, isRefused: isRefused, at: $1) }
             }
         case .askStream(let id, let topic):
             ask(over: route) { route in
-                guard await Self.isStreamMissing(topic, route) else { return nil }
+                guard await route.isStreamMissing(topic) else { return nil }
                 return { $0.streamIsMissing(id: id, at: $1) }
             }
         case .lookUp(let late, let topic):
             ask(over: route) { route in
-                let finding = await Self.find(late, topic, route)
+                let finding = await route.find(late, on: topic)
                 return { $0.lookedUp(id: late.message.id, finding, at: $1) }
             }
         case .lookUpKey(let late, let key):
             ask(over: route) { route in
-                let finding = await Self.look(at: key, before: late, route)
+                let finding = await route.look(at: key, before: late)
                 return { $0.keyLookedUp(id: late.message.id, finding, at: $1) }
             }
         }
@@ -549,7 +474,7 @@ final class Publisher: StorageObserver {
             return try route.jetStream.send(
                 ByteBuffer(), to: subject, messageID: header, headers: KeyValueStore.deletion
             ) { [self] result in
-                answered(Answer(id: id, result, route: number))
+                answered((id, result, number))
             }
         }
         // The connection lets go of this with the answer, or with its end.
@@ -562,12 +487,12 @@ final class Publisher: StorageObserver {
     func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>) {
         guard case .success(let told) = result, told.isDuplicate, told.sequence > 0,
             let (message, route) = doubt(id, tag)
-        else { return answered(Answer(id: id, result, route: tag)) }
+        else { return answered((id, result, tag)) }
         Task { [weak self] in
-            let isTaken = await Self.isTaken(message, by: told.sequence, in: told.stream, route)
+            let isTaken = await route.isTaken(message, by: told.sequence, in: told.stream)
             let refusal = NATSError.invalidArgument(
                 "The identifier \(id) is taken: another message is stored under it. Choose another one.")
-            self?.answered(Answer(id: id, isTaken ? .failure(refusal) : result, route: tag))
+            self?.answered((id, isTaken ? .failure(refusal) : result, tag))
         }
     }
 
@@ -605,7 +530,9 @@ final class Publisher: StorageObserver {
                 // The failure of a connection says nothing about its messages, which go back into the queue with the
                 // news of the loss. A late acknowledgement still counts: the server has the message.
                 let present = isOpen && state.route === route ? route?.number : nil
-                let heard = taken.lazy.filter { $0.failure == nil || $0.route == present }
+                let heard = taken.lazy.filter { answer in
+                    if case .success = answer.result { true } else { answer.route == present }
+                }
                 state.take(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: clock.now))
             }
         }

@@ -10,7 +10,8 @@ extension RelayClient {
     /// - Throws: ``RelayError/storage(_:)``.
     public func notSent() async throws(RelayError) -> [NotSentMessage] {
         _ = await openingStore().value
-        return try await publisher.notSent().map { NotSentMessage($0) }
+        let kept = try await publisher.behindWriting { (store, _) throws(RelayError) in try store.notSent() }
+        return kept?.map { NotSentMessage($0) } ?? []
     }
 
     /// Sends a message again that was not sent, under its identifier and behind all that waits. ``publishes`` reports
@@ -23,14 +24,6 @@ extension RelayClient {
         guard try await publisher.sendAgain(id) else { throw .notFound("The unsent message \(id)") }
     }
 
-    /// Forgets a message that was not sent.
-    ///
-    /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
-    ///   ``RelayError/storage(_:)``.
-    public func drop(id: String) async throws(RelayError) {
-        guard try await drop(ids: [id]) == [id] else { throw .notFound("The unsent message \(id)") }
-    }
-
     /// Forgets messages that were not sent, all at once.
     ///
     /// - Returns: the identifiers of those that there were.
@@ -39,7 +32,7 @@ extension RelayClient {
     public func drop(ids: [String]) async throws(RelayError) -> [String] {
         guard !ids.isEmpty else { return [] }
         _ = await openingStore().value
-        return try await publisher.drop(ids)
+        return try await publisher.behindWriting { (store, _) throws(RelayError) in try store.drop(notSent: ids) } ?? []
     }
 
     /// What this client is to send, which earlier runs of the program may have left, and what was not sent, oldest
@@ -48,6 +41,6 @@ extension RelayClient {
     /// - Throws: ``RelayError/storage(_:)``.
     package func keptOutbox() async throws(RelayError) -> [KeptPublish] {
         _ = await openingStore().value
-        return try await publisher.keptOutbox()
+        return try await publisher.behindWriting { (store, run) throws(RelayError) in try store.outbox(of: run) } ?? []
     }
 }

@@ -1,4 +1,6 @@
 /// A line of chat, as RelayX's terminal chat sends it: `{username, text, timestamp}`.
+///
+/// It is what every program writes and reads; what sends it adds an identifier and a destination (``OutboxMessage``).
 public struct ChatLine: Hashable, Sendable {
     /// Who the line says it is from. Anybody can write any name here.
     public var username: String

@@ -205,7 +205,7 @@ struct ConversationTests {
             let message = OutboxMessage(
                 id: id, destination: .topic("chat.lobby"), payload: [], mayBeStored: mayBeStored)
             let kept = KeptPublish(message: message, state: .notSent(reason), since: Desk.wall, run: "run")
-            #expect(UnsentMessage(kept).state == .failed(words))
+            #expect(kept.lineState == .failed(words))
         }
     }
 

@@ -7,15 +7,20 @@ import Testing
 @Suite("Lines that were not sent")
 struct UnsentTests {
     private static func unsent(
-        _ id: String, _ text: String, _ state: PendingLine.State = .queued, to topic: String = "chat.lobby"
-    ) -> UnsentMessage {
-        UnsentMessage(id: id, destination: .topic(topic), text: text, since: Desk.wall, state: state)
+        _ id: String, _ text: String, _ state: KeptPublish.State = .queued, to topic: String = "chat.lobby",
+        mayBeStored: Bool = false
+    ) -> KeptPublish {
+        let line = ChatLine(username: "alice", text: text, timestamp: Desk.wall)
+        let envelope = Envelope(clientID: "c", id: id, room: topic, message: line.value, start: Desk.wall)
+        let message = OutboxMessage(
+            id: id, destination: .topic(topic), payload: envelope.encoded(), mayBeStored: mayBeStored)
+        return KeptPublish(message: message, state: state, since: Desk.wall)
     }
 
-    private static let failed = PendingLine.State.failed("not sent: The session ended.")
+    private static let failed = KeptPublish.State.notSent("The session ended.")
 
     /// A client that has not connected, with what earlier runs left.
-    private static func opened(_ unsent: [UnsentMessage], topics: [String] = ["chat.lobby"]) -> Desk {
+    private static func opened(_ unsent: [KeptPublish], topics: [String] = ["chat.lobby"]) -> Desk {
         var desk = Desk(size: Size(rows: 24, columns: 120), state: .connecting)
         desk.send(.start(topics: [], keeps: true))
         desk.send(.opened(KeptDesk(topics: topics, unsent: unsent)))
@@ -178,7 +183,7 @@ struct UnsentTests {
 
     @Test("B39 a line that counts as not sent, and comes from the stream all the same, is one line and needs nobody")
     func arrived() {
-        var desk = Self.opened([Self.unsent("a", "perhaps", .failed("perhaps sent: The answer was lost."))])
+        var desk = Self.opened([Self.unsent("a", "perhaps", .notSent("The answer was lost."), mayBeStored: true)])
         let kept = KeptTopic(messages: [message(4, "perhaps", from: "alice", id: "a")])
         #expect(desk.send(.past("chat.lobby", .kept(kept))).contains(.drop(ids: ["a"])))
         #expect(desk.texts("chat.lobby") == ["4 own perhaps"])
@@ -186,10 +191,10 @@ struct UnsentTests {
 
     @Test("A letter that comes back to its writer does not wait in the local store as well")
     func letter() {
-        let letter = UnsentMessage(
-            id: "l", destination: .postbox(user: "bob", postbox: "work"), text: "dear Bob", since: Desk.wall,
-            state: .queued, subject: "Lunch")
-        var desk = Self.opened([letter])
+        let letter = #"{"id":"l","createdAt":0,"message":"dear Bob","subject":"Lunch"}"#
+        let message = OutboxMessage(
+            id: "l", destination: .postbox(user: "bob", postbox: "work"), payload: Array(letter.utf8))
+        var desk = Self.opened([KeptPublish(message: message, since: Desk.wall)])
         #expect(desk.model.queuedCount == 1)
         let effects = desk.send(.published(PublishNews(id: "l", state: .failed(.postboxNotAccepting("bob/work")))))
         #expect(effects.contains(.drop(ids: ["l"])))

@@ -214,7 +214,7 @@ extension OutboxMessage {
     ///   - pending: what tells the letter's end to whoever waits for it.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for names that no user and no postbox can have, and for a subject
     ///   of several lines or more than ``PostboxLetter/maximumSubjectBytes``.
-    init(
+    convenience init(
         letterTo recipient: String, postbox: String, subject: String? = nil, text: String, id: String?,
         pending: PendingPublish? = nil
     ) throws(RelayError) {

@@ -1,14 +1,62 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import Platform
 
-// What the network is asked about messages on their way.
 extension Publisher {
+    /// The way that messages take on one connection.
+    final class Route: Sendable {
+        let jetStream: JetStream
+        let namespace: RelayConfiguration.Namespace
+        /// What identifiers are hashed with; nil where they are sent as they are.
+        let messageKey: MessageKey?
+        /// Counts the connections.
+        let number: UInt64
+        /// What looking for messages has come by.
+        let identifiers = StoredIdentifiers()
+        /// Where the newest message went, and the subject that this is: the next one mostly goes there too.
+        private let newest = NIOLockedValueBox<(destination: Destination, subject: String)?>(nil)
+
+        init(
+            _ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace, _ messageKey: MessageKey?, number: UInt64
+        ) {
+            (self.jetStream, self.namespace, self.messageKey) = (jetStream, namespace, messageKey)
+            self.number = number
+        }
+
+        /// The subject of the destination of a message that is sent.
+        func subject(sendingTo destination: Destination) -> String {
+            newest.withLockedValue { newest in
+                if let newest, newest.destination == destination { return newest.subject }
+                let subject = subject(of: destination)
+                newest = (destination, subject)
+                return subject
+            }
+        }
+
+        /// The subject of a destination.
+        func subject(of destination: Destination) -> String {
+            switch destination {
+            case .topic(let topic): "\(namespace.hash).\(topic)"
+            case .postbox(let user, let postbox): NetworkNames.letters(to: user, postbox)
+            case .key(let key): NetworkNames.key(key, in: namespace.name)
+            }
+        }
+
+        /// What is sent as a message's `Nats-Msg-Id`: the same on every retry, from any device of the user.
+        func header(of message: OutboxMessage, on subject: String? = nil) -> String {
+            messageKey?.hash(of: message.id, on: subject ?? self.subject(of: message.destination)) ?? message.id
+        }
+    }
+}
+
+// What the network is asked about messages on their way.
+extension Publisher.Route {
     /// The state of a letter's postbox; nil if nobody answers.
-    static func recipient(
-        _ user: String, _ postbox: String, _ route: Route, isRefused: Bool, _ clock: any Timekeeper
+    func recipient(
+        _ user: String, _ postbox: String, isRefused: Bool, _ clock: any Timekeeper
     ) async -> RecipientReply.State? {
-        let answer = try? await route.jetStream.connection.request(
+        let answer = try? await jetStream.connection.request(
             ByteBuffer(), to: NetworkNames.recipient(user, postbox), timeout: .seconds(5))
         let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
         // The services that answer could not find it out now, as while streams are without a leader: the letter's own
@@ -19,10 +67,10 @@ extension Publisher {
         return reply?.state
     }
 
-    static func isStreamMissing(_ topic: String, _ route: Route) async -> Bool {
+    func isStreamMissing(_ topic: String) async -> Bool {
         guard let pattern = try? TopicPattern(topic) else { return false }
         do throws(NATSError) {
-            _ = try await route.namespace.source(of: pattern, route.jetStream).extent()
+            _ = try await namespace.source(of: pattern, jetStream).extent()
             return false
         } catch .jetStream(let failure) {
             return failure.errorCode == JetStreamFailure.streamNotFound
@@ -36,28 +84,28 @@ extension Publisher {
     private static let searchPage = 2_000
 
     /// Looks for a message where it can have been stored.
-    static func find(_ late: Outbox.LateMessage, _ topic: String, _ route: Route) async -> Delivery.Finding {
+    func find(_ late: Outbox.LateMessage, on topic: String) async -> Delivery.Finding {
         guard let pattern = try? TopicPattern(topic) else { return .unknown }
-        let source = route.namespace.source(of: pattern, route.jetStream)
-        let header = route.header(of: late.message)
+        let source = namespace.source(of: pattern, jetStream)
+        let header = header(of: late.message)
         do throws(NATSError) {
             let extent = try await source.extent()
             // What the stream has lost since is nowhere.
             let newestBefore = late.newestBefore.flatMap { $0 <= extent.last ? max($0, max(1, extent.first) - 1) : nil }
             var part: StoredIdentifiers.Part
-            if let known = route.identifiers.part(of: topic, behind: newestBefore) {
+            if let known = identifiers.part(of: topic, behind: newestBefore) {
                 part = known
             } else {
                 part = try await begin(behind: newestBefore, source, extent)
             }
-            defer { route.identifiers.keep(part, of: topic) }
-            if let sequence = part.place(of: header) { return await found(late.message, sequence, source, route) }
+            defer { identifiers.keep(part, of: topic) }
+            if let sequence = part.place(of: header) { return await found(late.message, sequence, source) }
             var seen = 0
             while part.next <= extent.last {
-                let page = try await route.jetStream.heads(
-                    of: source.name, filter: source.filter, from: .sequence(part.next), limit: searchPage)
+                let page = try await jetStream.heads(
+                    of: source.name, filter: source.filter, from: .sequence(part.next), limit: Self.searchPage)
                 part.add(page.messages)
-                if let sequence = part.place(of: header) { return await found(late.message, sequence, source, route) }
+                if let sequence = part.place(of: header) { return await found(late.message, sequence, source) }
                 guard page.pending > 0 else {
                     part.reach(extent.last)
                     break
@@ -65,7 +113,7 @@ extension Publisher {
                 // A replica that is behind tells nothing yet.
                 guard !page.messages.isEmpty else { return .failed }
                 seen += page.messages.count
-                guard seen < 2 * searchLimit else { return .unknown }
+                guard seen < 2 * Self.searchLimit else { return .unknown }
             }
             return newestBefore != nil || part.isWhole ? .absent : .unknown
         } catch {
@@ -77,20 +125,19 @@ extension Publisher {
 
     /// What a message means that is stored under the header of another one: where nothing keeps others from using that,
     /// it may be theirs.
-    private static func found(
-        _ message: OutboxMessage, _ sequence: UInt64, _ source: StreamSource, _ route: Route
+    private func found(
+        _ message: OutboxMessage, _ sequence: UInt64, _ source: StreamSource
     ) async -> Delivery.Finding {
-        await isTaken(message, by: sequence, in: source.name, route) ? .absent : .stored(sequence: sequence)
+        await isTaken(message, by: sequence, in: source.name) ? .absent : .stored(sequence: sequence)
     }
 
     /// Whether another message is stored where the server names this one. A hashed identifier is nobody else's; without
     /// a key to hash it with, what is there is read, as far as that is permitted, and compared.
-    static func isTaken(_ message: OutboxMessage, by sequence: UInt64, in stream: String, _ route: Route) async -> Bool
-    {
-        guard route.messageKey == nil, message.isOnTopic,
-            let stored = try? await route.jetStream.message(in: stream, sequence: sequence)
+    func isTaken(_ message: OutboxMessage, by sequence: UInt64, in stream: String) async -> Bool {
+        guard messageKey == nil, message.isOnTopic,
+            let stored = try? await jetStream.message(in: stream, sequence: sequence)
         else { return false }
-        if stored.subject != route.subject(of: message.destination) { return true }
+        if stored.subject != subject(of: message.destination) { return true }
         func read(_ payload: [UInt8]) -> TopicMessage? {
             try? payload.withRawBytes { bytes throws(EnvelopeError) in
                 try TopicMessage(
@@ -106,28 +153,28 @@ extension Publisher {
     }
 
     /// Where to begin to look: behind a sequence, or with the newest that are gone through.
-    private static func begin(
+    private func begin(
         behind sequence: UInt64?, _ source: StreamSource, _ extent: StreamExtent
     ) async throws(NATSError) -> StoredIdentifiers.Part {
         if let sequence {
             return StoredIdentifiers.Part(from: sequence + 1, isFarBack: false, isWhole: sequence < extent.first)
         }
-        let first = try await source.sequence(before: extent.last + 1, newest: searchLimit, in: extent)
+        let first = try await source.sequence(before: extent.last + 1, newest: Self.searchLimit, in: extent)
         return StoredIdentifiers.Part(from: first, isFarBack: true, isWhole: first <= max(1, extent.first))
     }
 
     /// Finds out what a key has before a message sets it.
-    static func look(at key: String, before late: Outbox.LateMessage, _ route: Route) async -> KeyFinding {
-        let header = route.header(of: late.message)
-        let name = NetworkNames.stream(ofBucket: route.namespace.name)
+    func look(at key: String, before late: Outbox.LateMessage) async -> KeyFinding {
+        let header = header(of: late.message)
+        let name = NetworkNames.stream(ofBucket: namespace.name)
         do throws(NATSError) {
-            let newest = try await route.jetStream.lastMessageDirect(
-                in: name, subject: NetworkNames.key(key, in: route.namespace.name))
+            let newest = try await jetStream.lastMessageDirect(
+                in: name, subject: NetworkNames.key(key, in: namespace.name))
             return KeyFinding(
                 before: late, revision: newest?.sequence ?? 0, isThis: newest?.headers["Nats-Msg-Id"] == header)
         } catch .noResponders {
             // There is no store, or it is without a leader for a moment, or it is read in another way alone.
-            return await whyUntold(key, route) ?? KeyFinding(unreadableBefore: late)
+            return await whyUntold(key) ?? KeyFinding(unreadableBefore: late)
         } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
             return .noStore
         } catch {
@@ -140,8 +187,8 @@ extension Publisher {
     }
 
     /// Why nobody tells a key; nil where the store is there.
-    private static func whyUntold(_ key: String, _ route: Route) async -> KeyFinding? {
-        var source = KeyValueStore.source(of: key, route.namespace, route.jetStream)
+    private func whyUntold(_ key: String) async -> KeyFinding? {
+        var source = KeyValueStore.source(of: key, namespace, jetStream)
         // The answer about the whole store could name all keys, so that users may not ask for it.
         source.mayAsk = false
         do throws(NATSError) {
