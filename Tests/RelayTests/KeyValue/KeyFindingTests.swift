@@ -78,7 +78,8 @@ struct KeyFindingTests {
         let again = delivery.opened(tellsOfRecipients: true, at: now + .seconds(1))
         #expect(again == [.lookUpKey(.init(message: message(), newestBefore: 5), key: "a")])
         let end = delivery.keyLookedUp(id: "1", .overtaken(revision: 6), at: now + .seconds(1))
-        #expect(end == [ended(.failed(.conflict(key: "a", revision: 6)))])
+        let conflict = PublishNews(id: "1", state: .failed(.conflict(key: "a", revision: 6)), mayBeStored: true)
+        #expect(end == [.end(conflict, nil)])
         #expect(delivery.outbox.isEmpty)
     }
 
