@@ -18,7 +18,9 @@ struct AbsurdNumbersClientTests {
             "Nats-Num-Pending", "Nats-Msg-Size", "ack.5", "ack.7", "ack.8", "createdAt",
         ])
     func numbers(name: String) async throws {
-        let network = try MemoryNetwork()
+        var network = try MemoryNetwork()
+        // Some numbers leave a question without an answer.
+        network.answerLimit = .seconds(5)
         // Newer servers give batches, whose places are headers.
         network.server.info.version = name.hasPrefix("Nats-") ? "2.12.0" : "2.10.0"
         try network.server.createStream("KV_test", subjects: ["$KV.test.>"])

@@ -14,6 +14,8 @@ struct MemoryNetwork: Sendable {
 
     let server: MemoryServer
     let time = ManualTime()
+    /// How long a question to JetStream waits for its answer: real time, as the wire's limits below.
+    var answerLimit = Duration.seconds(60)
 
     /// - Parameter ahead: how far the server's clock is ahead of the machine's; negative for one that is behind.
     init(ahead: Duration = .zero) throws {
@@ -29,9 +31,7 @@ struct MemoryNetwork: Sendable {
     var surroundings: Surroundings {
         Surroundings(
             dial: { [server] (address, options) async throws(NATSError) in try await server.connect(address, options) },
-            clock: time,
-            // Real time, as the wire's limits below.
-            answerLimit: .seconds(60))
+            clock: time, answerLimit: answerLimit)
     }
 
     func configuration(
