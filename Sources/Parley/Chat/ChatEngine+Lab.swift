@@ -67,6 +67,6 @@ extension ChatEngine {
         guard let text = await (lab ?? endedLab)?.scenario() else {
             return await queue.send(.postbox(.saving(.failed("Nothing was done in the lab yet."))))
         }
-        await queue.send(.postbox(.saving(LetterFile.save(text, to: path, overwrites: false))))
+        await queue.send(.postbox(.saving(await blocking { LetterFile.save(text, to: path, overwrites: false) })))
     }
 }

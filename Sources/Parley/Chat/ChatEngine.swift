@@ -213,7 +213,8 @@ actor ChatEngine {
         case .postboxes(let act): perform(act)
         case .listSent(let limit): listSent(limit)
         case .saveLetter(let text, let path, let overwrites):
-            await queue.send(.postbox(.saving(LetterFile.save(text, to: path, overwrites: overwrites))))
+            let outcome = await blocking { LetterFile.save(text, to: path, overwrites: overwrites) }
+            await queue.send(.postbox(.saving(outcome)))
         case .keyValue(let request): perform(request)
         case .changeKey(let id, let change): await perform(change, id)
         case .watchPeople(let topic): watchPeople(of: topic)
