@@ -5,7 +5,8 @@ import Synchronization
 /// waits until there is room, and what it has not taken yet stays where it is, in the end on the server. Nothing is
 /// dropped.
 ///
-/// What one topic tells without anything in between becomes one event while it waits.
+/// What one topic tells becomes one event while it waits. Otherwise the order is that in which the events came; only
+/// what different topics tell, which have nothing to do with each other, may change places.
 final class EventQueue: Sendable {
     /// What waits at most: messages, or a fourth as many other events, and their bytes; one event may exceed them.
     static let capacity = 4_096
@@ -22,7 +23,8 @@ final class EventQueue: Sendable {
     init(wake: @escaping @Sendable () -> Void) {
         self.wake = wake
         channel = BoundedChannel(
-            capacity: Self.capacity, bytes: Self.byteLimit, weight: \.weight, join: Self.join, wake: wake)
+            capacity: Self.capacity, bytes: Self.byteLimit, weight: \.weight,
+            key: { if case .topic(let name, _) = $0 { name } else { nil } }, join: Self.join, wake: wake)
     }
 
     /// Adds an event; waits while the queue is full.

@@ -30,6 +30,9 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
 
     private struct State {
         var queue: Deque<Slot> = []
+        /// How many elements were taken, and which of all waits as the last of its key.
+        var taken = 0
+        var open: [String: Int] = [:]
         /// What the elements that wait count.
         var waiting = ChannelWeight(count: 0)
         /// What is added as soon as there is room.
@@ -50,6 +53,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     private let capacity: Int
     private let byteLimit: Int
     private let weight: @Sendable (Element) -> ChannelWeight
+    private let key: (@Sendable (Element) -> String?)?
     private let join: (@Sendable (inout Element, Element) -> Bool)?
     private let wake: (@Sendable () -> Void)?
 
@@ -59,15 +63,19 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     ///   - capacity: how many may wait, by what the elements count; one element may count more.
     ///   - bytes: how many bytes they may have; one element may have more.
     ///   - weight: what an element counts.
-    ///   - join: adds an element to the one before it that still waits; false where they stay apart.
+    ///   - key: what an element is about; nil for one that everything behind it stays behind. Elements of different
+    ///     keys may change places. Without this function all are about the same.
+    ///   - join: adds an element to the last one of its key that waits; false where they stay apart.
     ///   - wake: called when something waits where nothing did, for a reader that does not wait here.
     package init(
         capacity: Int, bytes: Int = .max, weight: @escaping @Sendable (Element) -> ChannelWeight,
-        join: (@Sendable (inout Element, Element) -> Bool)? = nil, wake: (@Sendable () -> Void)? = nil
+        key: (@Sendable (Element) -> String?)? = nil, join: (@Sendable (inout Element, Element) -> Bool)? = nil,
+        wake: (@Sendable () -> Void)? = nil
     ) {
         self.capacity = max(1, capacity)
         byteLimit = max(1, bytes)
         self.weight = weight
+        self.key = key
         self.join = join
         self.wake = wake
     }
@@ -185,14 +193,25 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         let reader = exchange(&state.reader, with: nil)
         state.waiting.count += weight.count
         state.waiting.bytes += weight.bytes
-        let last = state.queue.endIndex - 1
-        if let join, last >= 0, join(&state.queue[last].element, element) {
-            state.queue[last].weight.count += weight.count
-            state.queue[last].weight.bytes += weight.bytes
+        if let join, let place = neighbour(of: element, &state), join(&state.queue[place].element, element) {
+            state.queue[place].weight.count += weight.count
+            state.queue[place].weight.bytes += weight.bytes
             return .behindOthers(reader)
         }
+        if let name = key?(element) { state.open[name] = state.taken + state.queue.count }
         state.queue.append(Slot(element: element, weight: weight))
-        return last < 0 ? .alone(reader) : .behindOthers(reader)
+        return state.queue.count == 1 ? .alone(reader) : .behindOthers(reader)
+    }
+
+    /// Where an element waits that this one may be joined to.
+    private func neighbour(of element: Element, _ state: inout State) -> Int? {
+        guard let key else { return state.queue.isEmpty ? nil : state.queue.count - 1 }
+        guard let name = key(element) else {
+            state.open.removeAll(keepingCapacity: true)
+            return nil
+        }
+        guard let place = state.open[name], place >= state.taken else { return nil }
+        return place - state.taken
     }
 
     private func tell(_ added: Added) {
@@ -226,6 +245,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         try await waiting { state in
             guard limit < state.waiting.count else {
                 state.waiting = .mark
+                state.taken += state.queue.count
                 return exchange(&state.queue, with: []).map(\.element)
             }
             let before = state.waiting.count
@@ -240,6 +260,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     /// Nothing else holds the element then, so that its reader may take it apart.
     private func takeFirst(_ state: inout State) -> Element {
         let slot = state.queue.removeFirst()
+        state.taken += 1
         state.waiting.count -= slot.weight.count
         state.waiting.bytes -= slot.weight.bytes
         return slot.element
