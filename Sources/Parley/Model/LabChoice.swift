@@ -92,7 +92,7 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         case .halfClose: .plain("h")
         case .duplicate: .plain("u")
         case .reorder: .plain("v")
-        case .drop: .plain("l")
+        case .drop: .plain("z")
         case .killServer: .plain("S")
         case .stopLeader: .plain("L")
         case .fillDisk: .plain("U")
