@@ -67,6 +67,8 @@ private struct DamagedTable {
     private static let key = "damaged_row"
     /// So many rows at most.
     private static let most = 50_000
+    /// No row of a table that is whole has a higher number.
+    private static let highest: Int64 = 1 << 48
 
     let name: String
     let limit: StoreTimeLimit
@@ -90,14 +92,16 @@ private struct DamagedTable {
             ORDER BY rowid \(isDescending ? "DESC" : "ASC")
             """
         let sign: Int64 = isDescending ? -1 : 1
-        var next: Int64 = isDescending ? 1 << 48 : 0
+        var next: Int64 = isDescending ? Self.highest : 0
         var (failures, isWhole) = (0, true)
         while failures < 256 + 48, !limit.isOver {
             do {
                 let cursor = try Row.fetchCursor(database, sql: sql, arguments: [next])
                 while rows.count < Self.most, let row = try cursor.next() {
                     // A damaged table may have its rows in any order, and reading would go round in it.
-                    guard let number = Int64.fromDatabaseValue(row[0]), (number - next) * sign >= 0 else {
+                    guard let number = Int64.fromDatabaseValue(row[0]), (0...Self.highest).contains(number),
+                        (number - next) * sign >= 0
+                    else {
                         throw DatabaseError.damage("\(name) is out of order")
                     }
                     rows.insert(row.copy())
