@@ -65,10 +65,7 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func place() async throws(RelayError) -> String? {
-        try await reading {
-            try String.fetchOne(
-                $0, sql: "SELECT value FROM facts WHERE name = ?", arguments: [StoreChange.placeFact])
-        }
+        try await reading { try StoreFacts.value(of: StoreChange.placeFact, in: $0) }
     }
 
     /// The lines that the person typed, oldest first.

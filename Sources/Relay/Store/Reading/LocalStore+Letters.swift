@@ -28,16 +28,8 @@ extension LocalStore {
             let page = ListOutput(
                 items: rows.prefix(limit).map { PostboxMessage($0.letter, owner: owner) },
                 nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0, order: order).text })
-            var counts: [String: Int] = [:]
-            let figures = try Row.fetchAll(
-                database,
-                sql: "SELECT postbox, count(*) FROM letters WHERE direction = 0 AND incarnation = ? GROUP BY postbox",
-                arguments: [Int64(bitPattern: incarnation)])
-            for row in figures {
-                let postbox: String = try row[at: 0]
-                let count: Int = try row[at: 1]
-                counts[postbox] = count
-            }
+            let counts = try LetterRows.counts(
+                "letters WHERE direction = 0 AND incarnation = ?", Int64(bitPattern: incarnation), in: database)
             return (incarnation, KeptLetters(page: page, asOf: try LetterRows.asOf(database), counts: counts))
         }
         guard let (incarnation, letters) = found else {

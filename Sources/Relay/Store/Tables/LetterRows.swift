@@ -1,4 +1,5 @@
 import GRDB
+import Platform
 
 /// The letters of the local store, within a transaction of the caller's.
 enum LetterRows {
@@ -57,28 +58,22 @@ enum LetterRows {
     /// Takes a page in: what it has is kept, and what lies in its part of the postbox without being on it was deleted
     /// on the network, perhaps by another device.
     static func take(_ page: KeptLetterPage, in database: Database) throws {
-        let rows = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT number, id FROM letters WHERE direction = 0 AND incarnation = ? AND sequence >= ? AND sequence < ?
-                AND (? IS NULL OR postbox = ?)
-                """,
-            arguments: [
+        let places = page.letters.compactMap { PostboxMessageID($0.id).map { Int64(bitPattern: $0.sequence) } }
+        let gone = """
+            incarnation = ? AND sequence >= ? AND sequence < ? AND (? IS NULL OR postbox = ?)
+            AND sequence NOT IN (\(databaseQuestionMarks(count: places.count)))
+            """
+        let arguments: StatementArguments =
+            [
                 Int64(bitPattern: page.incarnation), Int64(bitPattern: page.start), Int64(bitPattern: page.end),
                 page.postbox, page.postbox,
-            ])
-        let listed = Set(page.letters.map(\.id))
-        let gone = try rows.compactMap { row -> Int64? in
-            let number: Int64 = try row[at: 0]
-            let id: String = try row[at: 1]
-            return listed.contains(id) ? nil : number
-        }
-        try delete(gone, in: database)
-        try forgetRead(missingIn: page, in: database)
+            ] + StatementArguments(places)
+        let numbers = try Int64.fetchAll(
+            database, sql: "SELECT number FROM letters WHERE direction = 0 AND \(gone)", arguments: arguments)
+        try delete(numbers, in: database)
+        try database.execute(sql: "DELETE FROM read_letters WHERE \(gone)", arguments: arguments)
         for letter in page.letters.sorted(by: { $0.time < $1.time }) { try keep(letter, in: database) }
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
-            arguments: [moment, String(page.moment.milliseconds)])
+        try StoreFacts.keep("\(page.moment.milliseconds)", as: moment, in: database)
     }
 
     /// Notes that a letter was read; what has no place in a stream is none of the network's.
@@ -86,7 +81,7 @@ enum LetterRows {
         guard let place = PostboxMessageID(id) else { return }
         try database.execute(
             sql: "INSERT OR IGNORE INTO read_letters (postbox, incarnation, sequence) VALUES (?, ?, ?)",
-            arguments: [postbox, Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence)])
+            arguments: [postbox] + place.arguments)
         guard database.changesCount > 0 else { return }
         try database.execute(
             sql: "DELETE FROM read_letters WHERE number <= ?",
@@ -97,29 +92,7 @@ enum LetterRows {
     static func forgetRead(_ id: String, in database: Database) throws {
         guard let place = PostboxMessageID(id) else { return }
         try database.execute(
-            sql: "DELETE FROM read_letters WHERE incarnation = ? AND sequence = ?",
-            arguments: [Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence)])
-    }
-
-    /// The same for all that lies in a page's part of the postbox without being on it.
-    private static func forgetRead(missingIn page: KeptLetterPage, in database: Database) throws {
-        let rows = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT number, sequence FROM read_letters WHERE incarnation = ? AND sequence >= ? AND sequence < ?
-                AND (? IS NULL OR postbox = ?)
-                """,
-            arguments: [
-                Int64(bitPattern: page.incarnation), Int64(bitPattern: page.start), Int64(bitPattern: page.end),
-                page.postbox, page.postbox,
-            ])
-        let listed = Set(page.letters.compactMap { PostboxMessageID($0.id)?.sequence })
-        for row in rows {
-            let number: Int64 = try row[at: 0]
-            let sequence: Int64 = try row[at: 1]
-            guard !listed.contains(UInt64(bitPattern: sequence)) else { continue }
-            try database.execute(sql: "DELETE FROM read_letters WHERE number = ?", arguments: [number])
-        }
+            sql: "DELETE FROM read_letters WHERE incarnation = ? AND sequence = ?", arguments: place.arguments)
     }
 
     /// Writes the words of all letters, where there are none.
@@ -145,14 +118,11 @@ enum LetterRows {
 
     /// When letters were listed last; nil where they never were.
     static func asOf(_ database: Database) throws -> Timestamp? {
-        let text = try String.fetchOne(database, sql: "SELECT value FROM facts WHERE name = ?", arguments: [moment])
-        return text.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+        try StoreFacts.value(of: moment, in: database).flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
     }
 
     /// Forgets when letters were listed last.
-    static func forgetMoment(_ database: Database) throws {
-        try database.execute(sql: "DELETE FROM facts WHERE name = ?", arguments: [moment])
-    }
+    static func forgetMoment(_ database: Database) throws { try StoreFacts.keep(nil, as: moment, in: database) }
 
     /// When the postbox was made whose letters are kept; nil where there are none. One that was made anew has nothing
     /// of those before it.
@@ -168,8 +138,7 @@ enum LetterRows {
             sql: "SELECT 1 FROM read_letters WHERE incarnation = ? AND sequence = ?")
         for id in ids {
             guard let place = PostboxMessageID(id) else { continue }
-            let isRead = try Int.fetchOne(
-                statement, arguments: [Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence)])
+            let isRead = try Int.fetchOne(statement, arguments: place.arguments)
             if isRead != nil { read.ids.insert(id) }
         }
         let newest = try Int64.fetchOne(
@@ -185,15 +154,11 @@ enum LetterRows {
         return read
     }
 
-    private static func counts(_ part: String, _ incarnation: Int64, in database: Database) throws -> [String: Int] {
+    static func counts(_ part: String, _ incarnation: Int64, in database: Database) throws -> [String: Int] {
         var counts: [String: Int] = [:]
         let rows = try Row.fetchAll(
             database, sql: "SELECT postbox, count(*) FROM \(part) GROUP BY postbox", arguments: [incarnation])
-        for row in rows {
-            let postbox: String = try row[at: 0]
-            let count: Int = try row[at: 1]
-            counts[postbox] = count
-        }
+        for row in rows { counts[try row[at: 0]] = try row[at: 1] as Int }
         return counts
     }
 
@@ -213,5 +178,73 @@ enum LetterRows {
         return letters.compactMap { letter in
             PostboxMessageID(letter.id).map { (letter: letter, sequence: $0.sequence) }
         }
+    }
+}
+
+extension PostboxMessageID {
+    /// Its columns' values.
+    fileprivate var arguments: StatementArguments { [Int64(bitPattern: incarnation), Int64(bitPattern: sequence)] }
+}
+
+/// Single values under names, within a transaction of the caller's.
+enum StoreFacts {
+    static func value(of name: String, in database: Database) throws -> String? {
+        try String.fetchOne(database, sql: "SELECT value FROM facts WHERE name = ?", arguments: [name])
+    }
+
+    /// Keeps a value in place of an earlier one; nil forgets it.
+    static func keep(_ value: String?, as name: String, in database: Database) throws {
+        let sql =
+            value == nil
+            ? "DELETE FROM facts WHERE name = ?" : "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)"
+        try database.execute(sql: sql, arguments: value.map { [name, $0] } ?? [name])
+    }
+}
+
+/// The postboxes of the local store, within a transaction of the caller's: as the network's host has told them, and
+/// when.
+enum PostboxRows {
+    /// Under which names the store knows them.
+    private static let (list, moment) = ("postboxes", "postboxes-moment")
+
+    /// Keeps them in place of those that were kept before.
+    static func keep(_ postboxes: KeptPostboxes, in database: Database) throws {
+        let reply = PostboxReply(postboxes: postboxes.items.prefix(StoreBounds.postboxes).map { $0.entry })
+        guard let value = try? JSONEncoder().encode(reply) else { return }
+        try StoreFacts.keep(String(decoding: value, as: UTF8.self), as: list, in: database)
+        try StoreFacts.keep("\(postboxes.asOf.milliseconds)", as: moment, in: database)
+    }
+
+    /// Those that are kept; nil where none were told, or what is there cannot be read.
+    static func kept(_ database: Database) throws -> KeptPostboxes? {
+        guard let value = try StoreFacts.value(of: list, in: database),
+            let moment = try StoreFacts.value(of: moment, in: database).flatMap({ Int64($0) }),
+            let reply = try? JSONDecoder().decode(PostboxReply.self, from: Data(value.utf8)),
+            let items = try? PostboxServiceClient.postboxes(in: reply, about: list)
+        else { return nil }
+        return KeptPostboxes(items: items, asOf: Timestamp(milliseconds: moment))
+    }
+
+    /// Forgets them.
+    static func forget(_ database: Database) throws {
+        for name in [list, moment] { try StoreFacts.keep(nil, as: name, in: database) }
+    }
+}
+
+extension LocalStore {
+    /// The postboxes as the network told them last; nil where it never did.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func postboxes() async throws(RelayError) -> KeptPostboxes? {
+        try await reading { try PostboxRows.kept($0) }
+    }
+}
+
+extension Postbox {
+    /// The postbox as the network describes it.
+    fileprivate var entry: PostboxReply.Entry {
+        PostboxReply.Entry(
+            id: id, name: name, title: hasTitle ? title : nil, sudoId: sudoId, isEnabled: isEnabled,
+            createdAt: createdAt.milliseconds)
     }
 }

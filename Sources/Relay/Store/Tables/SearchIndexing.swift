@@ -14,9 +14,7 @@ enum SearchIndexing {
         let next = try Row.fetchOne(
             database, sql: "SELECT number, first, last FROM unsearched ORDER BY number LIMIT 1")
         guard let next else { return false }
-        let number: Int64 = try next[at: 0]
-        let first: Int64 = try next[at: 1]
-        let last: Int64 = try next[at: 2]
+        let (number, first, last): (Int64, Int64, Int64) = try (next[at: 0], next[at: 1], next[at: 2])
         let messages = try missing(from: first, through: last, newestFirst: false, limit: rowsAtOnce, in: database)
         try add(messages, to: database)
         let end = messages.last?.row
@@ -52,11 +50,9 @@ enum SearchIndexing {
         var entries: [Entry] = []
         let rows = try Row.fetchCursor(database, sql: sql, arguments: [first, last, limit])
         while let row = try rows.next() {
-            let number: Int64 = try row[at: 0]
-            let topic: Int64 = try row[at: 1]
-            let sender: String = try row[at: 2]
-            let payload: Data = try row[at: 3]
-            entries.append(Entry(row: number, topic: topic, text: text(of: payload), sender: sender))
+            entries.append(
+                Entry(
+                    row: try row[at: 0], topic: try row[at: 1], text: text(of: try row[at: 3]), sender: try row[at: 2]))
         }
         return entries
     }
@@ -78,6 +74,37 @@ enum SearchIndexing {
             let sender = SearchText.split(entry.sender)
             try statement.execute(
                 arguments: [entry.row, text, sender, SearchQuery.token(ofTopic: entry.topic)])
+        }
+    }
+}
+
+/// Words in memory, to be asked as those of the store are.
+struct TemporaryWords {
+    private let memory: DatabaseQueue
+
+    init() throws {
+        memory = try DatabaseQueue()
+        try memory.write { try $0.execute(sql: StoreSchema.words) }
+    }
+
+    /// Adds messages that are not there yet.
+    ///
+    /// - Returns: which of them are meant, the newest first.
+    func rows(of entries: [SearchIndexing.Entry], matching expression: String) throws -> [Int64] {
+        // SQLite begins a new part of its index with each message that comes before the last one: ten times the time.
+        let entries = entries.sorted { $0.row < $1.row }
+        guard let low = entries.first?.row, let high = entries.last?.row else { return [] }
+        try memory.write { try SearchIndexing.add(entries, to: $0) }
+        return try rows(matching: expression, in: low...high)
+    }
+
+    /// Which messages are meant, the newest first.
+    func rows(matching expression: String, in range: ClosedRange<Int64> = RowNumber.all) throws -> [Int64] {
+        try memory.read { database in
+            try Int64.fetchAll(
+                database,
+                sql: "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC",
+                arguments: [expression, range.lowerBound, range.upperBound])
         }
     }
 }

@@ -36,9 +36,7 @@ extension StoreChange {
         case .muted(let name, let isMuted):
             try Self.keep(name, isMuted, in: "muted", atMost: StoreBounds.muted, database)
         case .place(let place):
-            try database.execute(
-                sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
-                arguments: [Self.placeFact, Self.bounded(place, 1_024)])
+            try StoreFacts.keep(Self.bounded(place, 1_024), as: Self.placeFact, in: database)
         case .choice(let name, let value): try Self.keepChoice(value, of: name, in: database)
         case .joined(let names): try Self.keepJoined(names, in: database)
         case .join(let name):
@@ -53,12 +51,9 @@ extension StoreChange {
                 names.filter { known.contains($0) } + joined.filter { !ordered.contains($0) }, in: database)
         case .leave(let name): try database.execute(sql: "DELETE FROM joined WHERE name = ?", arguments: [name])
         case .cursor(let name, let place):
-            let sql = """
-                INSERT INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)
-                ON CONFLICT (name) DO UPDATE SET
-                    stream = excluded.stream, incarnation = excluded.incarnation, sequence = excluded.sequence
-                """
-            try database.cachedStatement(sql: sql).execute(arguments: Self.arguments(name, place))
+            try database.cachedStatement(
+                sql: "INSERT OR REPLACE INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
+            ).execute(arguments: Self.arguments(name, place))
         case .received(let name, let stream, let span): try Self.keep(span, of: name, in: stream, database)
         case .rewound(let stream, let sequence): try StoreRewinding(database, stream, through: sequence).carryOut()
         case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
@@ -123,15 +118,13 @@ extension StoreChange {
                 sql: "SELECT person, place, payload, since FROM outbox WHERE id = ? AND person IS NOT NULL"),
             arguments: [id])
         guard let row else { return }
-        let person: String = try row[at: 0]
-        let postbox: String = try row[at: 1]
         let payload: Data = try row[at: 2]
-        let since: Int64 = try row[at: 3]
         let letter = PostboxLetter(reading: Array(payload))
         try LetterRows.keep(
             KeptLetter(
-                direction: .sent, id: id, person: person, postbox: postbox, time: Timestamp(milliseconds: since),
-                text: letter?.message ?? "", subject: letter?.subject), in: database)
+                direction: .sent, id: id, person: try row[at: 0], postbox: try row[at: 1],
+                time: Timestamp(milliseconds: try row[at: 3]), text: letter?.message ?? "", subject: letter?.subject),
+            in: database)
     }
 
     private static func put(_ publish: KeptPublish, in database: Database) throws {
