@@ -102,6 +102,17 @@ extension LocalStore {
         return (pool, isNew)
     }
 
+    /// Carries the log over into the file once nobody here writes any more, so that the file alone is the whole store.
+    /// Where another process has the store open, it may do it in our place.
+    static func carryOverLog(of path: String) {
+        var patience = configuration
+        // Less than others wait to write, whom this one would keep from it while they read.
+        patience.busyMode = .timeout(0.5)
+        guard let last = try? DatabaseQueue(path: path, configuration: patience) else { return }
+        try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        try? last.close()
+    }
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         // Another process writes for milliseconds at a time.

@@ -63,8 +63,8 @@ public final class LocalStore: Sendable {
         /// Who waits until all is written.
         var flushers: [Completion<RelayError?>] = []
         var isClosed = false
-        /// Whether the search's words may be made anew, which is done once.
-        var mayMendWords = true
+        /// Whether the file has not been looked at for damage yet, which is done once.
+        var isTrusted = true
         /// What deletes in the background what is not to be kept.
         var upkeep: Task<Void, Never>?
     }
@@ -212,11 +212,8 @@ public final class LocalStore: Sendable {
         var failure: RelayError?
         do throws(RelayError) { try await flush() } catch { failure = error }
         await readers.close()
-        // The file alone is the whole store then, unless another process reads from the log.
-        try? await database.writeWithoutTransaction {
-            try $0.execute(sql: "PRAGMA busy_timeout = 500; PRAGMA wal_checkpoint(TRUNCATE)")
-        }
         try? database.close()
+        if let path { Self.carryOverLog(of: path) }
         use?.end()
         if let failure { throw failure }
     }
@@ -301,10 +298,10 @@ public final class LocalStore: Sendable {
         do {
             return try await database.writeWithoutTransaction(transaction)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            // SQLite says this of damage to the search's words, too. Where the disk is full, it is now as well.
-            guard state.withLockedValue({ exchange(&$0.mayMendWords, with: false) }) else { throw error }
-            try await database.write { try StoreSchema.makeWordsAnew(in: $0) }
-            return try await database.writeWithoutTransaction(transaction)
+            // SQLite says this of some damage, too: of a number of a page that is far beyond the file.
+            guard state.withLockedValue({ exchange(&$0.isTrusted, with: false) }) else { throw error }
+            let finding = try await readers.read(database) { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+            throw finding == "ok" ? error : DatabaseError.damage(finding ?? "nothing to check")
         }
     }
 

@@ -58,9 +58,10 @@ struct StoreWritingTests {
         #expect(status.messageBytes == messages.reduce(0) { $0 + $1.payload.count })
         #expect(try await store.search(SearchQuery("\"line 2443\"")).hits.count == 1)
         // The words follow when no more comes.
-        try await eventually("the wait") { fixture.time.waits.contains(.milliseconds(250)) }
-        fixture.time.advance(by: .milliseconds(250))
-        try await store.untilSearched()
+        try await eventually("the words") {
+            if let wait = fixture.time.untilNext { fixture.time.advance(by: wait) }
+            return try await store.hasAllWords()
+        }
         // What has no place in a store is counted and left out.
         try await store.keep([StoreFixture.line(1 << 48)])
         #expect(try await store.status().notKept == 1)

@@ -105,13 +105,13 @@ private struct DamagedTable {
                         throw DatabaseError.damage("\(name) is out of order")
                     }
                     rows.insert(row.copy())
-                    next = number + sign
+                    next = number &+ sign
                     failures = 0
                 }
                 return isWhole
             } catch {
                 isWhole = false
-                next += sign << max(0, failures - 256)
+                next &+= sign << max(0, failures - 256)
                 failures += 1
             }
         }

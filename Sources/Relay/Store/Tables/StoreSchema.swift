@@ -103,15 +103,6 @@ enum StoreSchema {
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// Makes the search's words anew; those of messages follow in steps.
-    static func makeWordsAnew(in database: Database) throws {
-        try database.execute(sql: "DROP TABLE words; DROP TABLE letter_words; DELETE FROM unsearched")
-        for script in [words, letterWords] { try database.execute(sql: script) }
-        try database.execute(
-            sql: "INSERT INTO unsearched (first, last) SELECT min(row), max(row) FROM messages HAVING count(*) > 0")
-        try LetterRows.addWords(in: database)
-    }
-
     /// The tables of what a person typed, joined and chose, and of what nobody else has, the dearest first. They are
     /// small, are looked at when a store is opened, and are carried over from a damaged one.
     static let carried = [
