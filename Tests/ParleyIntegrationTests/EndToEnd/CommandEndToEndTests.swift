@@ -72,7 +72,7 @@ extension EndToEndTests {
                     #expect(logged.exitCode == 0, "\(logged)")
                     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
                     #expect(lines.count { $0.contains(" debug Connected nats.client.id=") } == count, "\(lines)")
-                    #expect(lines.last?.contains("The connection has ended") == true)
+                    #expect(lines.count { $0.contains(" debug The session has ended ") } == count)
                     #expect(!lines.contains { $0.contains("a secret") })
                 }
                 let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int

@@ -241,7 +241,7 @@ extension EndToEndTests {
             /// Stops the leader until it is restored.
             func stopLeader(_ terminal: PseudoTerminal) async throws {
                 try terminal.press(.home)
-                for _ in 0..<14 { try terminal.press(.down) }
+                for _ in 0..<17 { try terminal.press(.down) }
                 for _ in 0..<10 { try terminal.press(.right) }
                 try terminal.press(.enter)
                 try await terminal.waitFor("the leader that is gone") {
