@@ -77,9 +77,19 @@ private struct DamagedTable {
 
     init(name: String, limit: StoreTimeLimit) { (self.name, self.limit) = (name, limit) }
 
-    /// Reads from the beginning, and from the end where that was not all.
+    /// Reads from the beginning, and where that was not all from the end, and then number by number: what is in its
+    /// place is found so, whatever stands in another's.
     mutating func read(from database: Database) {
-        if !read(from: database, isDescending: false) { _ = read(from: database, isDescending: true) }
+        if read(from: database, isDescending: false) { return }
+        _ = read(from: database, isDescending: true)
+        let sql = "SELECT rowid AS \(Self.key), * FROM \(name) WHERE rowid = ?"
+        let last = rows.map { Self.number(of: $0) }.max() ?? 0
+        for number in 0...min(last, 1 << 17) where !limit.isOver {
+            guard let statement = try? database.cachedStatement(sql: sql),
+                let row = try? Row.fetchOne(statement, arguments: [number]), Self.number(of: row) == number
+            else { continue }
+            rows.insert(row)
+        }
     }
 
     /// Reads rows in the order of their numbers. Behind a page that cannot be read it goes on with the next number, and
