@@ -15,6 +15,15 @@ public struct StreamStanding: Equatable, Sendable {
     /// Whether a server may number the messages in its own way. Before 2.10 one that was killed runs the newest changes
     /// of a bucket once more, as many as were refused since its last snapshot, and is ahead by so many from then on.
     public var mayDiffer = false
+    /// Whether a server is older than 2.10. One that was killed may then stop to fetch what it missed, and call its copy
+    /// current all the same, until it starts again.
+    public var mayStandStill = false
+
+    /// The servers whose copies are behind the leader's, though all are called current.
+    public var stuck: [String] {
+        guard isCurrent, mayStandStill, !mayDiffer, let end = leader.flatMap({ ends[$0] }) else { return [] }
+        return ends.filter { $0.value < end }.keys.sorted()
+    }
 
     /// Whether all copies are current and have the same.
     public var isWhole: Bool { isCurrent && Set(ends.values).count == 1 }
@@ -52,6 +61,7 @@ extension TestOperatorCluster {
                     standing.ends[server] = (state?["last_seq"] as? NSNumber)?.intValue ?? -1
                     standing.contents[server] = ["messages", "bytes"].map { (state?[$0] as? NSNumber)?.intValue ?? -1 }
                     if isOld, name.hasPrefix("KV_") { standing.mayDiffer = true }
+                    standing.mayStandStill = standing.mayStandStill || isOld
                     if server == leader || standing.copies.isEmpty {
                         standing.leader = leader
                         standing.copies = others.map { copy in
@@ -70,11 +80,13 @@ extension TestOperatorCluster {
     }
 
     /// The names of all streams, once all copies are whole. One that is still being fetched does not stand still for
-    /// ten seconds, as those do that only have other numbers.
+    /// ten seconds, as those do that only have other numbers. A server whose copy stands still for as long, though it is
+    /// called current, is started once more, as its operator would.
     public func wholeStreams(atLeast count: Int) async throws -> Set<String> {
         var standings: [String: StreamStanding] = [:]
         var lacking: [String: StreamStanding] = [:]
         var since = ContinuousClock.now
+        var restarted: Set<String> = []
         do {
             try await eventually("all copies", deadline: .seconds(90)) {
                 standings = try await self.standings()
@@ -83,6 +95,13 @@ extension TestOperatorCluster {
                 let standsStill = since.duration(to: .now) > .seconds(10)
                 let areWhole = lacking.isEmpty || standsStill && lacking.values.allSatisfy(\.differsInNumbers)
                 if standings.count >= count, areWhole { return true }
+                if standsStill, let server = lacking.values.flatMap(\.stuck).first, !restarted.contains(server) {
+                    restarted.insert(server)
+                    for (place, one) in servers.enumerated() where "s\(place + 1)" == server {
+                        try await one.kill9()
+                        try await one.restart()
+                    }
+                }
                 // Each answer is work for servers that have much to do now.
                 try await Task.sleep(for: .milliseconds(250))
                 return false
