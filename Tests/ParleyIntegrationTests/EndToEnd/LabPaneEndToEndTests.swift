@@ -109,6 +109,25 @@ extension EndToEndTests {
             }
         }
 
+        /// Walks down to a row, and begins what it stands for until it is restored.
+        private static func begin(_ words: String, _ terminal: PseudoTerminal) async throws {
+            func chosen(_ screen: TerminalScreen) -> String? {
+                screen.rows.indices.map { screen.main(row: $0) }.first { $0.hasPrefix("▌") }
+            }
+            try terminal.press(.home)
+            var row = chosen(
+                try await terminal.waitFor("the first row") { chosen($0)?.contains("cut the link") == true })
+            while row?.contains(words) != true {
+                try terminal.press(.down)
+                let next = try await terminal.waitFor("the row below \(row ?? "none")") { [row] screen in
+                    chosen(screen).map { $0 != row } ?? false
+                }
+                row = chosen(next)
+            }
+            for _ in 0..<10 { try terminal.press(.right) }
+            try terminal.press(.enter)
+        }
+
         @Test("A ban, a full disk and a killed server of the private network pass, and nothing that is typed is lost")
         func server() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -119,12 +138,6 @@ extension EndToEndTests {
                     screen.contains("● CONNECTED") && network.description?.serverPid != before.serverPid
                         && network.description != nil
                 }
-                func begin(_ row: Int) throws {
-                    try alice.press(.home)
-                    for _ in 0..<row { try alice.press(.down) }
-                    for _ in 0..<10 { try alice.press(.right) }
-                    try alice.press(.enter)
-                }
                 func host(says words: String) async throws {
                     try await eventually("the host says: \(words)") {
                         let log = try? String(
@@ -132,7 +145,7 @@ extension EndToEndTests {
                         return log?.contains(words) == true
                     }
                 }
-                try begin(15)
+                try await Self.begin("fill its disk", alice)
                 try await alice.waitFor("the full disk") {
                     $0.main(row: $0.row(containing: "fill its disk") ?? 0).contains("● until restored")
                 }
@@ -140,7 +153,7 @@ extension EndToEndTests {
                 try alice.type("r")
                 try await alice.waitFor("the disk that is free again") { !$0.contains("● until restored") }
                 try await host(says: "has room")
-                try begin(20)
+                try await Self.begin("ban you", alice)
                 try await alice.waitFor("the ban") { $0.contains("DISCONNECTED") && $0.contains("● until restored") }
                 try alice.type("r")
                 try await alice.waitFor("the end of the ban") { $0.contains("● CONNECTED") }
@@ -240,10 +253,7 @@ extension EndToEndTests {
 
             /// Stops the leader until it is restored.
             func stopLeader(_ terminal: PseudoTerminal) async throws {
-                try terminal.press(.home)
-                for _ in 0..<17 { try terminal.press(.down) }
-                for _ in 0..<10 { try terminal.press(.right) }
-                try terminal.press(.enter)
+                try await LabPane.begin("stop the leader", terminal)
                 try await terminal.waitFor("the leader that is gone") {
                     $0.main(row: $0.row(containing: "stop the leader") ?? 0).contains("● until restored")
                 }
