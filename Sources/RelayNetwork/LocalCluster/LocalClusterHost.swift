@@ -200,7 +200,7 @@ struct LocalClusterRun: Sendable {
 
     // MARK: The network
 
-    /// How long the servers may take until there is a network on them.
+    /// How long three servers may take until there is a network on them, whatever one alone may.
     private static let startTimeout = Duration.seconds(120)
 
     /// Makes what is missing of the network, and mends what is otherwise.
@@ -211,7 +211,7 @@ struct LocalClusterRun: Sendable {
         wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
         wanted.applies = true
         let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
-        let end = ContinuousClock.now + options.startTimeout
+        let end = ContinuousClock.now + Self.startTimeout
         let report = try await persist(
             until: end, every: .milliseconds(250),
             where: { error in
