@@ -36,12 +36,19 @@ package enum ServerProbe {
 package enum LoopbackPort {
     /// The port that everybody's NATS server has; a private network never takes it.
     static let reserved = 4222
+    /// Ports below those that systems give to outgoing connections, one of which could have the server's port just when
+    /// it starts again.
+    private static let own = 20_000..<32_000
 
-    /// The preferred port when it is free, else one that the system chooses.
+    /// The preferred port when it is free, else one of a server's own, else one that the system chooses.
     /// - Parameter others: ports that are to be somebody else's.
     package static func choose(preferred: Int?, besides others: Set<Int> = []) throws(NetworkError) -> Int {
         let taken = others.union([reserved])
         if let preferred, !taken.contains(preferred), let port = free(preferred) { return port }
+        for _ in 0..<(8 + others.count) {
+            let port = Int.random(in: own)
+            if !taken.contains(port), isFree(port) { return port }
+        }
         for _ in 0..<(8 + others.count) {
             if let port = free(0), !taken.contains(port) { return port }
         }
