@@ -46,11 +46,14 @@ public protocol LabSubject: Sendable {
     func signIn(on device: String) async throws
     /// Follows a topic from now on.
     func read(topic: String) async throws -> any LabReader
-    /// Hands a message over, at once.
+    /// Hands a message over, at once: before anything is waited for, so that several that are handed over keep their
+    /// order.
     ///
     /// - Returns: what waits for its end.
     /// - Throws: where the client does not take it.
-    func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome
+    nonisolated(nonsending) func send(
+        _ number: LabNumber, topic: String
+    ) async throws -> @Sendable () async -> LabOutcome
 }
 
 /// The link between a client under test and its server.

@@ -64,7 +64,9 @@ public final class RelaySubject: LabSubject {
     }
 
     /// Hands a message over.
-    public func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
+    public nonisolated(nonsending) func send(
+        _ number: LabNumber, topic: String
+    ) async throws -> @Sendable () async -> LabOutcome {
         let pending = try await client.enqueue(topic: topic, message: .string(number.text))
         return {
             do throws(RelayError) {
