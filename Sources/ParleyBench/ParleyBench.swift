@@ -2,9 +2,10 @@ import NATS
 import Platform
 import RelayNetwork
 
-/// Benchmarks of the NATS client, the client core, the program and the private network. `parley-bench URL SCENARIO k=v …`
-/// runs a ``WireScenario`` and prints a line of JSON, and `parley-bench NAME k=v …` one of ``benchmarks`` on servers of
-/// its own. Without arguments it runs all that do not take minutes, and prints a table.
+/// Benchmarks of the NATS client, the client core, the program and the private network.
+/// `parley-bench URL SCENARIO k=v …` runs a ``WireScenario`` and prints a line of JSON, and `parley-bench NAME k=v …`
+/// one of ``benchmarks`` on servers of its own. Without arguments it runs all that do not take minutes, and prints a
+/// table.
 @main
 enum ParleyBench {
     /// A benchmark that starts its own servers.

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Finds the messages among the bytes of one direction of a connection that speaks the NATS protocol, and does to single
-/// ones what it is told to. All else passes as it came, and at once.
+/// Finds the messages among the bytes of one direction of a connection that speaks the NATS protocol, and does to
+/// single ones what it is told to. All else passes as it came, and at once.
 struct FaultFrames: Sendable {
     /// So many messages may be asked for ahead.
     private static let mostFaults = 64

@@ -93,8 +93,8 @@ public final class FaultProxy: Sendable {
         await run { $0.forward(to: [target] + others) }
     }
 
-    /// Cuts connections, on both sides, after exactly so many more bytes have been handed on; nothing that still waits in
-    /// the proxy is delivered.
+    /// Cuts connections, on both sides, after exactly so many more bytes have been handed on; nothing that still waits
+    /// in the proxy is delivered.
     /// - Parameters:
     ///   - afterBytes: how many, counted for each connection; for one to come, from its begin. 0 means at once.
     ///   - direction: where they are counted; with `both`, the direction that is first decides.
@@ -112,8 +112,8 @@ public final class FaultProxy: Sendable {
         await run { $0.halfClose(direction) }
     }
 
-    /// Does something to the next message of each open connection. On one that is encrypted the proxy can tell none, and
-    /// nothing happens.
+    /// Does something to the next message of each open connection. On one that is encrypted the proxy can tell none,
+    /// and nothing happens.
     public func strike(_ fault: MessageFault, _ direction: Direction = .fromServer) async {
         await run { $0.strike(fault, direction) }
     }

@@ -45,8 +45,8 @@ extension StoredLine {
 
 /// An own line that the stream does not hold yet, or never will.
 ///
-/// It is the row on the screen. The core's ``OutboxMessage`` has the line in the form of the wire, and is not there for a
-/// line that the core has not taken yet, or did not take.
+/// It is the row on the screen. The core's ``OutboxMessage`` has the line in the form of the wire, and is not there for
+/// a line that the core has not taken yet, or did not take.
 struct PendingLine: Hashable, Sendable {
     /// The message's id, the same for every attempt to send it.
     let id: String

@@ -9,11 +9,11 @@ import RelayNetwork
 /// Two publishers and two subscribers, each a process with a local store and links of its own, on one server or
 /// (`cluster=3`, or `network=1`) on a network that three servers carry, as a user of it. `n` (100000) numbered messages
 /// go to `topics` (20) topics. Meanwhile the server, or the stream's leader, is killed with -9 and started again
-/// `server-kills` times (20, of three 5), each publisher and each subscriber `process-kills` times (5), and `cuts` links
-/// are cut (one for every thousand messages). At the end the stream and the subscribers' stores are read: each has each
-/// message once and in order, or the promise is broken; a run that did not do all that was planned proves nothing, and
-/// fails as well. `seed` repeats what was drawn, `outage` is the longest time in milliseconds for which a server is
-/// away, and `keep=1` leaves the clients' files there, and those of one server.
+/// `server-kills` times (20, of three 5), each publisher and each subscriber `process-kills` times (5), and `cuts`
+/// links are cut (one for every thousand messages). At the end the stream and the subscribers' stores are read: each
+/// has each message once and in order, or the promise is broken; a run that did not do all that was planned proves
+/// nothing, and fails as well. `seed` repeats what was drawn, `outage` is the longest time in milliseconds for which a
+/// server is away, and `keep=1` leaves the clients' files there, and those of one server.
 enum ChaosScenario {
     /// Runs until the end or the first signal that asks for it; all processes have ended when this returns.
     @concurrent

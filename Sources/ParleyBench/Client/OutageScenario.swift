@@ -49,8 +49,9 @@ enum OutageScenario {
         }
     }
 
-    /// A busy connection is cut at `n` (1000) random byte positions, while `writers` (8) write; it has to end connected,
-    /// with every message delivered once, and with no more memory and descriptors than after the first tenth.
+    /// A busy connection is cut at `n` (1000) random byte positions, while `writers` (8) write; it has to end
+    /// connected, with every message delivered once, and with no more memory and descriptors than after the first
+    /// tenth.
     @concurrent
     static func cuts(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 10)

@@ -4,11 +4,11 @@ import Platform
 
 // What is kept of the outbox, so that the end of the process loses nothing that was accepted.
 //
-// A message is committed before anything is told of it and before it leaves. Its row says at every moment whether it may
-// have been sent: a message that is accepted while the outbox is closed counts as never sent until the outbox opens,
-// which is written before anything leaves; all others count as sent from their first moment. So whoever takes a row over
-// looks for its message where the server may have it, and there alone. That a message has ended is written a moment
-// later, many together; at an end of the process before that, the message is found on the network.
+// A message is committed before anything is told of it and before it leaves. Its row says at every moment whether it
+// may have been sent: a message that is accepted while the outbox is closed counts as never sent until the outbox
+// opens, which is written before anything leaves; all others count as sent from their first moment. So whoever takes a
+// row over looks for its message where the server may have it, and there alone. That a message has ended is written a
+// moment later, many together; at an end of the process before that, the message is found on the network.
 //
 // One write is under way at a time, on the store's own thread, and all that comes meanwhile is in the next one. While
 // the store is being opened, and while the disk takes nothing, messages wait in memory as without a store.

@@ -110,8 +110,8 @@ struct AccountSigner {
         }
     }
 
-    /// The claims of a user's accounts, as the record has them, the user's own first. Closed ones keep a door and no end
-    /// of their own: whoever logs in may ask why, and nothing else.
+    /// The claims of a user's accounts, as the record has them, the user's own first. Closed ones keep a door and no
+    /// end of their own: whoever logs in may ask why, and nothing else.
     func claims(_ record: UserRecord, of name: UserName) throws(NetworkError) -> [AccountClaims] {
         let now = NetworkAdministrator.now
         let isClosed = record.closure(block: block, at: now) != nil

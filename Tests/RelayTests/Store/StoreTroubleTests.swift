@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Local store: trouble")
 struct StoreTroubleTests {
-    /// A store with 1,500 messages that were received, two thirds of them read, a draft, a letter and an outbox, closed.
+    /// A store with 1,500 messages that were received, two thirds of them read, a draft, a letter and an outbox,
+    /// closed.
     private func filled() async throws -> StoreFixture {
         let fixture = try StoreFixture()
         let store = try fixture.open()

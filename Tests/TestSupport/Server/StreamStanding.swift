@@ -15,8 +15,8 @@ public struct StreamStanding: Equatable, Sendable {
     /// Whether a server may number the messages in its own way. Before 2.10 one that was killed runs the newest changes
     /// of a bucket once more, as many as were refused since its last snapshot, and is ahead by so many from then on.
     public var mayDiffer = false
-    /// Whether a server is older than 2.10. One that was killed may then stop to fetch what it missed, and call its copy
-    /// current all the same, until it starts again.
+    /// Whether a server is older than 2.10. One that was killed may then stop to fetch what it missed, and call its
+    /// copy current all the same, until it starts again.
     public var mayStandStill = false
 
     /// The servers whose copies are behind the leader's, though all are called current.
@@ -80,8 +80,8 @@ extension TestOperatorCluster {
     }
 
     /// The names of all streams, once all copies are whole. One that is still being fetched does not stand still for
-    /// ten seconds, as those do that only have other numbers. A server whose copy stands still for as long, though it is
-    /// called current, is started once more, as its operator would.
+    /// ten seconds, as those do that only have other numbers. A server whose copy stands still for as long, though it
+    /// is called current, is started once more, as its operator would.
     public func wholeStreams(atLeast count: Int) async throws -> Set<String> {
         var standings: [String: StreamStanding] = [:]
         var lacking: [String: StreamStanding] = [:]

@@ -83,8 +83,8 @@ enum StoreSchema {
         -- The place on the screen, when letters were listed last, and the postboxes that there are.
         CREATE TABLE facts (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;
 
-        -- Letters that came (direction 0) or were sent (1). A letter that came has its place in the postbox's stream, so
-        -- that lists go on over it without a connection too.
+        -- Letters that came (direction 0) or were sent (1). A letter that came has its place in the postbox's stream,
+        -- so that lists go on over it without a connection too.
         CREATE TABLE letters (
             number INTEGER PRIMARY KEY AUTOINCREMENT, direction INTEGER NOT NULL, id TEXT NOT NULL, person TEXT,
             postbox TEXT NOT NULL, time INTEGER NOT NULL, text TEXT NOT NULL, subject TEXT, sudo TEXT,
