@@ -47,6 +47,12 @@ extension Publisher {
         /// waits for it.
         var keepsFirst: Bool { store != nil && !journal.isInTrouble }
 
+        /// Has somebody wait for the next write, or for the one that is under way; false where neither comes.
+        fileprivate mutating func waits(_ waiter: Completion<Bool>, forNext isNext: Bool) -> Bool {
+            if isNext { waiters.next.append(waiter) } else if isWriting { waiters.present.append(waiter) }
+            return isNext || isWriting
+        }
+
         /// There is something to be written.
         mutating func changed(isUrgent: Bool, _ due: inout Due) {
             guard !journal.isInTrouble else { return }
@@ -126,15 +132,7 @@ extension Publisher {
     nonisolated(nonsending) func kept() async {
         let waiter = Completion<Bool>()
         let waits = decide { state -> Bool in
-            guard state.disk.keepsFirst else { return false }
-            if state.disk.journal.hasAccepted {
-                state.disk.waiters.next.append(waiter)
-            } else if state.disk.isWriting {
-                state.disk.waiters.present.append(waiter)
-            } else {
-                return false
-            }
-            return true
+            state.disk.keepsFirst && state.disk.waits(waiter, forNext: state.disk.journal.hasAccepted)
         }
         if waits { _ = await waiter.value() }
     }
@@ -145,15 +143,9 @@ extension Publisher {
         let waiter = Completion<Bool>()
         let waits = decide { state -> Bool in
             guard state.disk.store != nil else { return false }
-            if !state.disk.journal.isEmpty {
-                state.disk.isWriteDue = true
-                state.disk.waiters.next.append(waiter)
-            } else if state.disk.isWriting {
-                state.disk.waiters.present.append(waiter)
-            } else {
-                return false
-            }
-            return true
+            let isMoreDue = !state.disk.journal.isEmpty
+            if isMoreDue { state.disk.isWriteDue = true }
+            return state.disk.waits(waiter, forNext: isMoreDue)
         }
         if waits { _ = await waiter.value() }
     }
