@@ -23,7 +23,7 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.openPostbox, [Key(.function(3))], "open the postbox", hint: "postbox"),
         .bind(.foldTopics, [Key(.function(5))], "fold the topics away, or show them"),
         .bind(.connectionLog, [Key(.function(8))], "open the connection log, or close it", hint: "log"),
-        .bind(.openLab, [Key(.function(9))], "rehearse faults on this chat's connection", hint: "lab"),
+        .bind(.openLab, [Key(.function(9))], "break this chat's connection: a rehearsal", hint: "lab"),
         .bind(.nextPane, [Key(.tab)], "next pane", hint: "pane"),
         .bind(.previousPane, [Key(.backTab)], "previous pane"),
         .bind(.previousTopic, [Key(.up, .alt), .control("p")], "previous topic"),

@@ -146,7 +146,7 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "log", arguments: "", words: "show what happened to the connection"),
         Entry(
             name: "lab", arguments: "[save FILE]",
-            words: "rehearse faults on this chat's connection; keep what was done as a scenario's file"),
+            words: "break this chat's connection: a rehearsal; keep what was done as a scenario's file"),
         Entry(name: "errors", arguments: "", words: "list recent errors, newest first"),
         Entry(name: "help", arguments: "[WORD]", words: "show the keys and commands, or those that have a word"),
         Entry(name: "quit", arguments: "", words: "leave Parley"),

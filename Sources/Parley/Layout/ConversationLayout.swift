@@ -206,7 +206,7 @@ struct ConversationLayout: ScrollableRows {
     private func words(_ outage: Outage) -> String {
         let clock = CivilTime(outage.began, zone: zone).clockWithSeconds
         let back = "back after \(Wording.length(outage.lasted))"
-        let times = "lost \(outage.count) times"
+        let times = outage.count == 2 ? "lost twice" : "lost \(outage.count) times"
         let forms =
             outage.count > 1
             ? [

@@ -17,7 +17,7 @@ struct InboxPane: Pane {
         .bind(.previousPage, [.alt("p")], "previous page"),
         .bind(.firstPage, [.alt("<"), Key(.home, .control)], "first page"),
         .bind(.lastPage, [.alt(">"), Key(.end, .control)], "last page"),
-        .bind(.filter, [.alt("l")], "show letters that have some words, or is:unread", hint: "filter"),
+        .bind(.filter, [.alt("l")], "filter letters that have some words, or is:unread", hint: "filter"),
         .bind(.sortBy, [.alt("b")], "sort the page by sender, by postbox, by age"),
         .bind(.changeOrder, [.alt("o")], "list the oldest letters first, or the newest"),
         .bind(.refresh, [.control("r")], "list again"),

@@ -444,7 +444,7 @@ struct GoldenFrames {
                 │ F3                    open the postbox                               │───
                 │ F5                    fold the topics away, or show them             │
                 │ F8                    open the connection log, or close it           │───
-                │ F9                    rehearse faults on this chat's connection      │
+                │ F9                    break this chat's connection: a rehearsal      │
                 │ Tab                   next pane                                      │   ✓
                 │ Shift-Tab             previous pane                                  │   ✓
                 │ Alt-Up ^P             previous topic                                 │───
@@ -498,7 +498,7 @@ struct GoldenFrames {
                 │  send the line again that was not sent  Conversation               r │───
                 │  a line up, or an earlier text  Editing the text                  Up │
                 │  reply below what the letter says  Postbox                     Alt-q │───
-                │  show letters that have some words, or is:unread  Postbox      Alt-l │
+                │  filter letters that have some words, or is:unread  Postbox    Alt-l │
                 │  /quit  leave Parley                                              ^Q │   ✓
                 │  the message above; within a long one a line  Conversation        Up │   ✓
                 │  a line up  Around what was found                                 Up │───

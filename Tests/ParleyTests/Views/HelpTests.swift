@@ -70,7 +70,8 @@ struct HelpTests {
         "/help finds keys, commands and sections by any of their words, what is called so first",
         arguments: [
             ("search", "/search"), ("/kv", "/kv"), ("postbox", "/postbox"), ("^l", "^L"), ("unread", "unread"),
-            ("editing", "Editing the text"), ("rehearse", "F9"), ("next page", "Alt-n"), ("recovered", "↺"),
+            ("editing", "Editing the text"), ("rehearsal", "F9"), ("filter", "Alt-l"), ("next page", "Alt-n"),
+            ("recovered", "↺"),
         ])
     func subject(subject: String, first: String) {
         for size in [Size(rows: 24, columns: 80), Size(rows: 8, columns: 30)] {
