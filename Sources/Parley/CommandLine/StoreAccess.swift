@@ -48,7 +48,7 @@ enum StoreAccess {
 
     private static func opened(_ path: String) async throws -> LocalStore {
         let result = await blocking { () -> Result<LocalStore, RelayError> in
-            do throws(RelayError) { return .success(try LocalStore.open(.file(path)).store) } catch {
+            do throws(RelayError) { return .success(try LocalStore.open(path).store) } catch {
                 return .failure(error)
             }
         }

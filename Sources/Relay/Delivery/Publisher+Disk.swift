@@ -1,5 +1,4 @@
 import NATS
-import NIOPosix
 import Platform
 
 // What is kept of the outbox, so that the end of the process loses nothing that was accepted.
@@ -86,12 +85,11 @@ extension Publisher {
     // MARK: The store
 
     /// The local store is open: what runs that have ended left there goes in front of all that waits, and what was
-    /// accepted meanwhile is written. Blocks for as long as the disk takes; to be called before the first connection.
-    func keep(in store: LocalStore) {
-        guard let path = store.path, let (id, choice) = onDisk({ ($0.journal.run, $0.choice) }) else { return }
+    /// accepted meanwhile is written. To be called before the first connection.
+    func keep(in store: LocalStore) async {
+        guard let (id, choice) = onDisk({ ($0.journal.run, $0.choice) }) else { return }
         do throws(RelayError) {
-            let run = try StoreFiles.run(id, of: path)
-            let kept = try store.takeOver(as: run, only: choice)
+            let (run, kept) = try await store.takeOver(as: id, only: choice)
             decide { state in
                 // What was taken over is another run's next time, as the lock ends here.
                 guard state.disk.isOn else { return }
@@ -211,7 +209,7 @@ extension Publisher {
     /// - Throws: why it is not taken, after which it waits for the person as before.
     func sendAgain(_ id: String) async throws(RelayError) -> Bool {
         let claimed: KeptPublish?? = try await behindWriting { (store, run) throws(RelayError) -> KeptPublish? in
-            try store.claim(notSent: id, for: run)
+            try await store.claim(notSent: id, for: run)
         }
         guard let kept = claimed ?? nil else { return false }
         do throws(RelayError) {
@@ -228,22 +226,13 @@ extension Publisher {
         return true
     }
 
-    /// Does something with the store, behind all that waits to be written, where a thread may block; nil where nothing
-    /// is kept.
+    /// Does something with the store, behind all that waits to be written; nil where nothing is kept.
     func behindWriting<Value: Sendable>(
-        _ work: @escaping @Sendable (LocalStore, String) throws(RelayError) -> Value
+        _ work: @Sendable (LocalStore, String) async throws(RelayError) -> Value
     ) async throws(RelayError) -> Value? {
         await settle()
         guard let (store, run) = onDisk({ disk in disk.store.map { ($0, disk.journal.run) } }) else { return nil }
-        let result: Result<Value, RelayError>
-        do {
-            result = try await NIOThreadPool.singleton.runIfActive {
-                do throws(RelayError) { return .success(try work(store, run)) } catch { return .failure(error) }
-            }
-        } catch {
-            result = .failure(.cancelled)
-        }
-        return try result.get()
+        return try await work(store, run)
     }
 }
 

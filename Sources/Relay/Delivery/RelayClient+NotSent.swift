@@ -10,7 +10,9 @@ extension RelayClient {
     /// - Throws: ``RelayError/storage(_:)``.
     public func notSent() async throws(RelayError) -> [NotSentMessage] {
         _ = await openingStore().value
-        let kept = try await publisher.behindWriting { (store, _) throws(RelayError) in try store.notSent() }
+        let kept = try await publisher.behindWriting { (store, _) throws(RelayError) in
+            try await store.notSent()
+        }
         return kept?.map { NotSentMessage($0) } ?? []
     }
 
@@ -32,7 +34,10 @@ extension RelayClient {
     public func drop(ids: [String]) async throws(RelayError) -> [String] {
         guard !ids.isEmpty else { return [] }
         _ = await openingStore().value
-        return try await publisher.behindWriting { (store, _) throws(RelayError) in try store.drop(notSent: ids) } ?? []
+        let dropped = try await publisher.behindWriting { (store, _) throws(RelayError) in
+            try await store.drop(notSent: ids)
+        }
+        return dropped ?? []
     }
 
     /// What this client is to send, which earlier runs of the program may have left, and what was not sent, oldest
@@ -41,6 +46,9 @@ extension RelayClient {
     /// - Throws: ``RelayError/storage(_:)``.
     package func keptOutbox() async throws(RelayError) -> [KeptPublish] {
         _ = await openingStore().value
-        return try await publisher.behindWriting { (store, run) throws(RelayError) in try store.outbox(of: run) } ?? []
+        let kept = try await publisher.behindWriting { (store, run) throws(RelayError) in
+            try await store.outbox(of: run)
+        }
+        return kept ?? []
     }
 }

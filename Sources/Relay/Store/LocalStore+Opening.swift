@@ -2,7 +2,7 @@ import GRDB
 import NIOPosix
 
 extension LocalStore {
-    /// Opens a store, and makes it when there is none.
+    /// Opens the store in a file, and makes it when there is none.
     ///
     /// A file that is no readable database, or has the tables of another version, is renamed to end in `.damaged-` and
     /// the day, with its log, so that nothing is destroyed; a new store takes its place, with what a person typed and
@@ -13,30 +13,15 @@ extension LocalStore {
     ///
     /// - Returns: the store, and whether its file was made anew: because there was none, or in place of a damaged one.
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
-    public static func open(_ location: Location) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
-        try open(location, clock: SystemTime())
+    public static func open(_ path: String) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
+        try open(path, clock: SystemTime())
     }
 
     /// As ``open(_:)``, with the time, the rules of writing, and how long each of the two steps may take.
     package static func open(
-        _ location: Location, clock: any Timekeeper, batching: StoreBatching = StoreBatching(),
+        _ path: String, clock: any Timekeeper, batching: StoreBatching = StoreBatching(),
         within time: Duration = StoreTimeLimit.usual
     ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
-        let (store, isRecreated) = try opened(location, clock, batching, within: time)
-        store.begin()
-        return (store, isRecreated)
-    }
-
-    private static func opened(
-        _ location: Location, _ clock: any Timekeeper, _ batching: StoreBatching, within time: Duration
-    ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
-        guard case .file(let path) = location else {
-            do {
-                let database = try DatabaseQueue(configuration: configuration)
-                try database.write { try StoreSchema.make(in: $0) }
-                return (try LocalStore(database, path: nil, clock: clock, batching: batching), false)
-            } catch { throw StoreFailure.error(error, nil) }
-        }
         try StoreFiles.prepare(path)
         // Whoever finds a damaged store must not put the new one aside that another has just made.
         let lock = try StoreFiles.lock(path)
@@ -49,6 +34,7 @@ extension LocalStore {
             let (database, isNew) = try prepared(path, within: limit)
             let store = try LocalStore(database, path: path, use: use, clock: clock, batching: batching)
             limit.lift()
+            store.proceed()
             return (store, isNew)
         } catch {
             // What may pass is no damage, unless it took too long. That a file may not be written was found out above;
@@ -63,14 +49,14 @@ extension LocalStore {
         }
         let day = Timestamp(milliseconds: clock.secondsSince1970 * 1_000).iso8601.prefix(10)
         let aside = try StoreFiles.putAside(path, day: String(day))
-        StoreFiles.clearSuspicion(path)
         try StoreFiles.prepare(path)
         do {
             let (database, _) = try prepared(path, within: nil)
             let entries = StoreRescue.carry(from: aside, to: database, within: time)
             let rescue = StoreRescue(path: aside, entries: entries)
-            let store = try LocalStore(database, path: path, use: use, rescue: rescue, clock: clock, batching: batching)
-            return (store, true)
+            return (
+                try LocalStore(database, path: path, use: use, rescue: rescue, clock: clock, batching: batching), true
+            )
         } catch { throw StoreFailure.error(error, path) }
     }
 
@@ -78,8 +64,17 @@ extension LocalStore {
     private static func prepared(
         _ path: String, within limit: StoreTimeLimit?
     ) throws -> (database: DatabasePool, isNew: Bool) {
-        var configuration = configuration
-        if let limit { configuration.prepareDatabase { limit.watch($0) } }
+        var configuration = Configuration()
+        // Another process writes for milliseconds at a time.
+        configuration.busyMode = .timeout(2)
+        configuration.maximumReaderCount = 3
+        configuration.label = "parley.store"
+        configuration.prepareDatabase { database in
+            // The ends of many topics' index are written by turns. What is deleted is gone, which costs nothing that
+            // could be measured where nothing is deleted.
+            try database.execute(sql: "PRAGMA cache_size = -8000; PRAGMA secure_delete = ON")
+            limit?.watch(database)
+        }
         let pool = try DatabasePool(path: path, configuration: configuration)
         // Also what a process left that ended between making the file and its tables.
         let isNew = try pool.read { database in
@@ -91,44 +86,13 @@ extension LocalStore {
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM") }
             try pool.write { try StoreSchema.make(in: $0) }
         }
-        try pool.read { database in
-            guard try Int.fetchOne(database, sql: "PRAGMA user_version") == StoreSchema.version else {
-                throw DatabaseError.damage("another version's tables")
-            }
-            try StoreSchema.check(database)
-        }
+        try pool.read { try StoreSchema.check($0) }
         // Damage to the first page may forbid to write. Somebody who writes now does not.
         do { try pool.write { _ in } } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
         return (pool, isNew)
     }
 
-    /// Carries the log over into the file once nobody here writes any more, so that the file alone is the whole store.
-    /// Where another process has the store open, it may do it in our place.
-    static func carryOverLog(of path: String) {
-        var patience = configuration
-        // Less than others wait to write, whom this one would keep from it while they read.
-        patience.busyMode = .timeout(0.5)
-        guard let last = try? DatabaseQueue(path: path, configuration: patience) else { return }
-        try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
-        try? last.close()
-    }
-
-    private static var configuration: Configuration {
-        var configuration = Configuration()
-        // Another process writes for milliseconds at a time.
-        configuration.busyMode = .timeout(2)
-        configuration.maximumReaderCount = 3
-        configuration.label = "parley.store"
-        configuration.prepareDatabase { database in
-            // The ends of many topics' index are written by turns.
-            try database.execute(sql: "PRAGMA cache_size = -8000")
-            // What is deleted is gone. It costs nothing that could be measured where nothing is deleted.
-            try database.execute(sql: "PRAGMA secure_delete = ON")
-        }
-        return configuration
-    }
-
-    /// Opens a store on a thread that may wait for the disk.
+    /// Opens a client's store on a thread that may wait for the disk.
     ///
     /// - Parameters:
     ///   - retention: what of it is to stay, for as long as it is open.
@@ -136,35 +100,27 @@ extension LocalStore {
     ///   - clock: whose time says when the rest is deleted.
     ///   - publisher: gets back what is kept of the outbox, before anybody else has the store.
     ///   - board: is told how that went.
-    /// - Returns: the store; nil where it cannot be opened.
+    /// - Returns: the store; nil where nothing is kept, or it cannot be opened.
     static func opening(
         _ location: Location, keeping retention: RetentionPolicy, while upkeep: RestGate, by clock: any Timekeeper,
         for publisher: Publisher, telling board: StatusBoard<Opening>
     ) -> Task<LocalStore?, Never> {
-        Task { () -> LocalStore? in
-            let result: Result<(store: LocalStore, isRecreated: Bool), RelayError>
+        Task {
+            guard case .file(let path) = location else {
+                board.post(Opening(isRecreated: false))
+                return nil
+            }
             do {
                 // Disks may be slow, and the pool of tasks is small.
-                result = try await NIOThreadPool.singleton.runIfActive {
-                    do throws(RelayError) {
-                        let opened = try LocalStore.open(location)
-                        publisher.keep(in: opened.store)
-                        return .success(opened)
-                    } catch {
-                        return .failure(error)
-                    }
-                }
+                let (store, isRecreated) = try await NIOThreadPool.singleton.runIfActive { try open(path) }
+                await publisher.keep(in: store)
+                store.lookAfter(retention, by: clock, while: upkeep)
+                board.post(Opening(isRecreated: isRecreated, rescue: store.rescue))
+                return store
             } catch {
-                result = .failure(.storage("the system has no thread left to open it"))
-            }
-            switch result {
-            case .success(let opened):
-                if case .file = location { opened.store.lookAfter(retention, by: clock, while: upkeep) }
-                board.post(LocalStore.Opening(isRecreated: opened.isRecreated, rescue: opened.store.rescue))
-                return opened.store
-            case .failure(let error):
                 publisher.turnOffKeeping()
-                board.post(LocalStore.Opening(isRecreated: false, error: error))
+                let words = error as? RelayError ?? .storage("the system has no thread left to open it")
+                board.post(Opening(isRecreated: false, error: words))
                 return nil
             }
         }

@@ -16,9 +16,9 @@ import NIOConcurrencyHelpers
 /// server still has the messages. What a person sent is written with `FULL`, which waits for the disk: nobody else has
 /// it.
 public final class LocalStore: Sendable {
-    /// Where a store is.
+    /// Where a client's store is.
     public enum Location: Hashable, Sendable {
-        /// In memory: nothing outlives the client.
+        /// Nowhere: nothing outlives the client.
         case memory
         /// In this file, one for each user of a network. Its folder is made when it is missing; both are the owner's
         /// alone.
@@ -28,7 +28,7 @@ public final class LocalStore: Sendable {
     /// How opening went.
     public struct Opening: Hashable, Sendable {
         /// Whether the file was made anew: there was none, or a damaged one was put aside, so that what is wanted has
-        /// to be loaded from the network (Nexconn's `isRecreated`). False for a store in memory, which has no file.
+        /// to be loaded from the network (Nexconn's `isRecreated`). False where nothing is kept.
         public var isRecreated: Bool
         /// What was read of a damaged store, which was put aside; nil where there was none.
         public var rescue: StoreRescue?
@@ -46,13 +46,11 @@ public final class LocalStore: Sendable {
     /// What was read of a damaged store at the opening; nil where there was none.
     public let rescue: StoreRescue?
 
-    let database: any DatabaseWriter
-    /// The file; nil for a store in memory.
-    let path: String?
+    let database: DatabasePool
+    let path: String
     let clock: any Timekeeper
-    private let readers = StoreReaders()
-    /// That the file is in use; nil for a store in memory.
-    private let use: StoreUse?
+    /// That the file is in use.
+    private let use: StoreUse
     private let board = StatusBoard<StoreNews>(nil, bufferedValues: 16)
     private let state: NIOLockedValueBox<State>
 
@@ -62,7 +60,12 @@ public final class LocalStore: Sendable {
         var appenders: [Completion<Void>] = []
         /// Who waits until all is written.
         var flushers: [Completion<RelayError?>] = []
+        /// Whether nothing is taken in any more.
         var isClosed = false
+        /// How many read.
+        var readers = 0
+        /// Who waits for the last reader; nobody begins to read any more.
+        var closer: Completion<Void>?
         /// Whether the file has not been looked at for damage yet, which is done once.
         var isTrusted = true
         /// What deletes in the background what is not to be kept.
@@ -72,8 +75,8 @@ public final class LocalStore: Sendable {
     deinit { state.withLockedValue { $0.upkeep }?.cancel() }
 
     init(
-        _ database: any DatabaseWriter, path: String?, use: StoreUse? = nil, rescue: StoreRescue? = nil,
-        clock: any Timekeeper, batching: StoreBatching
+        _ database: DatabasePool, path: String, use: StoreUse, rescue: StoreRescue? = nil, clock: any Timekeeper,
+        batching: StoreBatching
     ) throws {
         self.database = database
         self.path = path
@@ -106,49 +109,43 @@ public final class LocalStore: Sendable {
     /// - Returns: false when there was no room, so that nothing of it is kept.
     @discardableResult
     package func append(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async -> Bool {
-        if let isAdded = add(messages, changes, orWait: true) { return isAdded }
         let room = Completion<Void>()
-        let isWaiting = state.withLockedValue { state -> Bool in
-            guard !state.intake.hasRoom else { return false }
-            state.appenders.append(room)
-            return true
+        if let isAdded = add(messages, changes, orWait: room) { return isAdded }
+        let alarm = Task { [clock, patience = state.withLockedValue { $0.intake.rules.patience }] in
+            try? await clock.sleep(for: patience)
+            room.fulfil(())
         }
-        if isWaiting {
-            let alarm = Task { [clock, patience = batching.patience] in
-                try? await clock.sleep(for: patience)
-                room.fulfil(())
-            }
-            await room.value()
-            alarm.cancel()
-        }
-        return add(messages, changes, orWait: false) ?? false
+        await room.value()
+        alarm.cancel()
+        return add(messages, changes, orWait: nil) ?? false
     }
 
     /// As ``append(_:_:)``, for a caller that does not wait for room.
-    func offer(_ changes: [StoreChange]) { _ = add([], changes, orWait: false) }
+    func offer(_ changes: [StoreChange]) { _ = add([], changes, orWait: nil) }
 
     /// Adds what there is room for.
     ///
-    /// - Returns: whether there was room; nil when the caller should wait for it.
-    private func add(_ messages: [KeptMessage], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool? {
+    /// - Returns: whether there was room; nil when the caller is to wait for it.
+    private func add(
+        _ messages: [KeptMessage], _ changes: [StoreChange], orWait appender: Completion<Void>?
+    ) -> Bool? {
         let now = clock.now
-        let (isAdded, step, news) = state.withLockedValue { state -> (Bool?, StoreIntake.Step, StoreNews?) in
+        let (isAdded, news) = state.withLockedValue { state -> (Bool?, StoreNews?) in
             if !state.isClosed, state.intake.hasRoom {
-                return (true, state.intake.add(messages, changes, at: now), nil)
+                state.intake.add(messages, changes, at: now)
+                return (true, nil)
             }
-            if mayWait, !state.isClosed, !state.intake.isInTrouble { return (nil, .none, nil) }
-            let news = state.intake.giveUp(messages.count, because: tooSlow)
-            return (false, .none, state.isClosed ? nil : news)
+            if let appender, !state.isClosed, !state.intake.isInTrouble {
+                state.appenders.append(appender)
+                return (nil, nil)
+            }
+            let tooSlow = "\(path): the disk does not keep up; see what else writes to it"
+            let news = state.intake.giveUp(messages.count, because: .storage(tooSlow))
+            return (false, state.isClosed ? nil : news)
         }
-        if let news { board.post(news) }
-        carryOut(step)
+        tell(news)
+        if isAdded == true { proceed() }
         return isAdded
-    }
-
-    private var batching: StoreBatching { state.withLockedValue { $0.intake.rules } }
-
-    private var tooSlow: RelayError {
-        .storage("\(path ?? "the memory"): the disk does not keep up; see what else writes to it")
     }
 
     /// Writes what waits, and returns when it is kept.
@@ -156,16 +153,14 @@ public final class LocalStore: Sendable {
     /// - Throws: ``RelayError/storage(_:)`` when it could not be written; it still waits then.
     package func flush() async throws(RelayError) {
         let done = Completion<RelayError?>()
-        let now = clock.now
-        let step = state.withLockedValue { state -> StoreIntake.Step in
-            guard !state.intake.isEmpty else {
-                done.fulfil(nil)
-                return .none
-            }
+        let waits = state.withLockedValue { state -> Bool in
+            guard !state.intake.isEmpty else { return false }
             state.flushers.append(done)
-            return state.intake.hurry(at: now)
+            state.intake.hurry()
+            return true
         }
-        carryOut(step)
+        guard waits else { return }
+        proceed()
         if let error = await done.value() { throw error }
     }
 
@@ -174,29 +169,18 @@ public final class LocalStore: Sendable {
     ///
     /// - Throws: ``RelayError/storage(_:)``; nothing of it is kept then.
     package func commit(_ changes: [StoreChange]) async throws(RelayError) {
-        // A task that is cancelled meanwhile must not take back what was typed.
-        let writing = Task { () -> Result<Void, RelayError> in
-            do {
-                try await write(isForced: changes.contains(where: \.isPrecious)) { database in
-                    for change in changes { try change.write(to: database) }
-                }
-                return .success(())
-            } catch {
-                return .failure(failure(error))
-            }
+        try await writing(isForced: changes.contains(where: \.isPrecious)) { database in
+            for change in changes { try change.write(to: database) }
         }
-        try await writing.value.get()
     }
 
     /// Tells, once, that what was committed could not be kept and stays in memory.
-    func tellFailing(_ error: RelayError) {
-        let news = state.withLockedValue { $0.intake.failed(because: error) }
-        if let news { board.post(news) }
-    }
+    func tellFailing(_ error: RelayError) { tell(state.withLockedValue { $0.intake.tell(error) }) }
 
     /// Tells that what could not be committed is kept by now.
-    func tellRecovered() {
-        let news = state.withLockedValue { $0.intake.recovered() }
+    func tellRecovered() { tell(state.withLockedValue { $0.intake.recovered() }) }
+
+    private func tell(_ news: StoreNews?) {
         if let news { board.post(news) }
     }
 
@@ -211,10 +195,20 @@ public final class LocalStore: Sendable {
         }
         var failure: RelayError?
         do throws(RelayError) { try await flush() } catch { failure = error }
-        await readers.close()
+        // GRDB's pool must not be closed while somebody asks it for a connection.
+        let last = Completion<Void>()
+        let isRead = state.withLockedValue { state in
+            state.closer = last
+            return state.readers > 0
+        }
+        if isRead { await last.value() }
+        // The file alone is the whole store then. Another process that reads may do it in our place; it is waited for
+        // less long than others wait to write, whom this one would keep from it.
+        try? await database.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA busy_timeout = 500; PRAGMA wal_checkpoint(TRUNCATE)")
+        }
         try? database.close()
-        if let path { Self.carryOverLog(of: path) }
-        use?.end()
+        use.end()
         if let failure { throw failure }
     }
 
@@ -230,77 +224,77 @@ public final class LocalStore: Sendable {
 
     // MARK: Writing
 
-    /// Does what is due: at the opening, words for what an earlier run of the program did not come to.
-    func begin() {
+    /// Does what is due now, and looks again when something will be. At the opening that is to add words for what an
+    /// earlier run of the program did not come to.
+    func proceed() {
         let now = clock.now
-        carryOut(state.withLockedValue { $0.intake.alarmed(at: now) })
-    }
-
-    private func carryOut(_ step: StoreIntake.Step) {
-        switch step {
-        case .none: break
-        case .sleep(let moment):
+        switch state.withLockedValue({ $0.intake.next(at: now) }) {
+        case .nothing: break
+        case .wait(let moment):
             Task { [weak self, clock] in
                 try? await clock.sleep(until: moment)
-                self?.begin()
+                self?.proceed()
             }
-        case .write: Task { await writeBatch() }
+        case .write(let batch): Task { await write(batch) }
         case .index: Task { await addWords() }
         }
     }
 
-    private func writeBatch() async {
-        let batch = state.withLockedValue { $0.intake.take() }
-        do {
-            ended(.written(refused: try await write { try batch.write(to: $0) }))
-        } catch {
-            let words = failure(error)
-            ended(StoreFailure.mayPass(error) ? .failed(words) : .impossible(words))
-        }
-    }
-
-    private func ended(_ ending: StoreIntake.Ending) {
+    private func write(_ batch: StoreIntake.Batch) async {
+        let result: Result<Int, any Error>
+        do { result = .success(try await write { try batch.write(to: $0) }) } catch { result = .failure(error) }
         let now = clock.now
-        let (step, news, appenders, flushers) = state.withLockedValue {
-            state -> (StoreIntake.Step, StoreNews?, [Completion<Void>], [Completion<RelayError?>]) in
-            let (step, news) = state.intake.ended(ending, at: now)
+        let error = result.failure.map { failure($0) }
+        let (news, appenders, flushers) = state.withLockedValue {
+            state -> (StoreNews?, [Completion<Void>], [Completion<RelayError?>]) in
+            var news: StoreNews?
+            switch result {
+            case .success(let refused): news = state.intake.written(refused: refused, at: now)
+            case .failure(let cause):
+                news = error.flatMap {
+                    state.intake.failed(because: $0, mayPass: StoreFailure.mayPass(cause), at: now)
+                }
+            }
             var appenders: [Completion<Void>] = []
             if state.intake.hasRoom || state.intake.isInTrouble { swap(&appenders, &state.appenders) }
             var flushers: [Completion<RelayError?>] = []
-            if state.intake.isEmpty || ending.error != nil { swap(&flushers, &state.flushers) }
-            return (step, news, appenders, flushers)
+            if state.intake.isEmpty || error != nil { swap(&flushers, &state.flushers) }
+            return (news, appenders, flushers)
         }
-        if let news { board.post(news) }
+        tell(news)
         for appender in appenders { appender.fulfil(()) }
-        for flusher in flushers { flusher.fulfil(ending.error) }
-        carryOut(step)
+        for flusher in flushers { flusher.fulfil(error) }
+        proceed()
     }
 
     private func addWords() async {
         // Where it fails the next batch brings it back; until then a search looks at what the words lack.
         let hasMore = (try? await writing { try SearchIndexing.step(in: $0) }) ?? false
-        let now = clock.now
-        let step = state.withLockedValue { state -> StoreIntake.Step in
-            state.intake.indexed(hasMore: hasMore && !state.isClosed, at: now)
-        }
-        carryOut(step)
+        state.withLockedValue { $0.intake.indexed(hasMore: hasMore && !$0.isClosed) }
+        proceed()
     }
 
-    /// Writes in one transaction.
+    /// Writes in a transaction of its own, at once.
     ///
     /// - Parameter isForced: whether it is on the disk when the call returns.
+    @discardableResult
+    func writing<Value: Sendable>(
+        isForced: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws(RelayError) -> Value {
+        do { return try await write(isForced: isForced, work) } catch { throw failure(error) }
+    }
+
     private func write<Value: Sendable>(
         isForced: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        let transaction: @Sendable (Database) throws -> Value = {
-            try Self.transaction(in: $0, isForced: isForced, work)
+        // A task that is cancelled meanwhile must not take back what was typed.
+        let writing = Task { [database] in
+            try await database.writeWithoutTransaction { try Self.transaction(in: $0, isForced: isForced, work) }
         }
-        do {
-            return try await database.writeWithoutTransaction(transaction)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+        do { return try await writing.value } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             // SQLite says this of some damage, too: of a number of a page that is far beyond the file.
             guard state.withLockedValue({ exchange(&$0.isTrusted, with: false) }) else { throw error }
-            let finding = try await readers.read(database) { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+            let finding = try await read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
             throw finding == "ok" ? error : DatabaseError.damage(finding ?? "nothing to check")
         }
     }
@@ -325,51 +319,36 @@ public final class LocalStore: Sendable {
         }
     }
 
-    // MARK: Access for the parts of the store
+    // MARK: Reading
 
     /// Reads, beside whoever writes.
     func reading<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(RelayError) -> Value {
-        do { return try await readers.read(database, work) } catch { throw failure(error) }
+        do { return try await read(work) } catch { throw failure(error) }
     }
 
-    /// Writes in a transaction of its own, at once.
-    func writing<Value: Sendable>(
-        _ work: @escaping @Sendable (Database) throws -> Value
-    ) async throws(RelayError) -> Value {
-        do { return try await write(work) } catch { throw failure(error) }
-    }
-
-    /// As ``reading(_:)``, for a caller that may block.
-    func readingBlocking<Value>(_ work: (Database) throws -> Value) throws(RelayError) -> Value {
-        try blocking { try readers.read(database, work) }
-    }
-
-    /// As ``writing(_:)``, for a caller that may block.
-    func writingBlocking<Value>(_ work: (Database) throws -> Value) throws(RelayError) -> Value {
-        try blocking { try database.write(work) }
-    }
-
-    private func blocking<Value>(_ work: () throws -> Value) throws(RelayError) -> Value {
-        do { return try work() } catch { throw failure(error) }
+    private func read<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        let isOpen = state.withLockedValue { state in
+            if state.closer == nil { state.readers += 1 }
+            return state.closer == nil
+        }
+        guard isOpen else { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "the store is closed") }
+        defer {
+            let closer = state.withLockedValue { state in
+                state.readers -= 1
+                return state.readers == 0 ? state.closer : nil
+            }
+            closer?.fulfil(())
+        }
+        return try await database.read(work)
     }
 
     /// What a caller is told of a failure. Where it is damage, it is remembered, so that the next opening puts the file
     /// aside.
     private func failure(_ error: any Error) -> RelayError {
-        if let path, StoreFailure.isDamage(error) { StoreFiles.suspect(path) }
+        if StoreFailure.isDamage(error) { StoreFiles.suspect(path) }
         return StoreFailure.error(error, path)
-    }
-}
-
-extension StoreIntake.Ending {
-    /// Why the batch is not written.
-    var error: RelayError? {
-        switch self {
-        case .written: nil
-        case .failed(let error), .impossible(let error): error
-        }
     }
 }
 
@@ -381,5 +360,12 @@ extension StoreIntake.Batch {
         let refused = try MessageWriting.write(parts, to: database)
         for change in changes { try change.write(to: database) }
         return refused
+    }
+}
+
+extension Result {
+    /// Why there is no success.
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -11,7 +11,7 @@ extension EndToEndTests {
         private static func leave(
             _ messages: [(id: String, text: String, reason: String?)], in network: PrivateNetworkFixture
         ) async throws {
-            let store = try LocalStore.open(.file(network.folder.path("data/parley/stores/alice@local.sqlite"))).store
+            let store = try LocalStore.open(network.folder.path("data/parley/stores/alice@local.sqlite")).store
             let time = try #require(Timestamp(iso8601: "2026-11-20"))
             let changes = messages.map { message -> StoreChange in
                 let line = ChatLine(username: "alice", text: message.text, timestamp: time)
@@ -78,7 +78,7 @@ extension EndToEndTests {
                 let refused = try await network.parley("outbox", "drop", "--all", "--as", "alice")
                 #expect(refused.exitCode == 75 && refused.output.isEmpty, "\(refused)")
                 try alice.type("half a thought")
-                let store = try LocalStore.open(.file(network.folder.path("data/parley/stores/alice@local.sqlite")))
+                let store = try LocalStore.open(network.folder.path("data/parley/stores/alice@local.sqlite"))
                     .store
                 try await eventually("the draft in the local store") {
                     try await store.drafts()["chat.lobby"] == "half a thought"

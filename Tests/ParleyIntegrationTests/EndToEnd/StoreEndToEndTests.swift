@@ -237,7 +237,7 @@ extension EndToEndTests {
                 ]
                 for (topic, texts) in lines { #expect(try await network.texts(on: topic) == texts) }
                 let path = network.folder.path("data/parley/stores/alice@local.sqlite")
-                let (store, isRecreated) = try LocalStore.open(.file(path))
+                let (store, isRecreated) = try LocalStore.open(path)
                 #expect(!isRecreated && store.rescue == nil)
                 #expect(try await Set(store.joinedTopics()) == Set(lines.keys))
                 for (topic, texts) in lines {

@@ -72,7 +72,7 @@ extension EndToEndTests {
                     place: KeptPlace(stream: stream, sequence: UInt64(number)), topic: "chat.lobby",
                     time: Timestamp(milliseconds: 0), payload: [UInt8](repeating: 0x20, count: 300))
             }
-            let store = try LocalStore.open(.file(machine.path)).store
+            let store = try LocalStore.open(machine.path).store
             try await store.commit([.join("chat.lobby"), .draft(conversation: "chat.lobby", "half a thought")])
             await store.append(messages, [.cursor("chat.lobby", KeptPlace(stream: stream, sequence: 600))])
             try await store.close()

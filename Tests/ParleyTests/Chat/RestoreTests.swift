@@ -59,7 +59,7 @@ struct RestoreTests {
     func firstPage(readThrough: UInt64) async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(.file(path)).store
+        let store = try LocalStore.open(path).store
         try await Self.fill(store, "chat.lobby", 1...1_000)
         let mark = KeptPlace(stream: Self.stream, sequence: readThrough)
         if readThrough > 0 { try await store.commit([.readMark("chat.lobby", mark)]) }
@@ -85,7 +85,7 @@ struct RestoreTests {
     func historyAlone(mark: UInt64?) async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(.file(path)).store
+        let store = try LocalStore.open(path).store
         try await Self.fill(store, "chat.lobby", 801...1_000, isFollowed: false)
         if let mark {
             try await store.commit([.readMark("chat.lobby", KeptPlace(stream: Self.stream, sequence: mark))])
@@ -113,7 +113,7 @@ struct RestoreTests {
     func damagedInUse() async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(.file(path)).store
+        let store = try LocalStore.open(path).store
         let padding = String(repeating: " and so on", count: 100)
         try await Self.fill(store, "chat.lobby", 1...1_000, padding: padding)
         try await store.close()
@@ -198,7 +198,7 @@ struct RestoreTests {
     func postboxes(areTold: Bool) async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(.file(path)).store
+        let store = try LocalStore.open(path).store
         let boxes = KeptPostboxes(
             items: [
                 Postbox(

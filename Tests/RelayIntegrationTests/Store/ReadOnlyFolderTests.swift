@@ -24,7 +24,7 @@
             guard Self.environment[Self.folder] == nil else { return }
             let directory = try TemporaryDirectory("read-only")
             let path = directory.path("there.sqlite")
-            let store = try LocalStore.open(.file(path)).store
+            let store = try LocalStore.open(path).store
             await store.append((UInt64(1)...9).map { Self.line($0) })
             try await store.close()
             let before = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
@@ -43,7 +43,7 @@
 
             // Nothing was made there, and what was there is whole.
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == before)
-            let again = try LocalStore.open(.file(path))
+            let again = try LocalStore.open(path)
             #expect(!again.isRecreated && again.store.rescue == nil)
             let kept = try await again.store.messages(of: TopicPattern(">"), limit: 100).messages
             #expect(kept == (UInt64(1)...9).map { Self.line($0) })
@@ -58,7 +58,7 @@
             for name in ["new.sqlite", "there.sqlite"] {
                 let path = folder + "/" + name
                 #expect(throws: RelayError.storage("\(path): Read-only file system")) {
-                    try LocalStore.open(.file(path))
+                    try LocalStore.open(path)
                 }
             }
             #expect(RongCloudCode(RelayError.storage(folder)).rawValue == 33_002)

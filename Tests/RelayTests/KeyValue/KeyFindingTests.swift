@@ -127,7 +127,7 @@ struct KeyFindingTests {
 
     @Test("B32 B52: a waiting value and a waiting deletion come back from the local store as what they are")
     func kept() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let value = try KeyValueStore.message(setting: "a.b", to: .string("x"), id: "1")
         let deletion = try KeyValueStore.message(deleting: "a.b", id: "2")
         for message in [value, deletion] {

@@ -32,7 +32,7 @@ struct KeptSpansTests {
 
     @Test("What is received grows one part, and a part between two others joins them")
     func kept() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let pattern = try TopicPattern("chat.lobby")
         func receive(_ spans: ClosedRange<UInt64>..., name: String = "chat.lobby") async throws {
             for span in spans { try await store.commit([.received(name, StoreFixture.stream, span)]) }
@@ -58,7 +58,7 @@ struct KeptSpansTests {
 
     @Test("B38 what is deleted here is not said to be whole any more")
     func deletion() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.keep(
             (UInt64(1)...20).map { StoreFixture.line($0, topic: $0 <= 10 ? "odd" : "even") },
             [.received(">", StoreFixture.stream, 1...20), .received("even", StoreFixture.stream, 1...20)])

@@ -20,11 +20,10 @@ struct LocalStoreTests {
     func made() throws {
         let folder = try TemporaryDirectory()
         let path = folder.url.path + "/a/b/alice.sqlite"
-        #expect(try LocalStore.open(.file(path)).isRecreated)
+        #expect(try LocalStore.open(path).isRecreated)
         #expect(try mode(path) == 0o600)
         #expect(try mode(folder.url.path + "/a") == 0o700 && mode(folder.url.path + "/a/b") == 0o700)
-        #expect(try LocalStore.open(.file(path)).isRecreated == false)
-        #expect(try LocalStore.open(.memory).isRecreated == false)
+        #expect(try LocalStore.open(path).isRecreated == false)
     }
 
     @Test(
@@ -37,11 +36,11 @@ struct LocalStoreTests {
         let folder = try TemporaryDirectory()
         let path = folder.url.path + "/alice.sqlite"
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-        #expect(try LocalStore.open(.file(path)).isRecreated)
+        #expect(try LocalStore.open(path).isRecreated)
         let aside = try #require(asideNames(folder).first)
         #expect(aside.wholeMatch(of: /alice\.sqlite\.damaged-\d{4}-\d\d-\d\d/) != nil)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(aside))) == Data(content.utf8))
-        #expect(try LocalStore.open(.file(path)).isRecreated == false)
+        #expect(try LocalStore.open(path).isRecreated == false)
     }
 
     @Test("B9 a store that is damaged again leaves what was put aside before")
@@ -61,7 +60,7 @@ struct LocalStoreTests {
         for (name, content) in zip(["", "-3", "-4"], contents) {
             #expect(try Data(contentsOf: URL(fileURLWithPath: aside + name)) == content)
         }
-        let (store, isRecreated) = try LocalStore.open(.file(fixture.path), clock: fixture.time)
+        let (store, isRecreated) = try LocalStore.open(fixture.path, clock: fixture.time)
         #expect(!isRecreated)
         try await store.close()
     }
@@ -99,7 +98,7 @@ struct LocalStoreTests {
             let recreations = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
-                        let (store, isRecreated) = try LocalStore.open(.file(path))
+                        let (store, isRecreated) = try LocalStore.open(path)
                         try await store.close()
                         return isRecreated
                     }
@@ -129,7 +128,7 @@ struct LocalStoreTests {
                 sql: "PRAGMA user_version = 99; ALTER TABLE lines ADD COLUMN colour TEXT; DROP TABLE muted")
         }
         try database.close()
-        let (store, isRecreated) = try LocalStore.open(.file(fixture.path), clock: fixture.time)
+        let (store, isRecreated) = try LocalStore.open(fixture.path, clock: fixture.time)
         #expect(isRecreated && store.rescue?.entries == 4)
         #expect(try await store.outbox() == [StoreFixture.publish("1")])
         #expect(try await store.joinedTopics() == ["b", "a"])
@@ -137,7 +136,7 @@ struct LocalStoreTests {
         #expect(try await store.sequences() == [])
         #expect(try asideNames(fixture.folder).count >= 1)
         try await store.close()
-        #expect(try LocalStore.open(.file(fixture.path)).isRecreated == false)
+        #expect(try LocalStore.open(fixture.path).isRecreated == false)
     }
 
     @Test("B9 a store that cannot be made says where and why")
@@ -146,8 +145,8 @@ struct LocalStoreTests {
         let file = folder.url.path + "/file"
         try Data().write(to: URL(fileURLWithPath: file))
         #expect(throws: RelayError.storage("\(file)/alice.sqlite: Not a directory")) {
-            try LocalStore.open(.file(file + "/alice.sqlite"))
+            try LocalStore.open(file + "/alice.sqlite")
         }
-        #expect(throws: RelayError.self) { try LocalStore.open(.file(folder.url.path)) }
+        #expect(throws: RelayError.self) { try LocalStore.open(folder.url.path) }
     }
 }

@@ -31,7 +31,7 @@ struct StoreDeskTests {
 
     @Test("A line that waits for its writer's name still waits for it")
     func unsigned() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let line = ChatLine(username: "", text: "hello", timestamp: Timestamp(milliseconds: 5))
         let envelope = Envelope(id: "1", room: "chat", message: line.value, start: Timestamp(milliseconds: 5))
         let message = OutboxMessage(
@@ -146,7 +146,7 @@ struct StoreDeskTests {
 
     @Test("Lines are bounded, in number and in length")
     func lines() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.commit((1...1_005).map { StoreChange.line(KeptLine("line \($0)")) })
         let lines = try await store.lines()
         #expect(lines.count == StoreBounds.lines && lines.first?.text == "line 6" && lines.last?.text == "line 1005")
@@ -159,7 +159,7 @@ struct StoreDeskTests {
 
     @Test("B35: a text that is too long to be sent is kept whole as a draft")
     func longDraft() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let text = String(repeating: "x", count: 262_144)
         try await store.commit([.draft(conversation: "chat.lobby", text)])
         #expect(try await store.drafts() == ["chat.lobby": text])
@@ -167,7 +167,7 @@ struct StoreDeskTests {
 
     @Test("Letters are kept once, by their direction and time")
     func letters() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         func letter(_ id: String, _ time: Int64, _ direction: KeptLetter.Direction = .received) -> KeptLetter {
             KeptLetter(
                 direction: direction, id: id, person: direction == .sent ? "carol" : nil, postbox: "personal",
@@ -189,7 +189,7 @@ struct StoreDeskTests {
 
     @Test("A letter's subject is kept, listed and found")
     func subjects() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let place = PostboxMessageID(incarnation: 7, sequence: 1)
         let letter = KeptLetter(
             direction: .received, id: place.text, person: "bob", postbox: "personal", time: Timestamp(milliseconds: 5),
@@ -203,7 +203,7 @@ struct StoreDeskTests {
 
     @Test("A part of what is committed together is never kept alone")
     func together() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.database.write { try $0.execute(sql: "DROP TABLE lines") }
         await #expect(throws: RelayError.self) {
             try await store.commit([.outbox(StoreFixture.publish("1")), .line(KeptLine("x"))])

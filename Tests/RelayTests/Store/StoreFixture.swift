@@ -17,11 +17,23 @@ struct StoreFixture {
 
     /// Opens the store, whose time stands still.
     func open(_ batching: StoreBatching = StoreBatching()) throws -> LocalStore {
-        try LocalStore.open(.file(path), clock: time, batching: batching).store
+        try LocalStore.open(path, clock: time, batching: batching).store
     }
 
-    /// A store in memory, by the system's time.
-    static func inMemory() throws -> LocalStore { try LocalStore.open(.memory).store }
+    /// A store by the system's time, whose folder goes with it.
+    static func store() throws -> LocalStore {
+        let folder = try TemporaryDirectory("store")
+        return try LocalStore.open(folder.path("alice.sqlite"), clock: FolderTime(folder: folder)).store
+    }
+
+    /// The system's time, which keeps a folder for as long as somebody asks for it.
+    private struct FolderTime: Timekeeper {
+        let folder: TemporaryDirectory
+        var now: ContinuousClock.Instant { SystemTime().now }
+        var secondsSince1970: Int64 { SystemTime().secondsSince1970 }
+
+        func sleep(until moment: ContinuousClock.Instant) async throws { try await SystemTime().sleep(until: moment) }
+    }
 
     /// A line of chat, as the server would have stored it.
     static func line(

@@ -10,7 +10,7 @@ struct StoreHistoryTests {
 
     @Test("B38 a message that a replay brings again is kept once, as it came first")
     func once() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.keep(lines(1...5))
         try await store.keep([StoreFixture.line(5, "changed"), StoreFixture.line(6), StoreFixture.line(6, "twice")])
         let page = try await store.messages(of: TopicPattern(">"), limit: 100)
@@ -21,7 +21,7 @@ struct StoreHistoryTests {
 
     @Test("What is kept is what came")
     func whole() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         var strange = KeptMessage(
             place: StoreFixture.place(2), topic: "chat.lobby", time: Timestamp(milliseconds: -1), payload: [])
         let line = StoreFixture.line(1, "今天 \u{1F600}", from: "carol")
@@ -40,7 +40,7 @@ struct StoreHistoryTests {
 
     @Test("B46 pages before and after a place follow the sequence, each message once, and a full page can be the last")
     func pages() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         // All have the same time, and the later ones come first.
         let all = (UInt64(1)...25).map { StoreFixture.line($0, time: 7) }
         try await store.keep(Array(all[10...]))
@@ -74,7 +74,7 @@ struct StoreHistoryTests {
 
     @Test("B48 a time range has both its ends, exactly as many as asked for, and nothing of other topics")
     func times() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.keep((UInt64(1)...100).map { StoreFixture.line($0, topic: $0 % 2 == 0 ? "even" : "odd") })
         func even(_ limit: Int, from start: Int64, through end: Int64?) async throws -> (
             sequences: [UInt64], isAll: Bool
@@ -98,7 +98,7 @@ struct StoreHistoryTests {
 
     @Test("Patterns find the topics that they match, in the order of the stream")
     func patterns() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let topics = ["chat.a", "chat.b", "chat.b.c", "alerts"]
         try await store.keep((UInt64(0)..<40).map { StoreFixture.line($0 + 1, topic: topics[Int($0) % 4]) })
         let every = { (numbers: Set<Int>) in (UInt64(1)...40).filter { numbers.contains(Int($0 - 1) % 4) } }
@@ -116,7 +116,7 @@ struct StoreHistoryTests {
 
     @Test("A stream that was made anew is another, whose messages come behind those of the old one")
     func incarnations() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let anew = StreamIdentity(name: StoreFixture.stream.name, incarnation: 2_000)
         try await store.keep(lines(1...3))
         try await store.keep([
@@ -137,7 +137,7 @@ struct StoreHistoryTests {
 
     @Test("The holes of a part of a stream are those that end in it, in their order, each subscription's its own")
     func holes() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let gaps = [5, 9, 20].map { KeptGap(end: $0, lost: $0 / 2) }
         var changes = gaps.reversed().map { StoreChange.gap("chat.lobby", StoreFixture.stream, $0) }
         let other = StreamIdentity(name: StoreFixture.stream.name, incarnation: 7)

@@ -33,7 +33,7 @@ struct StoreLettersTests {
 
     @Test("B46 letters of one moment are listed in the stream's order, whatever came first")
     func order() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.commit([4, 2, 9, 1].map { .letter(Self.letter($0)) })
         #expect(try await texts(store) == ["letter 1", "letter 2", "letter 4", "letter 9"])
         let first = try await store.letterPage(limit: 3, nextToken: nil, postbox: nil, owner: "alice")
@@ -45,7 +45,7 @@ struct StoreLettersTests {
 
     @Test("B50 a list takes away what it does not have, and nothing beyond its part and its postbox")
     func listed() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.commit((1...6).map { .letter(Self.letter(UInt64($0), postbox: $0 == 3 ? "work" : "personal")) })
         try await store.commit([Self.listed([2], 1..<5, postbox: "personal")])
         #expect(try await texts(store) == ["letter 2", "letter 3", "letter 5", "letter 6"])
@@ -128,7 +128,7 @@ struct StoreLettersTests {
 
     @Test("Postboxes are kept as the network told them last, so many at most, and go with the letters")
     func postboxes() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         #expect(try await store.postboxes() == nil)
         func postbox(_ name: String, _ title: String? = nil, isEnabled: Bool = true) -> Postbox {
             Postbox(

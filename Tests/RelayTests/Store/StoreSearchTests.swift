@@ -40,7 +40,7 @@ struct StoreSearchTests {
 
     @Test("Words, phrases, parts of ideographs, senders, topics and times are found, the newest first")
     func all() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.keep(Self.lines)
         try await store.untilSearched()
         try await check(store)
@@ -48,7 +48,7 @@ struct StoreSearchTests {
 
     @Test("What the words still lack is found all the same")
     func unsearched() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         // Nothing brings the words up to date: it is written beside the intake.
         try await store.database.write { database in
             _ = try MessageWriting.write([Self.lines], to: database)
@@ -65,7 +65,7 @@ struct StoreSearchTests {
 
     @Test("What comes together from far apart is noted apart, so that nothing between is looked at again")
     func farApart() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let sequences = (UInt64(1)...50).flatMap { [$0, 1_000_000 + $0] }
         try await store.database.write { database in
             _ = try MessageWriting.write([sequences.map { StoreFixture.line($0, "apart") }], to: database)
@@ -79,7 +79,7 @@ struct StoreSearchTests {
 
     @Test("Letters are found beside messages, by their text and by the other one's name")
     func letters() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.keep(Self.lines)
         let letter = KeptLetter(
             direction: .received, id: "1", person: "bob", postbox: "personal", time: Timestamp(milliseconds: 2_500),
@@ -96,7 +96,7 @@ struct StoreSearchTests {
 
     @Test("No more are found than were asked for, and that there are more is said")
     func limit() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         try await store.keep((UInt64(1)...20).map { StoreFixture.line($0, "same words") })
         let part = try await store.search(SearchQuery("same"), limit: 5)
         #expect(part.hits.count == 5 && !part.isComplete && part.hits[0].time == Timestamp(milliseconds: 20_000))
@@ -110,7 +110,7 @@ struct StoreSearchTests {
     @Test(
         "A beginning that every second message has finds the newest ones, whatever else is asked for", .processorBound)
     func frequentBeginnings() async throws {
-        let store = try StoreFixture.inMemory()
+        let store = try StoreFixture.store()
         let sequences = Array(UInt64(1)...6_000)
         func has(_ sequence: UInt64, _ beginning: String) -> Bool {
             switch beginning {

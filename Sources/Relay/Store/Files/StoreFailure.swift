@@ -3,16 +3,12 @@ import GRDB
 /// What a failure of SQLite means to a person, and to whoever writes.
 enum StoreFailure {
     /// The error for a caller: the file, what is the matter, and what to do.
-    ///
-    /// - Parameter path: the file; nil for a store in memory.
-    static func error(_ error: any Error, _ path: String?) -> RelayError {
-        let place = path ?? "the memory"
+    static func error(_ error: any Error, _ path: String) -> RelayError {
         switch error {
-        case RelayError.storage(let words): return .storage("\(place): \(words)")
-        case let error as RelayError: return error
-        case is CancellationError: return .cancelled
-        case let error as DatabaseError: return .storage("\(place): \(words(error))")
-        default: return Self.error(DatabaseError.damage("a value of another kind"), path)
+        case let error as RelayError: error
+        case is CancellationError: .cancelled
+        case let error as DatabaseError: .storage("\(path): \(words(error))")
+        default: Self.error(DatabaseError.damage("a value of another kind"), path)
         }
     }
 

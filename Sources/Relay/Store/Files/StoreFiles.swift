@@ -169,6 +169,7 @@ enum StoreFiles {
         for ending in endings.reversed() where rename(path + ending, name + ending) != 0 && errno != ENOENT {
             throw .storage("\(path) is damaged and cannot be put aside: \(words(errno))")
         }
+        _ = unlink(suspicion(path))
         return name
     }
 
@@ -184,15 +185,14 @@ enum StoreFiles {
 
     /// Notes that damage was found in use, so that the next opening puts the file aside.
     static func suspect(_ path: String) {
-        let descriptor = descriptor(of: path + ".suspect")
+        let descriptor = descriptor(of: suspicion(path))
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Whether damage was found in use.
-    static func isSuspect(_ path: String) -> Bool { access(path + ".suspect", F_OK) == 0 }
+    /// Whether damage was found in use, and the file was not put aside since then.
+    static func isSuspect(_ path: String) -> Bool { access(suspicion(path), F_OK) == 0 }
 
-    /// Forgets that damage was found.
-    static func clearSuspicion(_ path: String) { _ = unlink(path + ".suspect") }
+    private static func suspicion(_ path: String) -> String { path + ".suspect" }
 
     // MARK: Calls
 

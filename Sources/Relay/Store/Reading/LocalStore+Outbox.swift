@@ -11,8 +11,7 @@ extension LocalStore {
         try await reading { try Self.publishes(in: $0) }
     }
 
-    /// Has a run of this program take over what runs that have ended left in the outbox, and names the run in the
-    /// store. Blocks for as long as the disk takes.
+    /// Begins a run of this program, which takes over what runs that have ended left in the outbox.
     ///
     /// A message is sent by one run alone: each row names the run whose it is, and it changes hands only here, in a
     /// transaction that no two processes are in at once, away from runs whose lock nobody holds. A run takes its lock
@@ -20,55 +19,53 @@ extension LocalStore {
     /// process, and not sooner. So whoever finds the lock free finds a run that sends nothing any more.
     ///
     /// - Parameters:
-    ///   - run: the run, whose lock is held.
+    ///   - id: the run's name.
     ///   - choice: the identifiers to take over; the others stay for a later run. Nil for all.
-    /// - Returns: what it is to send, oldest first.
+    /// - Returns: that the run lives, and what it is to send, oldest first.
     /// - Throws: ``RelayError/storage(_:)``.
-    func takeOver(as run: StoreRun, only choice: Set<String>? = nil) throws(RelayError) -> [KeptPublish] {
-        guard let path else { return [] }
-        let id = run.id
-        let result = try writingBlocking { database -> (ended: [String], kept: [KeptPublish]) in
+    func takeOver(
+        as id: String, only choice: Set<String>? = nil
+    ) async throws(RelayError) -> (run: StoreRun, kept: [KeptPublish]) {
+        let path = path
+        let (run, ended, kept) = try await writing { database -> (StoreRun, [String], [KeptPublish]) in
+            let run = try StoreFiles.run(id, of: path)
             let runs = try String.fetchAll(database, sql: "SELECT id FROM runs WHERE id <> ?", arguments: [id])
             let ended = runs.filter { StoreFiles.hasEnded(run: $0, of: path) }
             for run in ended { try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [run]) }
             try database.execute(sql: "INSERT OR IGNORE INTO runs (id) VALUES (?)", arguments: [id])
             // What no run has was carried over from a damaged store.
             let ownerless = "state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))"
-            if let choice {
-                for message in choice {
-                    try database.execute(
-                        sql: "UPDATE outbox SET run = ? WHERE id = ? AND \(ownerless)", arguments: [id, message])
-                }
-            } else {
-                try database.execute(sql: "UPDATE outbox SET run = ? WHERE \(ownerless)", arguments: [id])
+            let ids = try choice ?? Set(String.fetchAll(database, sql: "SELECT id FROM outbox WHERE \(ownerless)"))
+            for message in ids {
+                try database.execute(
+                    sql: "UPDATE outbox SET run = ? WHERE id = ? AND \(ownerless)", arguments: [id, message])
             }
-            return (ended, try Self.publishes("WHERE run = ? AND state <> 2", [id], in: database))
+            return (run, ended, try Self.publishes("WHERE run = ? AND state <> 2", [id], in: database))
         }
-        for run in result.ended { StoreFiles.remove(run: run, of: path) }
-        return result.kept
+        for run in ended { StoreFiles.remove(run: run, of: path) }
+        return (run, kept)
     }
 
-    /// What was not sent, oldest first. Blocks for as long as the disk takes.
+    /// What a run is to send, and what was not sent, oldest first.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
-    func notSent() throws(RelayError) -> [KeptPublish] {
-        try readingBlocking { try Self.publishes("WHERE state = 2", in: $0) }
+    func outbox(of run: String) async throws(RelayError) -> [KeptPublish] {
+        try await reading { try Self.publishes("WHERE state = 2 OR run = ?", [run], in: $0) }
     }
 
-    /// What a run is to send, and what was not sent, oldest first. Blocks for as long as the disk takes.
+    /// What was not sent, oldest first.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
-    func outbox(of run: String) throws(RelayError) -> [KeptPublish] {
-        try readingBlocking { try Self.publishes("WHERE state = 2 OR run = ?", [run], in: $0) }
+    func notSent() async throws(RelayError) -> [KeptPublish] {
+        try await reading { try Self.publishes("WHERE state = 2", in: $0) }
     }
 
-    /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks. Blocks
-    /// for as long as the disk takes.
+    /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks.
     ///
     /// - Returns: the message as it was; nil when no message under this identifier waits for the person.
     /// - Throws: ``RelayError/storage(_:)``.
-    func claim(notSent id: String, for run: String) throws(RelayError) -> KeptPublish? {
-        try writingBlocking { database in
+    func claim(notSent id: String, for run: String) async throws(RelayError) -> KeptPublish? {
+        try await writing { database in
             let publish = try Self.publishes("WHERE id = ? AND state = 2", [id], in: database).first
             try database.execute(
                 sql: "UPDATE outbox SET state = 0, run = ? WHERE id = ? AND state = 2", arguments: [run, id])
@@ -76,12 +73,12 @@ extension LocalStore {
         }
     }
 
-    /// Forgets messages that were not sent. Blocks for as long as the disk takes.
+    /// Forgets messages that were not sent.
     ///
     /// - Returns: those that there were.
     /// - Throws: ``RelayError/storage(_:)``.
-    func drop(notSent ids: [String]) throws(RelayError) -> [String] {
-        try writingBlocking { database in
+    func drop(notSent ids: [String]) async throws(RelayError) -> [String] {
+        try await writing { database in
             try ids.filter { id in
                 try database.execute(sql: "DELETE FROM outbox WHERE id = ? AND state = 2", arguments: [id])
                 return database.changesCount > 0
@@ -119,8 +116,7 @@ extension LocalStore {
         return try await reading { try Self.livingRuns(path, $0) }
     }
 
-    private static func livingRuns(_ path: String?, _ database: Database) throws -> Set<String> {
-        guard let path else { return [] }
+    private static func livingRuns(_ path: String, _ database: Database) throws -> Set<String> {
         let runs = try String.fetchAll(database, sql: "SELECT id FROM runs")
         return Set(runs.filter { !StoreFiles.hasEnded(run: $0, of: path) })
     }

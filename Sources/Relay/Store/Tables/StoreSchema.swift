@@ -111,9 +111,12 @@ enum StoreSchema {
 
     /// Looks for damage that nobody should meet later: in the small tables, and in the names of all of them.
     ///
-    /// - Throws: SQLite's error, or one of its kind where rows are out of order, or where a number is so high that none
-    ///   is left behind it. SQLite says of that that the disk is full.
+    /// - Throws: SQLite's error, or one of its kind where the tables are another version's, rows are out of order, or a
+    ///   number is so high that none is left behind it. SQLite says of that that the disk is full.
     static func check(_ database: Database) throws {
+        guard try Int.fetchOne(database, sql: "PRAGMA user_version") == version else {
+            throw DatabaseError.damage("another version's tables")
+        }
         let names = ["messages", "spans", "gaps", "letters", "read_letters", "words", "letter_words"]
         for table in names { _ = try database.makeStatement(sql: "SELECT * FROM \(table)") }
         let highest = Int64(1) << 62

@@ -6,30 +6,18 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func status() async throws(RelayError) -> StoreStatus {
-        let notKept = notKept
-        let (path, bytes) = (path, path.map { StoreFiles.bytes($0) })
+        let (path, notKept) = (path, notKept)
         return try await reading { database in
-            let use = try Row.fetchOne(
-                database, sql: "SELECT coalesce(sum(messages), 0), coalesce(sum(bytes), 0), count(*) FROM topics")
+            func number(_ sql: String) throws -> Int { try Int.fetchOne(database, sql: "SELECT " + sql) ?? 0 }
             let oldest = try Int64.fetchOne(database, sql: "SELECT time FROM messages ORDER BY row LIMIT 1")
-            let letters = try Int.fetchOne(database, sql: "SELECT count(*) FROM letters") ?? 0
-            let outbox = try Int.fetchOne(database, sql: "SELECT count(*) FROM outbox") ?? 0
-            guard let use else { throw DatabaseError(message: "a sum has no row") }
-            let messages: Int = try use[at: 0]
-            let messageBytes: Int = try use[at: 1]
-            let topics: Int = try use[at: 2]
-            let pages = try Self.bytes(database)
             return StoreStatus(
-                path: path, bytes: bytes ?? pages, messages: messages, messageBytes: messageBytes,
-                topics: topics, oldest: oldest.map { Timestamp(milliseconds: $0) }, letters: letters, outbox: outbox,
+                path: path, bytes: StoreFiles.bytes(path),
+                messages: try number("coalesce(sum(messages), 0) FROM topics"),
+                messageBytes: try number("coalesce(sum(bytes), 0) FROM topics"),
+                topics: try number("count(*) FROM topics"), oldest: oldest.map { Timestamp(milliseconds: $0) },
+                letters: try number("count(*) FROM letters"), outbox: try number("count(*) FROM outbox"),
                 notKept: notKept)
         }
-    }
-
-    private static func bytes(_ database: Database) throws -> Int {
-        let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        let size = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0
-        return pages * size
     }
 
     /// All messages of a topic or pattern, oldest first. They are read in pages while the sequence is walked, so that

@@ -8,8 +8,8 @@ public enum StoreNews: Hashable, Sendable {
 
 /// How much a local store holds.
 public struct StoreStatus: Hashable, Sendable {
-    /// The file; nil for a store in memory.
-    public var path: String?
+    /// The file.
+    public var path: String
     /// The bytes of the file with its log.
     public var bytes: Int
     /// How many messages of topics are kept.
@@ -29,7 +29,7 @@ public struct StoreStatus: Hashable, Sendable {
 
     /// Describes a store.
     public init(
-        path: String?, bytes: Int, messages: Int, messageBytes: Int, topics: Int, oldest: Timestamp?, letters: Int,
+        path: String, bytes: Int, messages: Int, messageBytes: Int, topics: Int, oldest: Timestamp?, letters: Int,
         outbox: Int, notKept: Int
     ) {
         self.path = path
