@@ -25,7 +25,7 @@ extension LocalStore {
         try StoreFiles.prepare(path)
         // Whoever finds a damaged store must not put the new one aside that another has just made.
         let lock = try StoreFiles.lock(path)
-        defer { StoreFiles.unlock(lock) }
+        defer { lock.end() }
         let use = try StoreFiles.use(path)
         let hadContent = StoreFiles.bytes(path) > 0
         let limit = StoreTimeLimit(time)
@@ -73,6 +73,7 @@ extension LocalStore {
             // The ends of many topics' index are written by turns. What is deleted is gone, which costs nothing that
             // could be measured where nothing is deleted.
             try database.execute(sql: "PRAGMA cache_size = -8000; PRAGMA secure_delete = ON")
+            database.add(function: StoreSchema.matches)
             limit?.watch(database)
         }
         let pool = try DatabasePool(path: path, configuration: configuration)

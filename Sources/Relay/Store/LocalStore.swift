@@ -50,7 +50,7 @@ public final class LocalStore: Sendable {
     let path: String
     let clock: any Timekeeper
     /// That the file is in use.
-    private let use: StoreUse
+    private let use: StoreLock
     private let board = StatusBoard<StoreNews>(nil, bufferedValues: 16)
     private let state: NIOLockedValueBox<State>
 
@@ -75,7 +75,7 @@ public final class LocalStore: Sendable {
     deinit { state.withLockedValue { $0.upkeep }?.cancel() }
 
     init(
-        _ database: DatabasePool, path: String, use: StoreUse, rescue: StoreRescue? = nil, clock: any Timekeeper,
+        _ database: DatabasePool, path: String, use: StoreLock, rescue: StoreRescue? = nil, clock: any Timekeeper,
         batching: StoreBatching
     ) throws {
         self.database = database

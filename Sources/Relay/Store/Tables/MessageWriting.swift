@@ -1,10 +1,8 @@
 import GRDB
-import GRDBSQLite
+import Platform
 
-/// Writes messages of topics, within a transaction of the caller's.
-///
-/// This is the one place that many messages a second pass, so it speaks to SQLite itself: the library's form of a row
-/// costs more than SQLite's work. One prepared statement takes them all, and nothing is copied.
+/// Writes messages of topics, within a transaction of the caller's. This is the one place that many messages a second
+/// pass: one prepared statement takes them all.
 struct MessageWriting {
     private let database: Database
     private var streams: [StreamIdentity: Int64] = [:]
@@ -27,78 +25,33 @@ struct MessageWriting {
     /// - Returns: how many have no place in a store.
     static func write(_ parts: [[KeptMessage]], to database: Database) throws -> Int {
         var writing = MessageWriting(to: database)
-        for messages in parts { try writing.write(messages) }
+        // SQLite takes no bytes for NULL.
+        let insertion = try database.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload, own)
+                VALUES (?, ?, ?, nullif(?, ''), nullif(?, ''), coalesce(?, x''), ?)
+                """)
+        for messages in parts {
+            for message in messages { try writing.write(message, insertion) }
+        }
         try writing.finish()
         return writing.refused
     }
 
-    private mutating func write(_ messages: [KeptMessage]) throws {
-        guard !messages.isEmpty, let connection = database.sqliteConnection else { return }
-        let sql = """
-            INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload, own) VALUES (?, ?, ?, ?, ?, ?, ?)
-            """
-        let statement = try database.cachedStatement(sql: sql).sqliteStatement
-        // The cached statement may not have been reset after its last use, and SQLite refuses to bind values to it
-        // then.
-        sqlite3_reset(statement)
-        defer {
-            sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
+    private mutating func write(_ message: KeptMessage, _ insertion: Statement) throws {
+        let stream = try number(of: message.place.stream)
+        guard let row = RowNumber.row(stream: stream, sequence: message.place.sequence) else {
+            refused += 1
+            return
         }
-        for message in messages {
-            let stream = try number(of: message.place.stream)
-            guard let row = RowNumber.row(stream: stream, sequence: message.place.sequence) else {
-                refused += 1
-                continue
-            }
-            let topic = try number(of: message.topic)
-            sqlite3_bind_int64(statement, 1, row)
-            sqlite3_bind_int64(statement, 2, topic)
-            sqlite3_bind_int64(statement, 3, message.time.milliseconds)
-            sqlite3_bind_int64(statement, 7, message.isOwn ? 1 : 0)
-            let code = Self.insert(message, statement)
-            sqlite3_reset(statement)
-            guard code == SQLITE_DONE else {
-                throw DatabaseError(
-                    resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection)))
-            }
-            guard sqlite3_changes(connection) > 0 else { continue }
-            topics[message.topic]?.messages += 1
-            topics[message.topic]?.bytes += message.payload.count
-            written.append(row)
-        }
-    }
-
-    /// Binds what has a length and inserts the row. The bindings last as long as their values, so that none is copied.
-    private static func insert(_ message: KeptMessage, _ statement: OpaquePointer) -> Int32 {
-        bind(message.id, 4, statement) {
-            bind(message.from, 5, statement) {
-                message.payload.withUnsafeBytes { payload in
-                    if payload.isEmpty {
-                        sqlite3_bind_zeroblob(statement, 6, 0)
-                    } else {
-                        sqlite3_bind_blob(statement, 6, payload.baseAddress, Int32(clamping: payload.count), nil)
-                    }
-                    return sqlite3_step(statement)
-                }
-            }
-        }
-    }
-
-    private static func bind(
-        _ text: String?, _ index: Int32, _ statement: OpaquePointer, _ body: () -> Int32
-    ) -> Int32 {
-        guard var text, !text.isEmpty else {
-            sqlite3_bind_null(statement, index)
-            return body()
-        }
-        return text.withUTF8 { bytes in
-            let length = Int32(clamping: bytes.count)
-            return bytes.withMemoryRebound(to: CChar.self) { characters in
-                sqlite3_bind_text(statement, index, characters.baseAddress, length, nil)
-                return body()
-            }
-        }
+        let topic = try number(of: message.topic)
+        try insertion.execute(arguments: [
+            row, topic, message.time.milliseconds, message.id, message.from, Data(message.payload), message.isOwn,
+        ])
+        guard database.changesCount > 0 else { return }
+        topics[message.topic]?.messages += 1
+        topics[message.topic]?.bytes += message.payload.count
+        written.append(row)
     }
 
     /// Brings the topics' figures up to date, and notes what the search's words lack.
@@ -129,8 +82,7 @@ struct MessageWriting {
         if let number = streams[stream] { return number }
         let number = try Self.number(
             database, "SELECT number FROM streams WHERE name = ? AND incarnation = ?",
-            orNew: "INSERT INTO streams (name, incarnation) VALUES (?, ?)",
-            [stream.name, Int64(bitPattern: stream.incarnation)])
+            orNew: "INSERT INTO streams (name, incarnation) VALUES (?, ?)", stream.arguments)
         streams[stream] = number
         return number
     }
@@ -155,4 +107,9 @@ struct MessageWriting {
         try database.execute(sql: insertion, arguments: arguments)
         return database.lastInsertedRowID
     }
+}
+
+extension StreamIdentity {
+    /// The values of the columns that name a stream.
+    var arguments: StatementArguments { [name, Int64(bitPattern: incarnation)] }
 }
