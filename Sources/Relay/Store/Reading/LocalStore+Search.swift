@@ -195,7 +195,7 @@ private struct StoreSearch {
             try words.rows(matching: SearchQuery.expression(of: $0)).count * 10 >= sample.count
         }
         guard !frequent.isEmpty else { return ([], ranges) }
-        let others = expression(without: Set(frequent))
+        let others = self.expression(without: Set(frequent))
         let walked = try TemporaryWords()
         var (rows, rest) = ([Int64](), ranges)
         var (looked, part) = (0, 256)

@@ -23,7 +23,7 @@ extension StoreChange {
                         SELECT number FROM outbox WHERE state = 2 ORDER BY number DESC LIMIT 1 OFFSET ?)
                     """, arguments: [StoreBounds.notSent])
         case .draft(let conversation, let text):
-            guard !text.isEmpty else { return try Self.forget(conversation, in: "drafts", "conversation", database) }
+            guard !text.isEmpty else { return try Self.forget(conversation, in: "drafts", column: "conversation", database) }
             let sql = """
                 INSERT INTO drafts (conversation, text) VALUES (?, ?)
                 ON CONFLICT (conversation) DO UPDATE SET text = excluded.text
@@ -93,7 +93,7 @@ extension StoreChange {
     }
 
     private static func forget(
-        _ name: String, in table: String, _ column: String = "name", _ database: Database
+        _ name: String, in table: String, column: String = "name", _ database: Database
     ) throws {
         try database.execute(sql: "DELETE FROM \(table) WHERE \(column) = ?", arguments: [name])
     }
