@@ -93,6 +93,17 @@ extension LocalStore {
         return (pool, isNew)
     }
 
+    /// Carries the log over into the file once nobody here writes any more, so that the file alone is the whole store.
+    /// Where another process has the store open, it may do it in our place.
+    static func carryOverLog(of path: String) {
+        var configuration = Configuration()
+        // Less than others wait to write, whom this one would keep from it while they read.
+        configuration.busyMode = .timeout(0.5)
+        guard let last = try? DatabaseQueue(path: path, configuration: configuration) else { return }
+        try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        try? last.close()
+    }
+
     /// Opens a client's store on a thread that may wait for the disk.
     ///
     /// - Parameters:

@@ -202,12 +202,8 @@ public final class LocalStore: Sendable {
             return state.readers > 0
         }
         if isRead { await last.value() }
-        // The file alone is the whole store then. Another process that reads may do it in our place; it is waited for
-        // less long than others wait to write, whom this one would keep from it.
-        try? await database.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA busy_timeout = 500; PRAGMA wal_checkpoint(TRUNCATE)")
-        }
         try? database.close()
+        Self.carryOverLog(of: path)
         use.end()
         if let failure { throw failure }
     }

@@ -1,8 +1,10 @@
 import GRDB
-import Platform
+import GRDBSQLite
 
-/// Writes messages of topics, within a transaction of the caller's. This is the one place that many messages a second
-/// pass: one prepared statement takes them all.
+/// Writes messages of topics, within a transaction of the caller's.
+///
+/// This is the one place that many messages a second pass, so it speaks to SQLite itself: with the library's form of a
+/// row a message costs twice the time.
 struct MessageWriting {
     private let database: Database
     private var streams: [StreamIdentity: Int64] = [:]
@@ -25,33 +27,50 @@ struct MessageWriting {
     /// - Returns: how many have no place in a store.
     static func write(_ parts: [[KeptMessage]], to database: Database) throws -> Int {
         var writing = MessageWriting(to: database)
-        // SQLite takes no bytes for NULL.
-        let insertion = try database.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload, own)
-                VALUES (?, ?, ?, nullif(?, ''), nullif(?, ''), coalesce(?, x''), ?)
-                """)
-        for messages in parts {
-            for message in messages { try writing.write(message, insertion) }
-        }
+        for messages in parts { try writing.write(messages) }
         try writing.finish()
         return writing.refused
     }
 
-    private mutating func write(_ message: KeptMessage, _ insertion: Statement) throws {
-        let stream = try number(of: message.place.stream)
-        guard let row = RowNumber.row(stream: stream, sequence: message.place.sequence) else {
-            refused += 1
-            return
+    private mutating func write(_ messages: [KeptMessage]) throws {
+        // An empty payload is bound as NULL.
+        let sql = """
+            INSERT OR IGNORE INTO messages (row, topic, time, own, id, sender, payload)
+            VALUES (?, ?, ?, ?, nullif(?, ''), nullif(?, ''), coalesce(?, x''))
+            """
+        let statement = try database.cachedStatement(sql: sql).sqliteStatement
+        // What is bound with it SQLite copies.
+        let copied = unsafeBitCast(OpaquePointer(bitPattern: -1), to: sqlite3_destructor_type.self)
+        defer { sqlite3_reset(statement) }
+        for message in messages {
+            let stream = try number(of: message.place.stream)
+            guard let row = RowNumber.row(stream: stream, sequence: message.place.sequence) else {
+                refused += 1
+                continue
+            }
+            // Nothing can be bound to a statement that has not been reset after its last use.
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+            sqlite3_bind_int64(statement, 1, row)
+            sqlite3_bind_int64(statement, 2, try number(of: message.topic))
+            sqlite3_bind_int64(statement, 3, message.time.milliseconds)
+            sqlite3_bind_int64(statement, 4, message.isOwn ? 1 : 0)
+            if let id = message.id { sqlite3_bind_text(statement, 5, id, Int32(clamping: id.utf8.count), copied) }
+            if let from = message.from {
+                sqlite3_bind_text(statement, 6, from, Int32(clamping: from.utf8.count), copied)
+            }
+            _ = message.payload.withUnsafeBytes {
+                sqlite3_bind_blob(statement, 7, $0.baseAddress, Int32(clamping: $0.count), copied)
+            }
+            let code = sqlite3_step(statement)
+            guard code == SQLITE_DONE else {
+                throw DatabaseError(resultCode: ResultCode(rawValue: code), message: database.lastErrorMessage)
+            }
+            guard database.changesCount > 0 else { continue }
+            topics[message.topic]?.messages += 1
+            topics[message.topic]?.bytes += message.payload.count
+            written.append(row)
         }
-        let topic = try number(of: message.topic)
-        try insertion.execute(arguments: [
-            row, topic, message.time.milliseconds, message.id, message.from, Data(message.payload), message.isOwn,
-        ])
-        guard database.changesCount > 0 else { return }
-        topics[message.topic]?.messages += 1
-        topics[message.topic]?.bytes += message.payload.count
-        written.append(row)
     }
 
     /// Brings the topics' figures up to date, and notes what the search's words lack.
