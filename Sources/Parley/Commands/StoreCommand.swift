@@ -46,9 +46,7 @@ struct StoreStatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { _, path, store in
-            var status = StoreStatus(
-                path: path, bytes: 0, messages: 0, messageBytes: 0, topics: 0, oldest: nil, letters: 0, outbox: 0,
-                notKept: 0)
+            var status = StoreStatus(path: path)
             if let store { status = try await store.status() }
             if options.json {
                 Output.json(Self.object(status, path: path))
@@ -137,17 +135,15 @@ struct StoreExportCommand: AsyncParsableCommand {
             let pattern = try StoreOptions.pattern(topic)
             guard let store else { return Output.complain("parley: nothing is kept: \(StoreAccess.absence(path))") }
             let printer = MessagePrinter(style: .json, limit: nil)
-            var events: [TopicEvent] = []
-            var isEmpty = true
-            for try await message in store.export(pattern) {
-                isEmpty = false
-                events.append(message.event)
-                guard events.count == Self.part else { continue }
-                _ = printer.print(events)
-                events.removeAll(keepingCapacity: true)
+            var last: KeptPlace?
+            while true {
+                let page = try await store.messages(of: pattern, after: last, limit: Self.part)
+                guard let newest = page.messages.last else { break }
+                last = newest.place
+                _ = printer.print(page.messages.map(\.event))
+                if page.isComplete { break }
             }
-            _ = printer.print(events)
-            if isEmpty { Output.complain("parley: nothing is kept of \(pattern)") }
+            if last == nil { Output.complain("parley: nothing is kept of \(pattern)") }
         }
     }
 

@@ -151,7 +151,14 @@ enum ChaosScenario {
     private static func tally(_ plan: ChaosPlan, _ store: LocalStore) async throws -> ChaosTally {
         var tally = ChaosTally(plan)
         for topic in (0..<plan.topics).map({ ChaosPlan.topic(of: $0, plan.topics) }) {
-            for try await message in store.export(try TopicPattern(topic)) { tally.take(message.payload, on: topic) }
+            let pattern = try TopicPattern(topic)
+            var last: KeptPlace?
+            while true {
+                let page = try await store.messages(of: pattern, after: last, limit: 1_000)
+                for message in page.messages { tally.take(message.payload, on: topic) }
+                guard !page.isComplete, let newest = page.messages.last else { break }
+                last = newest.place
+            }
         }
         // What is under other names is none of the run's.
         let others = try await store.status().messages - tally.stored

@@ -19,7 +19,7 @@ extension Publisher {
         /// Where to write; nil before the store is open and when this run keeps nothing.
         fileprivate(set) var store: LocalStore?
         /// That this run lives; nil when it has no rows.
-        fileprivate var run: StoreRun?
+        fileprivate var run: StoreLock?
         /// Whether anything is kept: the store is in a file, and the client is there.
         private(set) var isOn: Bool
         /// What of earlier runs' messages is sent; nil for all.
@@ -76,7 +76,7 @@ extension Publisher {
         /// Nothing is kept from now on, and the run ends: what is written of it is another run's.
         ///
         /// - Returns: the run, to be let go of outside the lock, and who waits.
-        fileprivate mutating func turnOff() -> (run: StoreRun?, waiters: [Completion<Bool>]) {
+        fileprivate mutating func turnOff() -> (run: StoreLock?, waiters: [Completion<Bool>]) {
             defer { (isOn, store, run, waiters) = (false, nil, nil, ([], [])) }
             return (run, waiters.present + waiters.next)
         }
@@ -111,7 +111,7 @@ extension Publisher {
 
     /// Nothing is kept from now on. What waited for the disk leaves without it.
     func turnOffKeeping() {
-        let run = decide { state -> StoreRun? in
+        let run = decide { state -> StoreLock? in
             let (run, waiters) = state.disk.turnOff()
             state.due.answers += waiters.map { ($0, false) }
             state.take(state.delivery.kept(before: .max, leaves: true, at: clock.now))

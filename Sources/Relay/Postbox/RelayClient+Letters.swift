@@ -9,10 +9,11 @@ extension RelayClient {
     ///   ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
     public func postboxMessages(onScreenOnly: Bool = false) throws(RelayError) -> PostboxEvents {
         let user = try postboxOwner()
-        let intake = keepsMessages ? LetterIntake(openingStore()) : nil
+        let opening = keepsMessages ? openingStore() : nil
         let words = Letters.words(for: user, configuration.subscriptions) { [weak self] letters in
             let letters = await self?.withPersonas(letters) ?? letters
-            for letter in letters { intake?.take(.letter(KeptLetter(letter))) }
+            // Letters are few, and what finds no room in the store comes with the next list: nobody waits for it.
+            await opening?.value?.offer(letters.map { .letter(KeptLetter($0)) })
             return letters
         }
         let stream = StreamSubscription<PostboxEvent>(from: .new, words)

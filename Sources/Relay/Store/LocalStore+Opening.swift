@@ -25,7 +25,7 @@ extension LocalStore {
         try StoreFiles.prepare(path)
         // Whoever finds a damaged store must not put the new one aside that another has just made.
         let lock = try StoreFiles.lock(path)
-        defer { StoreFiles.unlock(lock) }
+        defer { lock.end() }
         let use = try StoreFiles.use(path)
         let hadContent = StoreFiles.bytes(path) > 0
         let limit = StoreTimeLimit(time)
@@ -73,6 +73,7 @@ extension LocalStore {
             // The ends of many topics' index are written by turns. What is deleted is gone, which costs nothing that
             // could be measured where nothing is deleted.
             try database.execute(sql: "PRAGMA cache_size = -8000; PRAGMA secure_delete = ON")
+            database.add(function: StoreSchema.matches)
             limit?.watch(database)
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
@@ -90,6 +91,17 @@ extension LocalStore {
         // Damage to the first page may forbid to write. Somebody who writes now does not.
         do { try pool.write { _ in } } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
         return (pool, isNew)
+    }
+
+    /// Carries the log over into the file once nobody here writes any more, so that the file alone is the whole store.
+    /// Where another process has the store open, it may do it in our place.
+    static func carryOverLog(of path: String) {
+        var configuration = Configuration()
+        // Less than others wait to write, whom this one would keep from it while they read.
+        configuration.busyMode = .timeout(0.5)
+        guard let last = try? DatabaseQueue(path: path, configuration: configuration) else { return }
+        try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        try? last.close()
     }
 
     /// Opens a client's store on a thread that may wait for the disk.

@@ -50,7 +50,7 @@ public final class LocalStore: Sendable {
     let path: String
     let clock: any Timekeeper
     /// That the file is in use.
-    private let use: StoreUse
+    private let use: StoreLock
     private let board = StatusBoard<StoreNews>(nil, bufferedValues: 16)
     private let state: NIOLockedValueBox<State>
 
@@ -75,7 +75,7 @@ public final class LocalStore: Sendable {
     deinit { state.withLockedValue { $0.upkeep }?.cancel() }
 
     init(
-        _ database: DatabasePool, path: String, use: StoreUse, rescue: StoreRescue? = nil, clock: any Timekeeper,
+        _ database: DatabasePool, path: String, use: StoreLock, rescue: StoreRescue? = nil, clock: any Timekeeper,
         batching: StoreBatching
     ) throws {
         self.database = database
@@ -202,12 +202,8 @@ public final class LocalStore: Sendable {
             return state.readers > 0
         }
         if isRead { await last.value() }
-        // The file alone is the whole store then. Another process that reads may do it in our place; it is waited for
-        // less long than others wait to write, whom this one would keep from it.
-        try? await database.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA busy_timeout = 500; PRAGMA wal_checkpoint(TRUNCATE)")
-        }
         try? database.close()
+        Self.carryOverLog(of: path)
         use.end()
         if let failure { throw failure }
     }

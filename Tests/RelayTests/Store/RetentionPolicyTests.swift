@@ -6,33 +6,24 @@ import Testing
 struct RetentionPolicyTests {
     private let now = Timestamp(milliseconds: 100_000_000)
 
-    private func use(_ number: Int64, _ name: String, bytes: Int = 10, age: Int64 = 0) -> TopicUse {
-        TopicUse(
-            number: number, name: name, bytes: bytes, oldest: Timestamp(milliseconds: now.milliseconds - age * 1_000))
-    }
+    private func before(_ age: Int64) -> Timestamp { Timestamp(milliseconds: now.milliseconds - age * 1_000) }
 
     @Test("Without bounds nothing is deleted")
     func unlimited() {
-        let topics = [use(1, "a", bytes: .max / 4, age: 90_000)]
-        #expect(RetentionPolicy.unlimited.nextStep(topics, oldestLetter: Timestamp(milliseconds: 0), now: now) == nil)
+        #expect(RetentionPolicy.unlimited.firstKept(of: "a", now: now) == nil)
+        #expect(RetentionPolicy.unlimited.firstKept(now: now) == nil)
+        #expect(RetentionPolicy.unlimited.limit(of: "a") == .none)
     }
 
-    @Test("Old messages go first, by the shorter of two ages; a topic's own bounds replace those of each")
+    @Test("Old messages go by the shorter of two ages; a topic's own bounds replace those of each")
     func age() {
         let policy = RetentionPolicy(
             all: .init(age: .seconds(1_000)), eachTopic: .init(age: .seconds(100)),
             topics: ["long": .init(), "short": .init(age: .seconds(10))])
-        func step(_ name: String, _ age: Int64) -> RetentionPolicy.Step? {
-            policy.nextStep([use(7, name, age: age)], now: now)
-        }
-        let before = { (age: Int64) in Timestamp(milliseconds: now.milliseconds - age * 1_000) }
-        #expect(step("a", 100) == nil)
-        #expect(step("a", 101) == .expired(topic: 7, before: before(100)))
-        #expect(step("long", 1_000) == nil)
-        #expect(step("long", 1_001) == .expired(topic: 7, before: before(1_000)))
-        #expect(step("short", 11) == .expired(topic: 7, before: before(10)))
-        #expect(
-            policy.nextStep([], oldestLetter: before(1_001), now: now) == .lettersExpired(before: before(1_000)))
+        #expect(policy.firstKept(of: "a", now: now) == before(100))
+        #expect(policy.firstKept(of: "long", now: now) == before(1_000))
+        #expect(policy.firstKept(of: "short", now: now) == before(10))
+        #expect(policy.firstKept(now: now) == before(1_000))
     }
 
     @Test("A pattern bounds each topic that matches it, the first one counts, and a topic's own bounds win")
@@ -42,32 +33,38 @@ struct RetentionPolicyTests {
             patterns: [
                 .init(try TopicPattern("alerts.disk"), .none), .init(try TopicPattern("alerts.>"), .init(bytes: 20)),
             ])
-        func step(_ name: String, _ bytes: Int) -> RetentionPolicy.Step? {
-            policy.nextStep([use(7, name, bytes: bytes)], now: now)
-        }
-        #expect(step("alerts.disk", 1_000) == nil)
-        #expect(step("alerts.load", 20) == nil)
-        #expect(step("alerts.load", 25) == .shrunk(topic: 7, bytes: 5))
-        #expect(step("alerts.own", 71) == .shrunk(topic: 7, bytes: 1))
-        #expect(step("chat.qa", 51) == .shrunk(topic: 7, bytes: 1))
-        #expect(
-            policy.nextStep([use(1, "alerts.a", bytes: 15), use(2, "alerts.b", bytes: 15)], now: now) == nil)
+        let bytes = ["alerts.disk", "alerts.load", "alerts.own", "chat.qa"].map { policy.limit(of: $0).bytes }
+        #expect(bytes == [nil, 20, 70, 50])
     }
 
-    @Test("Then what is too much for a topic, then what is too much in all")
-    func bytes() {
-        let policy = RetentionPolicy(all: .init(bytes: 100), eachTopic: .init(bytes: 80))
-        #expect(policy.nextStep([use(1, "a", bytes: 80), use(2, "b", bytes: 20)], now: now) == nil)
-        #expect(
-            policy.nextStep([use(1, "a", bytes: 50), use(2, "b", bytes: 90)], now: now)
-                == .shrunk(topic: 2, bytes: 10))
-        #expect(
-            policy.nextStep([use(1, "a", bytes: 50), use(2, "b", bytes: 80)], now: now) == .allShrunk(bytes: 30))
+    @Test("What is too old goes first, then what is too much for a topic, then what is too much in all")
+    func order() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let present = fixture.time.secondsSince1970 * 1_000
+        let text = String(repeating: "x", count: 1_000)
+        try await store.keep(
+            (UInt64(1)...40).map { number in
+                StoreFixture.line(
+                    number, text, topic: number % 4 == 0 ? "small" : "large",
+                    time: present - (number <= 8 ? 7_200_000 : 60_000))
+            })
+        let bytes = try await store.status().messageBytes / 40
+        let policy = RetentionPolicy(
+            all: .init(age: .seconds(3_600), bytes: bytes * 17 + bytes / 2),
+            topics: ["large": .init(bytes: bytes * 12 + bytes / 2)])
+        var left: [[Int]] = []
+        while try await store.compactStep(policy) {
+            let figures = [try await store.sequences("large").count, try await store.sequences("small").count]
+            if left.last != figures { left.append(figures) }
+        }
+        #expect(left == [[24, 10], [24, 8], [12, 8], [12, 5]])
+        try await store.close()
     }
 
     @Test("An age beyond all time is none")
     func endless() {
         let policy = RetentionPolicy(all: .init(age: .seconds(Int64.max)))
-        #expect(policy.nextStep([use(1, "a", age: 90_000)], now: now) == nil)
+        #expect(policy.firstKept(of: "a", now: now) == nil)
     }
 }

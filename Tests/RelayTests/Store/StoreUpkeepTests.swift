@@ -211,16 +211,4 @@ struct StoreUpkeepTests {
         #expect(!content.contains("xyzzyplugh"))
         #expect(content.contains("stays"))
     }
-
-    @Test("An export has all messages of a topic in order, also those that come meanwhile")
-    func export() async throws {
-        let store = try StoreFixture.store()
-        try await fill(store, 1_250, at: 0)
-        var sequences: [UInt64] = []
-        for try await message in try store.export(TopicPattern("even")) {
-            sequences.append(message.place.sequence)
-            if sequences.count == 10 { try await store.keep([StoreFixture.line(1_300, topic: "even")]) }
-        }
-        #expect(sequences == (UInt64(1)...625).map { $0 * 2 } + [1_300])
-    }
 }

@@ -63,69 +63,44 @@ extension StoreRescue {
 
 /// Reads a small table of a damaged file around the pages that cannot be read.
 private struct DamagedTable {
-    /// Under which name each row has its number.
-    private static let key = "damaged_row"
     /// So many rows at most.
     private static let most = 50_000
-    /// No row of a table that is whole has a higher number.
-    private static let highest: Int64 = 1 << 48
+    /// Rows are looked for under these numbers whatever else is known of a table.
+    private static let likely: Int64 = 1 << 16
 
     let name: String
     let limit: StoreTimeLimit
-    /// From both ends some come twice, and a page in another one's place has other rows under the same numbers.
+    /// A page in another one's place has other rows under the same numbers.
     private var rows: Set<Row> = []
 
     init(name: String, limit: StoreTimeLimit) { (self.name, self.limit) = (name, limit) }
 
-    /// Reads from the beginning, and where that was not all from the end, and then number by number: what is in its
-    /// place is found so, whatever stands in another's.
+    /// Reads all rows, and where that fails number by number, the newest first: what is in its place is found so,
+    /// whatever stands in another's.
     mutating func read(from database: Database) {
-        if read(from: database, isDescending: false) { return }
-        _ = read(from: database, isDescending: true)
-        let sql = "SELECT rowid AS \(Self.key), * FROM \(name) WHERE rowid = ?"
-        let last = rows.map { Self.number(of: $0) }.max() ?? 0
-        for number in 0...min(last, 1 << 17) where !limit.isOver {
-            guard let statement = try? database.cachedStatement(sql: sql),
-                let row = try? Row.fetchOne(statement, arguments: [number]), Self.number(of: row) == number
-            else { continue }
+        let sql = "SELECT rowid AS damaged_row, * FROM \(name)"
+        do { return try readAll(from: database, sql + " ORDER BY rowid") } catch {}
+        let highest = ["SELECT max(rowid) FROM \(name)", "SELECT max(seq) FROM sqlite_sequence WHERE name = '\(name)'"]
+            .compactMap { try? Int64.fetchOne(database, sql: $0) }
+        guard let one = try? database.makeStatement(sql: sql + " WHERE rowid = ?") else { return }
+        for number in stride(from: max(Self.likely, highest.max() ?? 0), through: 0, by: -1) {
+            guard !limit.isOver, rows.count < Self.most else { return }
+            guard let row = try? Row.fetchOne(one, arguments: [number]), Self.number(of: row) == number else {
+                continue
+            }
             rows.insert(row)
         }
     }
 
-    /// Reads rows in the order of their numbers. Behind a page that cannot be read it goes on with the next number, and
-    /// after 256 of them, which is more than a page has rows, in steps that double.
-    ///
-    /// - Returns: whether that was all.
-    private mutating func read(from database: Database, isDescending: Bool) -> Bool {
-        let sql = """
-            SELECT rowid AS \(Self.key), * FROM \(name) WHERE rowid \(isDescending ? "<=" : ">=") ?
-            ORDER BY rowid \(isDescending ? "DESC" : "ASC")
-            """
-        let sign: Int64 = isDescending ? -1 : 1
-        var next: Int64 = isDescending ? Self.highest : 0
-        var (failures, isWhole) = (0, true)
-        while failures < 256 + 48, !limit.isOver {
-            do {
-                let cursor = try Row.fetchCursor(database, sql: sql, arguments: [next])
-                while rows.count < Self.most, let row = try cursor.next() {
-                    // A damaged table may have its rows in any order, and reading would go round in it.
-                    guard let number = Int64.fromDatabaseValue(row[0]), (0...Self.highest).contains(number),
-                        (number - next) * sign >= 0
-                    else {
-                        throw DatabaseError.damage("\(name) is out of order")
-                    }
-                    rows.insert(row.copy())
-                    next = number &+ sign
-                    failures = 0
-                }
-                return isWhole
-            } catch {
-                isWhole = false
-                next &+= sign << max(0, failures - 256)
-                failures += 1
-            }
+    private mutating func readAll(from database: Database, _ sql: String) throws {
+        let cursor = try Row.fetchCursor(database, sql: sql)
+        var last = Int64.min
+        while rows.count < Self.most, let row = try cursor.next() {
+            // A damaged table may have its rows in any order, and reading would go round in it.
+            guard last < Self.number(of: row) else { throw DatabaseError.damage("\(name) is out of order") }
+            last = Self.number(of: row)
+            rows.insert(row.copy())
         }
-        return false
     }
 
     /// Puts the rows into the new store's table, each that fits, in their order and under new numbers.
@@ -136,19 +111,19 @@ private struct DamagedTable {
         var count = 0
         for row in rows.sorted(by: { Self.number(of: $0) < Self.number(of: $1) }) {
             let columns = row.columnNames.filter { known.contains($0) }
-            let values = columns.map { row[$0] as DatabaseValue }
             let sql = """
                 INSERT OR IGNORE INTO \(name) (\(columns.joined(separator: ", ")))
-                VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+                VALUES (\(databaseQuestionMarks(count: columns.count)))
                 """
             // One that does not fit stays in the damaged file.
-            try? database.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
+            try? database.cachedStatement(sql: sql)
+                .execute(arguments: StatementArguments(columns.map { row[$0] as DatabaseValue }))
             count += database.changesCount
         }
         return count
     }
 
-    private static func number(of row: Row) -> Int64 { Int64.fromDatabaseValue(row[0]) ?? 0 }
+    private static func number(of row: Row) -> Int64 { Int64.fromDatabaseValue(row[0]) ?? .min }
 }
 
 /// Ends the statements of a database that take too long.

@@ -19,38 +19,33 @@ extension LocalStore {
         }
         var token: PageToken?
         if let nextToken { token = try PageToken(nextToken, order: order) }
-        let found = try await reading { [token] database -> (UInt64, KeptLetters)? in
-            guard let incarnation = try LetterRows.incarnation(database) else { return nil }
-            let rows = try LetterRows.received(
-                incarnation: incarnation, from: token?.sequence, order, postbox: postbox, limit: limit + 1, in: database
-            )
-            let next = rows.count > limit ? rows[limit].sequence : nil
+        return try await reading { [token] database in
+            let asOf = try StoreFacts.moment(StoreFacts.lettersMoment, in: database)
+            let incarnation = try LetterRows.incarnation(database)
+            if let token, incarnation != Int64(bitPattern: token.incarnation) { throw RelayError.invalidToken }
+            guard let incarnation else {
+                return KeptLetters(page: ListOutput(items: [], nextToken: nil), asOf: asOf)
+            }
+            let isAscending = order == .oldestFirst
+            let letters = try LetterRows.fetch(
+                database,
+                """
+                FROM letters WHERE direction = 0 AND incarnation = ? AND sequence \(isAscending ? ">=" : "<=") ?
+                AND (? IS NULL OR postbox = ?) ORDER BY sequence \(isAscending ? "ASC" : "DESC") LIMIT ?
+                """,
+                [
+                    incarnation, token.map { Int64(clamping: $0.sequence) } ?? (isAscending ? 0 : .max), postbox,
+                    postbox, limit + 1,
+                ])
+            let next = letters.dropFirst(limit).first.flatMap { PostboxMessageID($0.id) }
             let page = ListOutput(
-                items: rows.prefix(limit).map { PostboxMessage($0.letter, owner: owner) },
-                nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0, order: order).text })
+                items: letters.prefix(limit).map { PostboxMessage($0, owner: owner) },
+                nextToken: next.map {
+                    PageToken(incarnation: $0.incarnation, sequence: $0.sequence, order: order).text
+                })
             let counts = try LetterRows.counts(
-                "letters WHERE direction = 0 AND incarnation = ?", Int64(bitPattern: incarnation), in: database)
-            return (incarnation, KeptLetters(page: page, asOf: try LetterRows.asOf(database), counts: counts))
-        }
-        guard let (incarnation, letters) = found else {
-            if token != nil { throw .invalidToken }
-            let asOf = try await reading { try LetterRows.asOf($0) }
-            return KeptLetters(page: ListOutput(items: [], nextToken: nil), asOf: asOf)
-        }
-        if let token, token.incarnation != incarnation { throw .invalidToken }
-        return letters
-    }
-
-    /// So many deletions are written together at most: whoever reads or writes something else meanwhile has its turn.
-    package static let deletionsAtOnce = 1_000
-
-    /// Forgets letters that the network does not have any more, however many, within a moment.
-    ///
-    /// - Parameter ids: the identifiers of received letters.
-    package func forgetLetters(_ ids: [String]) async {
-        for start in stride(from: 0, to: ids.count, by: Self.deletionsAtOnce) {
-            let part = ids[start..<min(ids.count, start + Self.deletionsAtOnce)]
-            await append([], part.map { .letterDeleted(.received, id: $0) })
+                "letters WHERE direction = 0 AND incarnation = ?", incarnation, in: database)
+            return KeptLetters(page: page, asOf: asOf, counts: counts)
         }
     }
 
@@ -60,7 +55,44 @@ extension LocalStore {
     /// - Throws: ``RelayError/storage(_:)``.
     package func readLetters(among ids: [String]) async throws(RelayError) -> ReadLetters {
         try await flush()
-        return try await reading { try LetterRows.read(among: ids, in: $0) }
+        return try await reading { database in
+            var read = ReadLetters()
+            let statement = try database.cachedStatement(
+                sql: "SELECT 1 FROM read_letters WHERE incarnation = ? AND sequence = ?")
+            for id in ids {
+                guard let place = PostboxMessageID(id) else { continue }
+                if try Int.fetchOne(statement, arguments: place.arguments) != nil { read.ids.insert(id) }
+            }
+            let newest = try Int64.fetchOne(
+                database,
+                sql: """
+                    SELECT max(incarnation) FROM (
+                        SELECT incarnation FROM read_letters
+                        UNION ALL SELECT max(incarnation) FROM letters WHERE direction = 0)
+                    """)
+            guard let newest else { return read }
+            read.counts = try LetterRows.counts("read_letters WHERE incarnation = ?", newest, in: database)
+            read.kept = try LetterRows.counts("letters WHERE direction = 0 AND incarnation = ?", newest, in: database)
+            return read
+        }
+    }
+
+    /// The newest letters, the newest first.
+    ///
+    /// - Parameters:
+    ///   - direction: those received or those sent; nil for both.
+    ///   - limit: most letters, 1 to 10,000.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
+    public func letters(
+        _ direction: KeptLetter.Direction? = nil, limit: Int
+    ) async throws(RelayError) -> [KeptLetter] {
+        try Self.check(limit)
+        let code = direction?.rawValue
+        return try await reading { database in
+            try LetterRows.fetch(
+                database, "FROM letters WHERE ? IS NULL OR direction = ? ORDER BY time DESC LIMIT ?",
+                [code, code, limit])
+        }
     }
 
     /// Letters in the order in which they were kept.
@@ -76,7 +108,29 @@ extension LocalStore {
         try await reading { database in
             let rest = "FROM letters WHERE number > ? ORDER BY number LIMIT ?"
             let numbers = try Int64.fetchAll(database, sql: "SELECT number \(rest)", arguments: [number, limit])
-            return (try KeptLetter.fetch(database, rest, [number, limit]), numbers.last)
+            return (try LetterRows.fetch(database, rest, [number, limit]), numbers.last)
+        }
+    }
+
+    /// The postboxes as the network told them last; nil where it never did.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func postboxes() async throws(RelayError) -> KeptPostboxes? {
+        try await reading { try StoreFacts.postboxes($0) }
+    }
+
+    // MARK: Forgetting
+
+    /// So many deletions are written together at most: whoever reads or writes something else meanwhile has its turn.
+    package static let deletionsAtOnce = 1_000
+
+    /// Forgets letters that the network does not have any more, however many, within a moment.
+    ///
+    /// - Parameter ids: the identifiers of received letters.
+    package func forgetLetters(_ ids: [String]) async {
+        for start in stride(from: 0, to: ids.count, by: Self.deletionsAtOnce) {
+            let part = ids[start..<min(ids.count, start + Self.deletionsAtOnce)]
+            await append([], part.map { .letterDeleted(.received, id: $0) })
         }
     }
 
@@ -100,21 +154,15 @@ extension LocalStore {
         }
         try await writing { database in
             try database.execute(sql: "DELETE FROM read_letters")
-            try LetterRows.forgetMoment(database)
-            try PostboxRows.forget(database)
+            try StoreFacts.forgetLetters(in: database)
         }
         return count
     }
 }
 
-extension KeptLetter {
-    /// What a search looks through: the subject, and what is below it.
-    var searchedText: String { subject.map { $0 + "\n" + text } ?? text }
-}
-
 extension PostboxMessage {
     /// A letter that is kept.
-    init(_ letter: KeptLetter, owner: String) {
+    fileprivate init(_ letter: KeptLetter, owner: String) {
         self.init(
             id: letter.id, createdAt: letter.time, updatedAt: letter.time, ownerId: owner,
             sudoId: letter.sudoId ?? owner, postboxId: letter.postbox, message: letter.text, from: letter.person,

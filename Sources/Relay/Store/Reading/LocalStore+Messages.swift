@@ -109,14 +109,11 @@ extension LocalStore {
         try await reading { database in
             let reading = try StoreReading(database)
             guard let rows = reading.rows(part, of: stream) else { return (.nothing, false) }
-            let first = try start.map { try reading.firstRow(notBefore: $0, in: rows) } ?? rows.lowerBound
-            var beyond = rows.upperBound + 1
-            if let end, end.milliseconds < .max {
-                beyond = try reading.firstRow(notBefore: Timestamp(milliseconds: end.milliseconds + 1), in: rows)
-            }
-            let endsInTime = try beyond <= rows.upperBound && reading.hasRows(in: beyond...rows.upperBound)
-            guard first < beyond else { return (.nothing, endsInTime) }
-            let page = try reading.page(of: pattern, in: first...beyond - 1, newestFirst: false, limit, bytes: bytes)
+            let part = try reading.part(of: rows, from: start, through: end)
+            let endsInTime =
+                try part.upperBound <= rows.upperBound && reading.hasRows(in: part.upperBound...rows.upperBound)
+            guard !part.isEmpty else { return (.nothing, endsInTime) }
+            let page = try reading.page(of: pattern, in: ClosedRange(part), newestFirst: false, limit, bytes: bytes)
             return (page, endsInTime)
         }
     }
@@ -146,7 +143,7 @@ extension LocalStore {
         try await received(of: pattern, limit: 1, bytes: 1, acrossHoles: true).messages.last?.time
     }
 
-    private static func check(_ limit: Int) throws(RelayError) {
+    static func check(_ limit: Int) throws(RelayError) {
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
     }
 }

@@ -25,9 +25,9 @@ extension LocalStore {
     /// - Throws: ``RelayError/storage(_:)``.
     func takeOver(
         as id: String, only choice: Set<String>? = nil
-    ) async throws(RelayError) -> (run: StoreRun, kept: [KeptPublish]) {
+    ) async throws(RelayError) -> (run: StoreLock, kept: [KeptPublish]) {
         let path = path
-        let (run, ended, kept) = try await writing { database -> (StoreRun, [String], [KeptPublish]) in
+        let (run, ended, kept) = try await writing { database -> (StoreLock, [String], [KeptPublish]) in
             let run = try StoreFiles.run(id, of: path)
             let runs = try String.fetchAll(database, sql: "SELECT id FROM runs WHERE id <> ?", arguments: [id])
             let ended = runs.filter { StoreFiles.hasEnded(run: $0, of: path) }

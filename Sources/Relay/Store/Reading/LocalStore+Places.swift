@@ -73,7 +73,7 @@ enum StorePlaces {
         return try Row.fetchOne(
             database,
             sql: "SELECT name, incarnation FROM streams WHERE name NOT LIKE ? ORDER BY number DESC LIMIT 1",
-            arguments: ["%\(StoreRewinding.mark)"]
+            arguments: ["%\(StoreSchema.lostMark)"]
         ).map { try identity($0) }
     }
 
@@ -89,23 +89,16 @@ enum StorePlaces {
         of pattern: TopicPattern, in stream: StreamIdentity, _ database: Database
     ) throws -> KeptSpans {
         let rows = try Row.fetchAll(
-            database, sql: "SELECT name, first, last FROM spans WHERE stream = ? AND incarnation = ?",
-            arguments: [stream.name, Int64(bitPattern: stream.incarnation)])
-        var others: [String: Bool] = [:]
-        var spans: [ClosedRange<UInt64>] = []
-        for row in rows {
-            let (name, first, last): (String, Int64, Int64) = try (row[at: 0], row[at: 1], row[at: 2])
-            guard first >= 0, first <= last else { continue }
-            let isWhole = others[name] ?? has(name, allOf: pattern)
-            others[name] = isWhole
-            if isWhole { spans.append(UInt64(first)...UInt64(last)) }
-        }
-        return KeptSpans(spans)
-    }
-
-    private static func has(_ name: String, allOf pattern: TopicPattern) -> Bool {
-        if name == pattern.text || name == ">" { return true }
-        return !pattern.isWildcard && (try? TopicPattern(name))?.matches(pattern.text) == true
+            database,
+            sql: """
+                SELECT first, last FROM spans WHERE stream = ? AND incarnation = ? AND first BETWEEN 0 AND last
+                    AND (name = ?3 OR name = '>' OR (NOT ?4 AND matches(name, ?3)))
+                """, arguments: stream.arguments + [pattern.text, pattern.isWildcard])
+        return KeptSpans(
+            try rows.map { row in
+                let (first, last): (Int64, Int64) = try (row[at: 0], row[at: 1])
+                return UInt64(first)...UInt64(last)
+            })
     }
 
     /// The holes of what was received, the first one first.
@@ -115,7 +108,7 @@ enum StorePlaces {
         let rows = try Row.fetchAll(
             database,
             sql: "SELECT sequence, lost FROM gaps WHERE name = ? AND stream = ? AND incarnation = ? ORDER BY sequence",
-            arguments: [pattern.text, stream.name, Int64(bitPattern: stream.incarnation)])
+            arguments: [pattern.text] + stream.arguments)
         return try rows.compactMap { row in
             let (end, lost): (Int64, Int64) = try (row[at: 0], row[at: 1])
             // What a damaged row says is not counted with.

@@ -74,29 +74,18 @@ private struct StoreSearch {
     private let reading: StoreReading
     /// The topics that are meant; nil for all.
     private let topics: [Int64]?
-    private let expression: String?
     private var isComplete = true
 
     init(_ query: SearchQuery, limit: Int, _ database: Database) throws {
-        self.query = query
-        self.limit = limit
-        self.database = database
-        let reading = try StoreReading(database)
-        let topics = try Self.topics(query.topics, reading)
-        let isAsked = (topics?.count ?? 0) <= Self.askedTopics
-        self.reading = reading
-        self.topics = topics
-        expression = query.expression(topicNumbers: isAsked ? topics : nil)
+        (self.query, self.limit, self.database) = (query, limit, database)
+        reading = try StoreReading(database)
+        topics = try reading.topics(of: query.topics)
     }
 
-    private static func topics(_ patterns: [TopicPattern], _ reading: StoreReading) throws -> [Int64]? {
-        guard !patterns.isEmpty else { return nil }
-        var numbers: Set<Int64> = []
-        for pattern in patterns {
-            guard case .topics(let found) = try reading.selection(of: pattern) else { return nil }
-            numbers.formUnion(found)
-        }
-        return numbers.sorted()
+    /// The question to the words; nil when no word is looked for.
+    private func expression(without leftOut: Set<SearchQuery.Term> = []) -> String? {
+        let isAsked = (topics?.count ?? 0) <= Self.askedTopics
+        return query.expression(topicNumbers: isAsked ? topics : nil, without: leftOut)
     }
 
     mutating func result() throws -> SearchResult {
@@ -119,11 +108,10 @@ private struct StoreSearch {
     private mutating func messages() throws -> [KeptMessage] {
         // Topics were named, and none of them is known.
         if let topics, topics.isEmpty { return [] }
-        guard let expression else { return try messagesOfTime() }
+        guard let expression = expression() else { return try messagesOfTime() }
         let unsearched = try unsearched(expression)
-        var found = try kept(unsearched)
-        var looked = 0
-        var known = 0
+        var found = try reading.messages(unsearched).filter { fits($0) }
+        var (looked, known) = (0, 0)
         let (newest, older) = try newest(try ranges().reversed(), expression)
         for message in try reading.messages(newest) where fits(message) {
             found.append(message)
@@ -157,11 +145,10 @@ private struct StoreSearch {
 
     /// Without a word to look for the messages themselves are walked.
     private func messagesOfTime() throws -> [KeptMessage] {
-        let selection = topics.map { StoreReading.Selection.topics($0) } ?? .all
         var found: [KeptMessage] = []
         for range in try ranges().reversed() where found.count <= limit {
             let wanted = limit + 1 - found.count
-            let rows = try reading.rows(of: selection, in: range, newestFirst: true, limit: wanted)
+            let rows = try reading.rows(of: topics, in: range, newestFirst: true, limit: wanted)
             found += try reading.messages(rows).filter { fits($0) }
         }
         return found
@@ -208,8 +195,7 @@ private struct StoreSearch {
             try words.rows(matching: SearchQuery.expression(of: $0)).count * 10 >= sample.count
         }
         guard !frequent.isEmpty else { return ([], ranges) }
-        let asked = (topics?.count ?? 0) <= Self.askedTopics ? topics : nil
-        let others = query.expression(topicNumbers: asked, without: Set(frequent))
+        let others = self.expression(without: Set(frequent))
         let walked = try TemporaryWords()
         var (rows, rest) = ([Int64](), ranges)
         var (looked, part) = (0, 256)
@@ -249,11 +235,6 @@ private struct StoreSearch {
         return entries
     }
 
-    private func kept(_ rows: [Int64]) throws -> [KeptMessage] {
-        var seen: Set<Int64> = []
-        return try reading.messages(rows.filter { seen.insert($0).inserted }).filter { fits($0) }
-    }
-
     /// What the words do not know of.
     private func fits(_ message: KeptMessage) -> Bool {
         if let before = query.before, message.time >= before { return false }
@@ -266,12 +247,12 @@ private struct StoreSearch {
     private func letters() throws -> [KeptLetter] {
         let after: Int64 = query.after?.milliseconds ?? .min
         let before: Int64 = query.before?.milliseconds ?? .max
-        guard let expression else {
-            return try KeptLetter.fetch(
+        guard let expression = query.expression() else {
+            return try LetterRows.fetch(
                 database, "FROM letters WHERE time >= ? AND time < ? ORDER BY time DESC LIMIT ?",
                 [after, before, limit + 1])
         }
-        return try KeptLetter.fetch(
+        return try LetterRows.fetch(
             database,
             """
             FROM letter_words JOIN letters ON letters.number = letter_words.rowid

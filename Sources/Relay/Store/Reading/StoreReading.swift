@@ -3,12 +3,6 @@ import Platform
 
 /// Reads messages of topics, within a transaction of the caller's.
 struct StoreReading {
-    /// Which topics are meant.
-    enum Selection: Hashable, Sendable {
-        case all
-        case topics([Int64])
-    }
-
     private let database: Database
     /// The streams by their numbers. There is one for each time that the network's stream was made.
     private let streams: [Int64: StreamIdentity]
@@ -24,21 +18,16 @@ struct StoreReading {
 
     // MARK: What is meant
 
-    /// The topics of a pattern. No index knows wildcards: the names are few beside the messages, and each of those that
-    /// match is asked for by its number.
-    func selection(of pattern: TopicPattern) throws -> Selection {
-        if pattern.text == ">" { return .all }
-        if !pattern.isWildcard {
-            let number = try Int64.fetchOne(
-                database, sql: "SELECT number FROM topics WHERE name = ?", arguments: [pattern.text])
-            return .topics(number.map { [$0] } ?? [])
+    /// The topics that match any of some patterns; nil for all. No index knows wildcards: the names are few beside the
+    /// messages, and each of those that match is asked for by its number.
+    func topics(of patterns: [TopicPattern]) throws -> [Int64]? {
+        if patterns.isEmpty || patterns.contains(where: { $0.text == ">" }) { return nil }
+        var numbers: Set<Int64> = []
+        for pattern in patterns {
+            let sql = "SELECT number FROM topics WHERE " + (pattern.isWildcard ? "matches(?, name)" : "name = ?")
+            numbers.formUnion(try Int64.fetchAll(database, sql: sql, arguments: [pattern.text]))
         }
-        var numbers: [Int64] = []
-        let rows = try Row.fetchCursor(database, sql: "SELECT number, name FROM topics")
-        while let row = try rows.next() {
-            if pattern.matches(try row[at: 1]) { numbers.append(try row[at: 0]) }
-        }
-        return .topics(numbers)
+        return numbers.sorted()
     }
 
     /// The row of a place; nil where its stream is not known here, or the place is beyond what a store keeps.
@@ -47,21 +36,20 @@ struct StoreReading {
         return RowNumber.row(stream: stream, sequence: place.sequence)
     }
 
-    /// The rows of each stream that were stored between two moments, in order. A server stores in the order of its
-    /// clock, so that each end is found by halving: some forty searches, a millisecond among a million messages.
+    /// The rows of each stream that were stored between two moments, in order.
     func rows(from start: Timestamp?, through end: Timestamp?) throws -> [ClosedRange<Int64>] {
-        var ranges: [ClosedRange<Int64>] = []
-        for stream in streams.keys.sorted() {
-            guard let rows = RowNumber.rows(ofStream: stream) else { continue }
-            let first = try start.map { try firstRow(notBefore: $0, in: rows) } ?? rows.lowerBound
-            var last = rows.upperBound
-            if let end, end.milliseconds < .max {
-                let beyond = try firstRow(notBefore: Timestamp(milliseconds: end.milliseconds + 1), in: rows)
-                last = beyond - 1
-            }
-            if first <= last { ranges.append(first...last) }
-        }
-        return ranges
+        try streams.keys.sorted().compactMap { RowNumber.rows(ofStream: $0) }
+            .map { try part(of: $0, from: start, through: end) }.filter { !$0.isEmpty }.map { ClosedRange($0) }
+    }
+
+    /// The part of a stream's rows that was stored between two moments, both included. A server stores in the order of
+    /// its clock, so that each end is found by halving: some forty searches, a millisecond among a million messages.
+    func part(
+        of rows: ClosedRange<Int64>, from start: Timestamp?, through end: Timestamp?
+    ) throws -> Range<Int64> {
+        let first = try start.map { try firstRow(notBefore: $0, in: rows) } ?? rows.lowerBound
+        guard let end, end.milliseconds < .max else { return first..<rows.upperBound + 1 }
+        return first..<max(first, try firstRow(notBefore: Timestamp(milliseconds: end.milliseconds + 1), in: rows))
     }
 
     /// The first of some rows that was not stored before a moment; one more than the last where there is none.
@@ -97,21 +85,21 @@ struct StoreReading {
         of pattern: TopicPattern, in bounds: ClosedRange<Int64>?, newestFirst: Bool, _ limit: Int, bytes: Int = .max
     ) throws -> KeptPage {
         guard let bounds else { return .nothing }
-        let keys = try rows(of: selection(of: pattern), in: bounds, newestFirst: newestFirst, limit: limit + 1)
+        let keys = try rows(of: topics(of: [pattern]), in: bounds, newestFirst: newestFirst, limit: limit + 1)
         let found = try messages(keys.prefix(limit), bytes: bytes)
         return KeptPage(
             messages: newestFirst ? found.reversed() : found, isComplete: found.count == keys.count)
     }
 
-    /// The first or the last rows of a selection within bounds, in that direction.
+    /// The first or the last rows of some topics, or of all, within bounds, in that direction.
     ///
     /// Each topic is asked for no more than what can still be among the rows wanted, so that thousands of topics cost a
     /// search each.
     func rows(
-        of selection: Selection, in bounds: ClosedRange<Int64>, newestFirst: Bool, limit: Int
+        of topics: [Int64]?, in bounds: ClosedRange<Int64>, newestFirst: Bool, limit: Int
     ) throws -> [Int64] {
         let order = newestFirst ? "DESC" : "ASC"
-        guard case .topics(let topics) = selection else {
+        guard let topics else {
             return try Int64.fetchAll(
                 database,
                 sql: "SELECT row FROM messages WHERE row BETWEEN ? AND ? ORDER BY row \(order) LIMIT ?",

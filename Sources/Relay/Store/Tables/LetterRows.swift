@@ -3,34 +3,32 @@ import Platform
 
 /// The letters of the local store, within a transaction of the caller's.
 enum LetterRows {
-    /// Under which name the store knows when letters were heard of last.
-    private static let moment = "letters"
-
     // MARK: Writing
 
     /// Keeps a letter, if it is not there. Where there are as many as are kept, one that is older than what would give
     /// way for it is not kept: a list from the newest letter on comes to it last.
     static func keep(_ letter: KeptLetter, in database: Database) throws {
-        let first = try Row.fetchOne(database, sql: "SELECT number, time FROM letters ORDER BY number LIMIT 1")
-        if let first, let last = try Int64.fetchOne(database, sql: "SELECT max(number) FROM letters") {
-            let (oldest, time): (Int64, Int64) = try (first[at: 0], first[at: 1])
-            if last &- oldest &+ 1 >= Int64(StoreBounds.letters), letter.time.milliseconds < time { return }
-        }
+        let isTooOld = try Bool.fetchOne(
+            database,
+            sql: """
+                SELECT max(number) - min(number) + 1 >= ?
+                    AND (SELECT time FROM letters ORDER BY number LIMIT 1) > ? FROM letters
+                """, arguments: [StoreBounds.letters, letter.time.milliseconds])
+        if isTooOld == true { return }
         let place = letter.direction == .received ? PostboxMessageID(letter.id) : nil
         let sql = """
-            INSERT INTO letters (direction, id, person, postbox, time, text, sudo, incarnation, sequence, subject)
+            INSERT INTO letters (direction, id, person, postbox, time, text, sudo, subject, incarnation, sequence)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (direction, id) DO NOTHING
             """
-        let arguments: StatementArguments = [
+        let values: StatementArguments = [
             letter.direction.rawValue, letter.id, letter.person, letter.postbox, letter.time.milliseconds, letter.text,
-            letter.sudoId, Int64(bitPattern: place?.incarnation ?? 0), Int64(bitPattern: place?.sequence ?? 0),
-            letter.subject,
+            letter.sudoId, letter.subject,
         ]
-        try database.execute(sql: sql, arguments: arguments)
+        try database.execute(sql: sql, arguments: values + (place?.arguments ?? [0, 0]))
         guard database.changesCount > 0 else { return try correctPersona(of: letter, in: database) }
         let number = database.lastInsertedRowID
-        try addWords(number, letter.searchedText, letter.person ?? "", in: database)
+        try addWords(number, letter.subject.map { $0 + "\n" + letter.text } ?? letter.text, letter.person, in: database)
         let last = number &- Int64(StoreBounds.letters)
         guard last > 0 else { return }
         try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])
@@ -43,16 +41,6 @@ enum LetterRows {
         try database.cachedStatement(
             sql: "UPDATE letters SET sudo = ? WHERE direction = ? AND id = ? AND sudo IS NOT ?"
         ).execute(arguments: [persona, letter.direction.rawValue, letter.id, persona])
-    }
-
-    /// Deletes letters by their numbers here, with the words to find them.
-    static func delete(_ numbers: [Int64], in database: Database) throws {
-        for number in numbers {
-            try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
-            try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
-            // Who deletes them all would go on for ever.
-            if database.changesCount == 0 { throw DatabaseError.damage("a letter stays") }
-        }
     }
 
     /// Takes a page in: what it has is kept, and what lies in its part of the postbox without being on it was deleted
@@ -73,7 +61,29 @@ enum LetterRows {
         try delete(numbers, in: database)
         try database.execute(sql: "DELETE FROM read_letters WHERE \(gone)", arguments: arguments)
         for letter in page.letters.sorted(by: { $0.time < $1.time }) { try keep(letter, in: database) }
-        try StoreFacts.keep("\(page.moment.milliseconds)", as: moment, in: database)
+        try StoreFacts.keep("\(page.moment.milliseconds)", as: StoreFacts.lettersMoment, in: database)
+    }
+
+    /// Deletes a letter, which the network does not have any more.
+    static func delete(_ id: String, _ direction: KeptLetter.Direction, in database: Database) throws {
+        if direction == .received, let place = PostboxMessageID(id) {
+            try database.execute(
+                sql: "DELETE FROM read_letters WHERE incarnation = ? AND sequence = ?", arguments: place.arguments)
+        }
+        let numbers = try Int64.fetchAll(
+            database, sql: "SELECT number FROM letters WHERE direction = ? AND id = ?",
+            arguments: [direction.rawValue, id])
+        try delete(numbers, in: database)
+    }
+
+    /// Deletes letters by their numbers here, with the words to find them.
+    static func delete(_ numbers: [Int64], in database: Database) throws {
+        for number in numbers {
+            try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
+            try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
+            // Who deletes them all would go on for ever.
+            if database.changesCount == 0 { throw DatabaseError.damage("a letter stays") }
+        }
     }
 
     /// Notes that a letter was read; what has no place in a stream is none of the network's.
@@ -88,72 +98,47 @@ enum LetterRows {
             arguments: [database.lastInsertedRowID &- Int64(StoreBounds.letters)])
     }
 
-    /// Forgets that a letter was read, which is there no more.
-    static func forgetRead(_ id: String, in database: Database) throws {
-        guard let place = PostboxMessageID(id) else { return }
-        try database.execute(
-            sql: "DELETE FROM read_letters WHERE incarnation = ? AND sequence = ?", arguments: place.arguments)
-    }
-
     /// Writes the words of all letters, where there are none.
     static func addWords(in database: Database) throws {
-        let rows = try Row.fetchAll(
-            database,
-            sql: "SELECT number, coalesce(subject || char(10), '') || text, coalesce(person, '') FROM letters")
-        for row in rows {
-            let (number, text, person): (Int64, String, String) = try (row[at: 0], row[at: 1], row[at: 2])
-            try addWords(number, text, person, in: database)
+        let sql = "SELECT number, coalesce(subject || char(10), '') || text, person FROM letters"
+        for row in try Row.fetchAll(database, sql: sql) {
+            try addWords(try row[at: 0], try row[at: 1], try row[at: 2], in: database)
         }
     }
 
     private static func addWords(
-        _ number: Int64, _ text: String, _ person: String, in database: Database
+        _ number: Int64, _ text: String, _ person: String?, in database: Database
     ) throws {
         try database.execute(
             sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
-            arguments: [number, SearchText.split(text), SearchText.split(person)])
+            arguments: [number, SearchText.split(text), SearchText.split(person ?? "")])
     }
 
     // MARK: Reading
 
-    /// When letters were listed last; nil where they never were.
-    static func asOf(_ database: Database) throws -> Timestamp? {
-        try StoreFacts.value(of: moment, in: database).flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+    /// Letters by the rest of a statement, from its `FROM` on.
+    static func fetch(
+        _ database: Database, _ rest: String, _ arguments: StatementArguments
+    ) throws -> [KeptLetter] {
+        let columns = ["direction", "id", "person", "postbox", "time", "text", "sudo", "subject"]
+            .map { "letters." + $0 }
+        let sql = "SELECT \(columns.joined(separator: ", ")) \(rest)"
+        return try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in
+            KeptLetter(
+                direction: KeptLetter.Direction(rawValue: try row[at: 0]) ?? .received, id: try row[at: 1],
+                person: try row[at: 2], postbox: try row[at: 3], time: Timestamp(milliseconds: try row[at: 4]),
+                text: try row[at: 5], sudoId: try row[at: 6], subject: try row[at: 7])
+        }
     }
-
-    /// Forgets when letters were listed last.
-    static func forgetMoment(_ database: Database) throws { try StoreFacts.keep(nil, as: moment, in: database) }
 
     /// When the postbox was made whose letters are kept; nil where there are none. One that was made anew has nothing
     /// of those before it.
-    static func incarnation(_ database: Database) throws -> UInt64? {
+    static func incarnation(_ database: Database) throws -> Int64? {
         let sql = "SELECT max(incarnation) FROM letters WHERE direction = 0 AND incarnation > 0"
-        return try Int64.fetchOne(database, sql: sql).map { UInt64(bitPattern: $0) }
+        return try Int64.fetchOne(database, sql: sql)
     }
 
-    /// Which of these letters were read, and how many of each postbox.
-    static func read(among ids: [String], in database: Database) throws -> ReadLetters {
-        var read = ReadLetters()
-        let statement = try database.cachedStatement(
-            sql: "SELECT 1 FROM read_letters WHERE incarnation = ? AND sequence = ?")
-        for id in ids {
-            guard let place = PostboxMessageID(id) else { continue }
-            let isRead = try Int.fetchOne(statement, arguments: place.arguments)
-            if isRead != nil { read.ids.insert(id) }
-        }
-        let newest = try Int64.fetchOne(
-            database,
-            sql: """
-                SELECT max(incarnation) FROM (
-                    SELECT incarnation FROM read_letters
-                    UNION ALL SELECT max(incarnation) FROM letters WHERE direction = 0)
-                """)
-        guard let newest else { return read }
-        read.counts = try counts("read_letters WHERE incarnation = ?", newest, in: database)
-        read.kept = try counts("letters WHERE direction = 0 AND incarnation = ?", newest, in: database)
-        return read
-    }
-
+    /// How many rows of a table belong to each postbox.
     static func counts(_ part: String, _ incarnation: Int64, in database: Database) throws -> [String: Int] {
         var counts: [String: Int] = [:]
         let rows = try Row.fetchAll(
@@ -161,82 +146,55 @@ enum LetterRows {
         for row in rows { counts[try row[at: 0]] = try row[at: 1] as Int }
         return counts
     }
-
-    /// The first letters of a postbox from a place on, in a list's order; nil for the list's beginning.
-    static func received(
-        incarnation: UInt64, from sequence: UInt64?, _ order: LetterOrder, postbox: String?, limit: Int,
-        in database: Database
-    ) throws -> [(letter: KeptLetter, sequence: UInt64)] {
-        let isAscending = order == .oldestFirst
-        let rest = """
-            FROM letters WHERE direction = 0 AND incarnation = ? AND sequence \(isAscending ? ">=" : "<=") ?
-            AND (? IS NULL OR postbox = ?) ORDER BY sequence \(isAscending ? "ASC" : "DESC") LIMIT ?
-            """
-        let begin = sequence.map { Int64(clamping: $0) } ?? (isAscending ? 0 : .max)
-        let letters = try KeptLetter.fetch(
-            database, rest, [Int64(bitPattern: incarnation), begin, postbox, postbox, limit])
-        return letters.compactMap { letter in
-            PostboxMessageID(letter.id).map { (letter: letter, sequence: $0.sequence) }
-        }
-    }
 }
 
 extension PostboxMessageID {
     /// Its columns' values.
-    fileprivate var arguments: StatementArguments { [Int64(bitPattern: incarnation), Int64(bitPattern: sequence)] }
+    var arguments: StatementArguments { [Int64(bitPattern: incarnation), Int64(bitPattern: sequence)] }
 }
 
 /// Single values under names, within a transaction of the caller's.
 enum StoreFacts {
+    /// What the person looks at, and when letters were listed last.
+    static let (place, lettersMoment) = ("place", "letters")
+    /// The postboxes, as the network's host has told them, and when.
+    private static let (postboxes, postboxesMoment) = ("postboxes", "postboxes-moment")
+
     static func value(of name: String, in database: Database) throws -> String? {
         try String.fetchOne(database, sql: "SELECT value FROM facts WHERE name = ?", arguments: [name])
     }
 
-    /// Keeps a value in place of an earlier one; nil forgets it.
-    static func keep(_ value: String?, as name: String, in database: Database) throws {
-        let sql =
-            value == nil
-            ? "DELETE FROM facts WHERE name = ?" : "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)"
-        try database.execute(sql: sql, arguments: value.map { [name, $0] } ?? [name])
+    static func moment(_ name: String, in database: Database) throws -> Timestamp? {
+        try value(of: name, in: database).flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
     }
-}
 
-/// The postboxes of the local store, within a transaction of the caller's: as the network's host has told them, and
-/// when.
-enum PostboxRows {
-    /// Under which names the store knows them.
-    private static let (list, moment) = ("postboxes", "postboxes-moment")
+    /// Keeps a value in place of an earlier one.
+    static func keep(_ value: String, as name: String, in database: Database) throws {
+        try database.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", arguments: [name, value])
+    }
 
-    /// Keeps them in place of those that were kept before.
-    static func keep(_ postboxes: KeptPostboxes, in database: Database) throws {
-        let reply = PostboxReply(postboxes: postboxes.items.prefix(StoreBounds.postboxes).map { $0.entry })
+    /// Keeps the postboxes in place of those that were kept before.
+    static func keep(_ kept: KeptPostboxes, in database: Database) throws {
+        let reply = PostboxReply(postboxes: kept.items.prefix(StoreBounds.postboxes).map { $0.entry })
         guard let value = try? JSONEncoder().encode(reply) else { return }
-        try StoreFacts.keep(String(decoding: value, as: UTF8.self), as: list, in: database)
-        try StoreFacts.keep("\(postboxes.asOf.milliseconds)", as: moment, in: database)
+        try keep(String(decoding: value, as: UTF8.self), as: postboxes, in: database)
+        try keep("\(kept.asOf.milliseconds)", as: postboxesMoment, in: database)
     }
 
-    /// Those that are kept; nil where none were told, or what is there cannot be read.
-    static func kept(_ database: Database) throws -> KeptPostboxes? {
-        guard let value = try StoreFacts.value(of: list, in: database),
-            let moment = try StoreFacts.value(of: moment, in: database).flatMap({ Int64($0) }),
+    /// The postboxes; nil where none were told, or what is there cannot be read.
+    static func postboxes(_ database: Database) throws -> KeptPostboxes? {
+        guard let value = try value(of: postboxes, in: database),
+            let moment = try moment(postboxesMoment, in: database),
             let reply = try? JSONDecoder().decode(PostboxReply.self, from: Data(value.utf8)),
-            let items = try? PostboxServiceClient.postboxes(in: reply, about: list)
+            let items = try? PostboxServiceClient.postboxes(in: reply, about: postboxes)
         else { return nil }
-        return KeptPostboxes(items: items, asOf: Timestamp(milliseconds: moment))
+        return KeptPostboxes(items: items, asOf: moment)
     }
 
-    /// Forgets them.
-    static func forget(_ database: Database) throws {
-        for name in [list, moment] { try StoreFacts.keep(nil, as: name, in: database) }
-    }
-}
-
-extension LocalStore {
-    /// The postboxes as the network told them last; nil where it never did.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
-    package func postboxes() async throws(RelayError) -> KeptPostboxes? {
-        try await reading { try PostboxRows.kept($0) }
+    /// Forgets what is known of letters and postboxes.
+    static func forgetLetters(in database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM facts WHERE name IN (?, ?, ?)", arguments: [lettersMoment, postboxes, postboxesMoment])
     }
 }
 

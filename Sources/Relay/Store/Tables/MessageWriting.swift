@@ -3,8 +3,8 @@ import GRDBSQLite
 
 /// Writes messages of topics, within a transaction of the caller's.
 ///
-/// This is the one place that many messages a second pass, so it speaks to SQLite itself: the library's form of a row
-/// costs more than SQLite's work. One prepared statement takes them all, and nothing is copied.
+/// This is the one place that many messages a second pass, so it speaks to SQLite itself: with the library's form of a
+/// row a message costs twice the time.
 struct MessageWriting {
     private let database: Database
     private var streams: [StreamIdentity: Int64] = [:]
@@ -33,71 +33,43 @@ struct MessageWriting {
     }
 
     private mutating func write(_ messages: [KeptMessage]) throws {
-        guard !messages.isEmpty, let connection = database.sqliteConnection else { return }
+        // An empty payload is bound as NULL.
         let sql = """
-            INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload, own) VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT OR IGNORE INTO messages (row, topic, time, own, id, sender, payload)
+            VALUES (?, ?, ?, ?, nullif(?, ''), nullif(?, ''), coalesce(?, x''))
             """
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
-        // The cached statement may not have been reset after its last use, and SQLite refuses to bind values to it
-        // then.
-        sqlite3_reset(statement)
-        defer {
-            sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
-        }
+        // What is bound with it SQLite copies.
+        let copied = unsafeBitCast(OpaquePointer(bitPattern: -1), to: sqlite3_destructor_type.self)
+        defer { sqlite3_reset(statement) }
         for message in messages {
             let stream = try number(of: message.place.stream)
             guard let row = RowNumber.row(stream: stream, sequence: message.place.sequence) else {
                 refused += 1
                 continue
             }
-            let topic = try number(of: message.topic)
-            sqlite3_bind_int64(statement, 1, row)
-            sqlite3_bind_int64(statement, 2, topic)
-            sqlite3_bind_int64(statement, 3, message.time.milliseconds)
-            sqlite3_bind_int64(statement, 7, message.isOwn ? 1 : 0)
-            let code = Self.insert(message, statement)
+            // Nothing can be bound to a statement that has not been reset after its last use.
             sqlite3_reset(statement)
-            guard code == SQLITE_DONE else {
-                throw DatabaseError(
-                    resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection)))
+            sqlite3_clear_bindings(statement)
+            sqlite3_bind_int64(statement, 1, row)
+            sqlite3_bind_int64(statement, 2, try number(of: message.topic))
+            sqlite3_bind_int64(statement, 3, message.time.milliseconds)
+            sqlite3_bind_int64(statement, 4, message.isOwn ? 1 : 0)
+            if let id = message.id { sqlite3_bind_text(statement, 5, id, Int32(clamping: id.utf8.count), copied) }
+            if let from = message.from {
+                sqlite3_bind_text(statement, 6, from, Int32(clamping: from.utf8.count), copied)
             }
-            guard sqlite3_changes(connection) > 0 else { continue }
+            _ = message.payload.withUnsafeBytes {
+                sqlite3_bind_blob(statement, 7, $0.baseAddress, Int32(clamping: $0.count), copied)
+            }
+            let code = sqlite3_step(statement)
+            guard code == SQLITE_DONE else {
+                throw DatabaseError(resultCode: ResultCode(rawValue: code), message: database.lastErrorMessage)
+            }
+            guard database.changesCount > 0 else { continue }
             topics[message.topic]?.messages += 1
             topics[message.topic]?.bytes += message.payload.count
             written.append(row)
-        }
-    }
-
-    /// Binds what has a length and inserts the row. The bindings last as long as their values, so that none is copied.
-    private static func insert(_ message: KeptMessage, _ statement: OpaquePointer) -> Int32 {
-        bind(message.id, 4, statement) {
-            bind(message.from, 5, statement) {
-                message.payload.withUnsafeBytes { payload in
-                    if payload.isEmpty {
-                        sqlite3_bind_zeroblob(statement, 6, 0)
-                    } else {
-                        sqlite3_bind_blob(statement, 6, payload.baseAddress, Int32(clamping: payload.count), nil)
-                    }
-                    return sqlite3_step(statement)
-                }
-            }
-        }
-    }
-
-    private static func bind(
-        _ text: String?, _ index: Int32, _ statement: OpaquePointer, _ body: () -> Int32
-    ) -> Int32 {
-        guard var text, !text.isEmpty else {
-            sqlite3_bind_null(statement, index)
-            return body()
-        }
-        return text.withUTF8 { bytes in
-            let length = Int32(clamping: bytes.count)
-            return bytes.withMemoryRebound(to: CChar.self) { characters in
-                sqlite3_bind_text(statement, index, characters.baseAddress, length, nil)
-                return body()
-            }
         }
     }
 
@@ -129,8 +101,7 @@ struct MessageWriting {
         if let number = streams[stream] { return number }
         let number = try Self.number(
             database, "SELECT number FROM streams WHERE name = ? AND incarnation = ?",
-            orNew: "INSERT INTO streams (name, incarnation) VALUES (?, ?)",
-            [stream.name, Int64(bitPattern: stream.incarnation)])
+            orNew: "INSERT INTO streams (name, incarnation) VALUES (?, ?)", stream.arguments)
         streams[stream] = number
         return number
     }
@@ -155,4 +126,9 @@ struct MessageWriting {
         try database.execute(sql: insertion, arguments: arguments)
         return database.lastInsertedRowID
     }
+}
+
+extension StreamIdentity {
+    /// The values of the columns that name a stream.
+    var arguments: StatementArguments { [name, Int64(bitPattern: incarnation)] }
 }

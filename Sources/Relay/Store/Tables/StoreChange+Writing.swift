@@ -7,10 +7,9 @@ extension StoreChange {
         switch self {
         case .outbox(let publish): try Self.put(publish, in: database)
         case .outboxNotSent(let id, let reason, let mayBeStored):
-            let state = KeptPublish.State.notSent(reason)
             try database.execute(
-                sql: "UPDATE outbox SET may_be_stored = ?, state = ?, reason = ? WHERE id = ?",
-                arguments: [mayBeStored, state.code, reason, id])
+                sql: "UPDATE outbox SET may_be_stored = ?, state = 2, reason = ? WHERE id = ?",
+                arguments: [mayBeStored, reason, id])
         case .outboxEnded(let id): try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
         case .outboxStored(let id):
             try Self.keepSent(id, in: database)
@@ -23,39 +22,48 @@ extension StoreChange {
                     DELETE FROM outbox WHERE state = 2 AND number <= (
                         SELECT number FROM outbox WHERE state = 2 ORDER BY number DESC LIMIT 1 OFFSET ?)
                     """, arguments: [StoreBounds.notSent])
-        case .draft(let conversation, let text): try Self.keepDraft(text, of: conversation, in: database)
+        case .draft(let conversation, let text):
+            guard !text.isEmpty else { return try Self.forget(conversation, in: "drafts", column: "conversation", database) }
+            let sql = """
+                INSERT INTO drafts (conversation, text) VALUES (?, ?)
+                ON CONFLICT (conversation) DO UPDATE SET text = excluded.text
+                """
+            try database.execute(sql: sql, arguments: [conversation, Self.bounded(text, StoreBounds.draftBytes)])
+            try Self.trim("drafts", to: StoreBounds.drafts, database)
         case .line(let line):
             try database.execute(
                 sql: "INSERT INTO lines (conversation, text) VALUES (?, ?)",
                 arguments: [line.conversation, Self.bounded(line.text, StoreBounds.textBytes)])
-            try database.execute(
-                sql: "DELETE FROM lines WHERE number <= ?",
-                arguments: [database.lastInsertedRowID &- Int64(StoreBounds.lines)])
+            try Self.trim("lines", to: StoreBounds.lines, database)
         case .ignored(let name, let isIgnored):
             try Self.keep(name, isIgnored, in: "ignored", atMost: StoreBounds.ignored, database)
         case .muted(let name, let isMuted):
             try Self.keep(name, isMuted, in: "muted", atMost: StoreBounds.muted, database)
         case .place(let place):
-            try StoreFacts.keep(Self.bounded(place, 1_024), as: Self.placeFact, in: database)
-        case .choice(let name, let value): try Self.keepChoice(value, of: name, in: database)
-        case .joined(let names): try Self.keepJoined(names, in: database)
-        case .join(let name):
+            try StoreFacts.keep(Self.bounded(place, 1_024), as: StoreFacts.place, in: database)
+        case .choice(let name, let value):
+            try Self.forget(name, in: "choices", database)
+            guard let value else { return }
             try database.execute(
-                sql: "INSERT OR IGNORE INTO joined (name) VALUES (?)",
-                arguments: [name])
+                sql: "INSERT INTO choices (name, value) VALUES (?, ?)", arguments: [Self.bounded(name, 1_024), value])
+            try Self.trim("choices", to: StoreBounds.choices, database)
+        case .joined(let names):
+            try database.execute(sql: "DELETE FROM joined")
+            for name in names { try StoreChange.join(name).write(to: database) }
+        case .join(let name):
+            try database.execute(sql: "INSERT OR IGNORE INTO joined (name) VALUES (?)", arguments: [name])
         case .order(let names):
             let joined = try String.fetchAll(database, sql: "SELECT name FROM joined ORDER BY number")
-            let known = Set(joined)
-            let ordered = Set(names)
-            try Self.keepJoined(
-                names.filter { known.contains($0) } + joined.filter { !ordered.contains($0) }, in: database)
-        case .leave(let name): try database.execute(sql: "DELETE FROM joined WHERE name = ?", arguments: [name])
+            let (known, ordered) = (Set(joined), Set(names))
+            try StoreChange.joined(names.filter(known.contains) + joined.filter { !ordered.contains($0) })
+                .write(to: database)
+        case .leave(let name): try Self.forget(name, in: "joined", database)
         case .cursor(let name, let place):
             try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
             ).execute(arguments: Self.arguments(name, place))
         case .received(let name, let stream, let span): try Self.keep(span, of: name, in: stream, database)
-        case .rewound(let stream, let sequence): try StoreRewinding(database, stream, through: sequence).carryOut()
+        case .rewound(let stream, let sequence): try Self.rewind(stream, through: sequence, database)
         case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
         case .readMark(let name, let place):
             let sql = """
@@ -67,65 +75,47 @@ extension StoreChange {
             try database.execute(sql: sql, arguments: Self.arguments(name, place))
         case .letter(let letter): try LetterRows.keep(letter, in: database)
         case .letterRead(let id, let postbox): try LetterRows.noteRead(id, of: postbox, in: database)
-        case .letterDeleted(let direction, let id):
-            if direction == .received { try LetterRows.forgetRead(id, in: database) }
-            let number = try Int64.fetchOne(
-                database, sql: "SELECT number FROM letters WHERE direction = ? AND id = ?",
-                arguments: [direction.rawValue, id])
-            if let number { try LetterRows.delete([number], in: database) }
+        case .letterDeleted(let direction, let id): try LetterRows.delete(id, direction, in: database)
         case .lettersListed(let page): try LetterRows.take(page, in: database)
-        case .postboxesListed(let postboxes): try PostboxRows.keep(postboxes, in: database)
+        case .postboxesListed(let postboxes): try StoreFacts.keep(postboxes, in: database)
         }
     }
+
+    // MARK: Names
 
     /// Keeps a name in a table of names, of which it has so many at most, or takes it out.
     private static func keep(
         _ name: String, _ isThere: Bool, in table: String, atMost limit: Int, _ database: Database
     ) throws {
-        guard isThere else {
-            return try database.execute(sql: "DELETE FROM \(table) WHERE name = ?", arguments: [name])
-        }
-        try database.execute(
-            sql: "INSERT OR IGNORE INTO \(table) (name) VALUES (?)", arguments: [Self.bounded(name, 1_024)])
+        guard isThere else { return try forget(name, in: table, database) }
+        try database.execute(sql: "INSERT OR IGNORE INTO \(table) (name) VALUES (?)", arguments: [bounded(name, 1_024)])
+        try trim(table, to: limit, database)
+    }
+
+    private static func forget(
+        _ name: String, in table: String, column: String = "name", _ database: Database
+    ) throws {
+        try database.execute(sql: "DELETE FROM \(table) WHERE \(column) = ?", arguments: [name])
+    }
+
+    /// Keeps the newest rows of a table.
+    private static func trim(_ table: String, to limit: Int, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - ?", arguments: [limit])
     }
 
-    /// The name of the fact that has what the person looks at.
-    static let placeFact = "place"
-
-    private static func keepChoice(_ value: Bool?, of name: String, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM choices WHERE name = ?", arguments: [name])
-        guard let value else { return }
-        try database.execute(
-            sql: "INSERT INTO choices (name, value) VALUES (?, ?)", arguments: [Self.bounded(name, 1_024), value])
-        try database.execute(
-            sql: "DELETE FROM choices WHERE number <= (SELECT max(number) FROM choices) - ?",
-            arguments: [StoreBounds.choices])
+    /// A text's beginning of so many bytes, cut between characters.
+    private static func bounded(_ text: String, _ bytes: Int) -> String {
+        guard text.utf8.count > bytes else { return text }
+        var count = 0
+        return String(
+            text.prefix {
+                count += $0.utf8.count
+                return count <= bytes
+            })
     }
 
-    private static func keepJoined(_ names: [String], in database: Database) throws {
-        try database.execute(sql: "DELETE FROM joined")
-        for name in names {
-            try database.execute(sql: "INSERT OR IGNORE INTO joined (name) VALUES (?)", arguments: [name])
-        }
-    }
-
-    /// Keeps a letter of the outbox that the network has.
-    private static func keepSent(_ id: String, in database: Database) throws {
-        let row = try Row.fetchOne(
-            database.cachedStatement(
-                sql: "SELECT person, place, payload, since FROM outbox WHERE id = ? AND person IS NOT NULL"),
-            arguments: [id])
-        guard let row else { return }
-        let payload: Data = try row[at: 2]
-        let letter = PostboxLetter(reading: Array(payload))
-        try LetterRows.keep(
-            KeptLetter(
-                direction: .sent, id: id, person: try row[at: 0], postbox: try row[at: 1],
-                time: Timestamp(milliseconds: try row[at: 3]), text: letter?.message ?? "", subject: letter?.subject),
-            in: database)
-    }
+    // MARK: The outbox
 
     private static func put(_ publish: KeptPublish, in database: Database) throws {
         let message = publish.message
@@ -152,19 +142,26 @@ extension StoreChange {
         try database.execute(sql: sql, arguments: arguments)
     }
 
-    private static func keepDraft(_ text: String, of conversation: String, in database: Database) throws {
-        guard !text.isEmpty else {
-            return try database.execute(
-                sql: "DELETE FROM drafts WHERE conversation = ?", arguments: [conversation])
-        }
-        let sql = """
-            INSERT INTO drafts (conversation, text) VALUES (?, ?)
-            ON CONFLICT (conversation) DO UPDATE SET text = excluded.text
-            """
-        try database.execute(sql: sql, arguments: [conversation, bounded(text, StoreBounds.draftBytes)])
-        try database.execute(
-            sql: "DELETE FROM drafts WHERE number <= (SELECT max(number) FROM drafts) - ?",
-            arguments: [StoreBounds.drafts])
+    /// Keeps a letter of the outbox that the network has.
+    private static func keepSent(_ id: String, in database: Database) throws {
+        let row = try Row.fetchOne(
+            database.cachedStatement(
+                sql: "SELECT person, place, payload, since FROM outbox WHERE id = ? AND person IS NOT NULL"),
+            arguments: [id])
+        guard let row else { return }
+        let payload: Data = try row[at: 2]
+        let letter = PostboxLetter(reading: Array(payload))
+        try LetterRows.keep(
+            KeptLetter(
+                direction: .sent, id: id, person: try row[at: 0], postbox: try row[at: 1],
+                time: Timestamp(milliseconds: try row[at: 3]), text: letter?.message ?? "", subject: letter?.subject),
+            in: database)
+    }
+
+    // MARK: Streams
+
+    private static func arguments(_ name: String, _ place: KeptPlace) -> StatementArguments {
+        [name] + place.stream.arguments + [Int64(bitPattern: place.sequence)]
     }
 
     /// Puts a part among the others, as one with those that it meets.
@@ -172,7 +169,7 @@ extension StoreChange {
         _ span: ClosedRange<UInt64>, of name: String, in stream: StreamIdentity, _ database: Database
     ) throws {
         let (first, last) = (Int64(clamping: span.lowerBound), Int64(clamping: span.upperBound))
-        let key: StatementArguments = [name, stream.name, Int64(bitPattern: stream.incarnation)]
+        let key: StatementArguments = [name] + stream.arguments
         let met: StatementArguments = key + [last == .max ? last : last + 1, max(0, first - 1)]
         let condition = "name = ? AND stream = ? AND incarnation = ? AND first <= ? AND last >= ?"
         let ends = try Row.fetchOne(
@@ -191,21 +188,13 @@ extension StoreChange {
         ).execute(arguments: key + key)
     }
 
-    private static func arguments(_ name: String, _ place: KeptPlace) -> StatementArguments {
-        [name, place.stream.name, Int64(bitPattern: place.stream.incarnation), Int64(bitPattern: place.sequence)]
-    }
-
     private static func keep(
         _ gap: KeptGap, of name: String, in stream: StreamIdentity, _ database: Database
     ) throws {
-        let arguments: StatementArguments = [
-            name, stream.name, Int64(bitPattern: stream.incarnation), Int64(bitPattern: gap.end),
-            Int64(bitPattern: gap.lost),
-        ]
         // Where the same place is met again, what is known of it stays.
         try database.execute(
             sql: "INSERT OR IGNORE INTO gaps (name, stream, incarnation, sequence, lost) VALUES (?, ?, ?, ?, ?)",
-            arguments: arguments)
+            arguments: arguments(name, KeptPlace(stream: stream, sequence: gap.end)) + [Int64(bitPattern: gap.lost)])
         guard database.changesCount > 0 else { return }
         let sql = """
             DELETE FROM gaps WHERE name = ? AND lost > 0 AND number NOT IN (
@@ -214,23 +203,51 @@ extension StoreChange {
         try database.execute(sql: sql, arguments: [name, name, StoreBounds.gaps])
     }
 
-    /// A text's beginning of so many bytes, cut between characters.
-    static func bounded(_ text: String, _ bytes: Int) -> String {
-        guard text.utf8.count > bytes else { return text }
-        var kept = ""
-        var count = 0
-        for character in text {
-            count += character.utf8.count
-            guard count <= bytes else { break }
-            kept.append(character)
+    /// Puts aside what is kept of a stream that lost its newest messages. The network has nothing of them any more and
+    /// gives their sequences to others. They stay here, to be searched and exported, as those of a stream of their own,
+    /// and what was received, read and missing ends where the stream does.
+    private static func rewind(_ stream: StreamIdentity, through sequence: UInt64, _ database: Database) throws {
+        let last = Int64(clamping: min(sequence, RowNumber.sequences - 1))
+        try database.execute(
+            sql: """
+                UPDATE cursors SET sequence = min(sequence, :last) WHERE stream = :name AND incarnation = :made;
+                UPDATE read_marks SET sequence = min(sequence, :last) WHERE stream = :name AND incarnation = :made;
+                DELETE FROM gaps WHERE stream = :name AND incarnation = :made AND sequence > :last;
+                DELETE FROM spans WHERE stream = :name AND incarnation = :made AND first > :last;
+                UPDATE spans SET last = min(last, :last) WHERE stream = :name AND incarnation = :made;
+                """,
+            arguments: ["last": last, "name": stream.name, "made": Int64(bitPattern: stream.incarnation)])
+        let number = try Int64.fetchOne(
+            database, sql: "SELECT number FROM streams WHERE name = ? AND incarnation = ?", arguments: stream.arguments)
+        guard let number, let all = RowNumber.rows(ofStream: number), all.lowerBound + last < all.upperBound else {
+            return
         }
-        return kept
+        let lost: StatementArguments = [all.lowerBound + last + 1, all.upperBound]
+        let isAny = try Bool.fetchOne(
+            database, sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE row BETWEEN ? AND ?)", arguments: lost)
+        guard isAny == true else { return }
+        // It may happen to the same stream again.
+        try database.execute(
+            sql: """
+                INSERT INTO streams (name, incarnation)
+                SELECT ?1, coalesce(max(incarnation), 0) + 1 FROM streams WHERE name = ?1
+                """, arguments: [stream.name + StoreSchema.lostMark])
+        guard let aside = RowNumber.rows(ofStream: database.lastInsertedRowID) else { return }
+        let distance = aside.lowerBound - all.lowerBound
+        try database.execute(
+            sql: "DELETE FROM words WHERE rowid IN (SELECT row FROM messages WHERE row BETWEEN ? AND ?)",
+            arguments: lost)
+        try database.execute(
+            sql: "UPDATE messages SET row = row + ? WHERE row BETWEEN ? AND ?", arguments: [distance] + lost)
+        try database.execute(
+            sql: "INSERT INTO unsearched (first, last) VALUES (?, ?)",
+            arguments: [aside.lowerBound + last + 1, aside.upperBound])
     }
 }
 
 extension KeptPublish.State {
     /// How the state is written.
-    var code: Int {
+    fileprivate var code: Int {
         switch self {
         case .queued: 0
         case .sending: 1
@@ -245,11 +262,6 @@ extension KeptPublish.State {
 
     /// A state as it was written; what no version writes counts as waiting.
     init(code: Int, reason: String?) {
-        self =
-            switch code {
-            case 1: .sending
-            case 2: .notSent(reason ?? "")
-            default: .queued
-            }
+        self = code == 1 ? .sending : code == 2 ? .notSent(reason ?? "") : .queued
     }
 }

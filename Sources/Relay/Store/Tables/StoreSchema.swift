@@ -8,6 +8,18 @@ enum StoreSchema {
     /// The layout's number, which SQLite keeps as `user_version`. Whoever changes a table counts it up.
     static let version = 1
 
+    /// What the name of a stream ends with that has what another one lost (``StoreChange/rewound(_:through:)``); no
+    /// stream of a network can be called so.
+    static let lostMark = " (lost)"
+
+    /// Whether a name is a pattern itself, or that of a topic which matches it: `matches(pattern, name)`.
+    static let matches = DatabaseFunction("matches", argumentCount: 2, pure: true) { values in
+        guard let text = String.fromDatabaseValue(values[0]), let name = String.fromDatabaseValue(values[1]) else {
+            return false
+        }
+        return text == name || (try? TopicPattern(text))?.matches(name) == true
+    }
+
     /// The words of messages, for the search.
     ///
     /// They are split as Unicode 6.1 has it and without their marks. Trigrams take 2.4 times the room (279 MB for a

@@ -6,23 +6,22 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func status() async throws(RelayError) -> StoreStatus {
-        let (path, notKept) = (path, notKept)
-        return try await reading { database in
+        var status = StoreStatus(path: path)
+        status.bytes = StoreFiles.bytes(path)
+        status.notKept = notKept
+        return try await reading { [status] database in
             func number(_ sql: String) throws -> Int { try Int.fetchOne(database, sql: "SELECT " + sql) ?? 0 }
+            var status = status
+            status.messages = try number("sum(messages) FROM topics")
+            status.messageBytes = try number("sum(bytes) FROM topics")
+            status.topics = try number("count(*) FROM topics")
+            status.letters = try number("count(*) FROM letters")
+            status.outbox = try number("count(*) FROM outbox")
             let oldest = try Int64.fetchOne(database, sql: "SELECT time FROM messages ORDER BY row LIMIT 1")
-            return StoreStatus(
-                path: path, bytes: StoreFiles.bytes(path),
-                messages: try number("coalesce(sum(messages), 0) FROM topics"),
-                messageBytes: try number("coalesce(sum(bytes), 0) FROM topics"),
-                topics: try number("count(*) FROM topics"), oldest: oldest.map { Timestamp(milliseconds: $0) },
-                letters: try number("count(*) FROM letters"), outbox: try number("count(*) FROM outbox"),
-                notKept: notKept)
+            status.oldest = oldest.map { Timestamp(milliseconds: $0) }
+            return status
         }
     }
-
-    /// All messages of a topic or pattern, oldest first. They are read in pages while the sequence is walked, so that
-    /// what is appended meanwhile comes too, and nothing waits.
-    public func export(_ pattern: TopicPattern) -> KeptMessages { KeptMessages(store: self, pattern: pattern) }
 
     /// Deletes what is kept of a topic, or of all that match a pattern: messages, the words to find them, the draft,
     /// how far it was received and read. The network keeps its own; what is on its way out stays.
@@ -37,7 +36,11 @@ extension LocalStore {
         try await flush()
         var count = 0
         while true {
-            let deleted = try await writing { try StoreDeletion(in: $0).messages(of: pattern) }
+            let deleted = try await writing { database in
+                let part = try StoreDeletion(in: database).next(of: pattern)
+                try StoreDeletion(in: database).delete(part)
+                return part.messages.count
+            }
             guard deleted > 0 else { break }
             count += deleted
         }
@@ -56,13 +59,14 @@ extension LocalStore {
         // Most of the time there is nothing to do, which readers find out beside the writer.
         let isDue = try await reading { database in
             let deletion = StoreDeletion(in: database)
-            return try deletion.hasFree() || deletion.nextStep(policy, now: now) != nil
+            return try deletion.hasFree() || !deletion.next(policy, now: now).isEmpty
         }
         guard isDue else { return false }
         return try await writing { database in
             let deletion = StoreDeletion(in: database)
-            let isDeleted = try deletion.nextStep(policy, now: now).map { try deletion.carryOut($0) } ?? false
-            return try deletion.free() || isDeleted
+            let part = try deletion.next(policy, now: now)
+            try deletion.delete(part)
+            return try deletion.free() || !part.isEmpty
         }
     }
 
@@ -117,55 +121,5 @@ extension LocalStore {
         while try await compactStep(policy) {}
         // Somebody who reads an old state keeps the log from being cut; the next time does it.
         _ = try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-    }
-}
-
-/// The messages of a topic or pattern that a store keeps, oldest first, read in pages.
-public struct KeptMessages: AsyncSequence, Sendable {
-    /// A message.
-    public typealias Element = KeptMessage
-    /// ``RelayError/storage(_:)``.
-    public typealias Failure = RelayError
-
-    let store: LocalStore
-    let pattern: TopicPattern
-
-    /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, pattern: pattern) }
-
-    /// Reads one message after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let store: LocalStore
-        private let pattern: TopicPattern
-        private var page: [KeptMessage] = []
-        private var position = 0
-        private var last: KeptPlace?
-        private var isComplete = false
-
-        init(store: LocalStore, pattern: TopicPattern) {
-            self.store = store
-            self.pattern = pattern
-        }
-
-        /// The next message; nil at the end.
-        public nonisolated(nonsending) mutating func next() async throws(RelayError) -> KeptMessage? {
-            if position == page.count {
-                guard !isComplete else { return nil }
-                let following = try await store.messages(of: pattern, after: last, limit: 500)
-                page = following.messages
-                position = 0
-                isComplete = following.isComplete
-            }
-            guard position < page.count else { return nil }
-            let message = page[position]
-            position += 1
-            last = message.place
-            return message
-        }
-
-        /// The next message; nil at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> KeptMessage? {
-            try await next()
-        }
     }
 }

@@ -56,72 +56,19 @@ public struct RetentionPolicy: Hashable, Sendable {
     public static let parley = RetentionPolicy(all: Limit(bytes: 1 << 30))
 }
 
-/// What is kept of a topic.
-package struct TopicUse: Hashable, Sendable {
-    /// The topic's number in the store.
-    package var number: Int64
-    /// The topic.
-    package var name: String
-    /// The payloads' bytes.
-    package var bytes: Int
-    /// When its first message was stored; nil when there is none.
-    package var oldest: Timestamp?
-
-    /// Describes a topic's part.
-    package init(number: Int64, name: String, bytes: Int, oldest: Timestamp?) {
-        self.number = number
-        self.name = name
-        self.bytes = bytes
-        self.oldest = oldest
-    }
-}
-
 extension RetentionPolicy {
-    /// What is to be deleted next. All of them take the oldest messages first.
-    package enum Step: Hashable, Sendable {
-        /// A topic's messages from before this moment.
-        case expired(topic: Int64, before: Timestamp)
-        /// A topic's messages until so many bytes are gone.
-        case shrunk(topic: Int64, bytes: Int)
-        /// Messages of all topics until so many bytes are gone.
-        case allShrunk(bytes: Int)
-        /// Letters from before this moment.
-        case lettersExpired(before: Timestamp)
+    /// The bounds of a topic.
+    func limit(of topic: String) -> Limit {
+        topics[topic] ?? patterns.first { $0.pattern.matches(topic) }?.limit ?? eachTopic
     }
 
-    /// The next step; nil when everything is within its bounds.
-    ///
-    /// - Parameters:
-    ///   - topics: what is kept.
-    ///   - oldestLetter: when the oldest letter was stored; nil when there is none.
-    ///   - now: the present moment by the clock on the wall.
-    package func nextStep(_ topics: [TopicUse], oldestLetter: Timestamp? = nil, now: Timestamp) -> Step? {
-        for topic in topics {
-            guard let oldest = topic.oldest, let first = firstKept(of: topic.name, now: now) else { continue }
-            if oldest < first { return .expired(topic: topic.number, before: first) }
-        }
-        if let oldestLetter, let first = Self.moment(all.age, before: now), oldestLetter < first {
-            return .lettersExpired(before: first)
-        }
-        for topic in topics {
-            guard let bytes = limit(of: topic.name).bytes, topic.bytes > bytes else { continue }
-            return .shrunk(topic: topic.number, bytes: topic.bytes - bytes)
-        }
-        let total = topics.reduce(0) { $0 + $1.bytes }
-        if let bytes = all.bytes, total > bytes { return .allShrunk(bytes: total - bytes) }
-        return nil
+    /// The moment before which a topic's messages go; nil where they stay, however old.
+    func firstKept(of topic: String, now: Timestamp) -> Timestamp? {
+        [Self.moment(limit(of: topic).age, before: now), firstKept(now: now)].compactMap(\.self).max()
     }
 
-    private func limit(of topic: String) -> Limit {
-        if let limit = topics[topic] { return limit }
-        return patterns.first(where: { $0.pattern.matches(topic) })?.limit ?? eachTopic
-    }
-
-    /// The moment before which a topic's messages go.
-    private func firstKept(of topic: String, now: Timestamp) -> Timestamp? {
-        let moments = [Self.moment(limit(of: topic).age, before: now), Self.moment(all.age, before: now)]
-        return moments.compactMap(\.self).max()
-    }
+    /// The moment before which everything goes; nil where it stays, however old.
+    func firstKept(now: Timestamp) -> Timestamp? { Self.moment(all.age, before: now) }
 
     private static func moment(_ age: Duration?, before now: Timestamp) -> Timestamp? {
         guard let age else { return nil }

@@ -11,35 +11,22 @@ public struct StoreStatus: Hashable, Sendable {
     /// The file.
     public var path: String
     /// The bytes of the file with its log.
-    public var bytes: Int
+    public var bytes = 0
     /// How many messages of topics are kept.
-    public var messages: Int
+    public var messages = 0
     /// The bytes of their payloads.
-    public var messageBytes: Int
+    public var messageBytes = 0
     /// How many topics they are of.
-    public var topics: Int
+    public var topics = 0
     /// When the oldest of them was stored by the server; nil when there is none.
     public var oldest: Timestamp?
     /// How many letters are kept.
-    public var letters: Int
+    public var letters = 0
     /// How many messages of the outbox are kept: those that wait, and those that were not sent.
-    public var outbox: Int
+    public var outbox = 0
     /// How many messages were not kept since the store was opened.
-    public var notKept: Int
+    public var notKept = 0
 
-    /// Describes a store.
-    public init(
-        path: String, bytes: Int, messages: Int, messageBytes: Int, topics: Int, oldest: Timestamp?, letters: Int,
-        outbox: Int, notKept: Int
-    ) {
-        self.path = path
-        self.bytes = bytes
-        self.messages = messages
-        self.messageBytes = messageBytes
-        self.topics = topics
-        self.oldest = oldest
-        self.letters = letters
-        self.outbox = outbox
-        self.notKept = notKept
-    }
+    /// Describes an empty store.
+    public init(path: String) { self.path = path }
 }
