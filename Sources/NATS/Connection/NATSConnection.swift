@@ -396,8 +396,8 @@ public final class NATSConnection: Sendable {
 
     // MARK: Life
 
-    /// What happens to this connection from now on.
-    public var events: NATSConnectionEvents { NATSConnectionEvents(stream: core.events()) }
+    /// What happens to this connection from now on. At most 256 events wait to be read; the oldest are dropped.
+    public var events: AsyncStream<NATSConnectionEvent> { core.events() }
 
     /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or
     /// the end of a stale connection. A server that is slow to take what was sent before counts as being there.

@@ -267,26 +267,29 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard await becomeLive(through: extent.last) else { return true }
         }
         var hasProgressed = false
-        var (expected, gathered) = (1, 1)
-        while let message = try await messages.next(gathering: gathered, isolation: nil) {
-            hasProgressed = true
-            var batch = beginBatch(of: expected)
-            take(message, into: &batch)
-            while batch.count < Self.batch, batch.size < Self.batchBytes, batch.pending != 0 || isLive,
-                let next = messages.nextReady()
-            {
-                take(next, into: &batch)
+        var limits = OrderedMessages.BatchLimits(count: Self.batch, bytes: Self.batchBytes)
+        while true {
+            limits.endsWhenCaughtUp = !isLive
+            guard let arrived = try await messages.nextBatch(limits, isolation: nil), let last = arrived.last else {
+                return hasProgressed
             }
-            let (newest, pending) = (batch.newest, batch.pending)
-            expected = batch.count
-            gathered = Int(clamping: min(pending ?? 0, UInt64(Self.gathered)))
+            hasProgressed = true
+            var batch = beginBatch(of: arrived.count)
+            for message in arrived {
+                // What is read may take much more memory than it had bytes.
+                if batch.size >= Self.batchBytes {
+                    guard await deliver(consume batch) else { return true }
+                    batch = beginBatch(of: 1)
+                }
+                message.payload.withUnsafeReadableBytes { take(message, $0, into: &batch) }
+            }
             guard await deliver(consume batch) else { return true }
-            if !isLive, pending == 0 {
+            limits.gathering = Int(clamping: min(last.pending ?? 0, UInt64(Self.gathered)))
+            if !isLive, last.pending == 0 {
                 isLive = true
-                guard await becomeLive(through: max(extent.last, newest)) else { return true }
+                guard await becomeLive(through: max(extent.last, last.sequence)) else { return true }
             }
         }
-        return hasProgressed
     }
 
     /// Says that everything up to a sequence has been handed over. The stream's newest messages may be none of this
@@ -329,12 +332,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var bytes = 0
         /// What of it is kept.
         var kept: [KeptMessage] = []
-        /// How many messages were taken, and their bytes.
-        var count = 0
+        /// The bytes of all that was taken.
         var size = 0
-        /// The sequence of the last one, and how many the server had behind it.
-        var newest: UInt64 = 0
-        var pending: UInt64?
     }
 
     /// Begins a batch. Nothing else moves the cursor until it is delivered, and decoding needs no lock.
@@ -353,16 +352,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     }
 
     /// Reads a message. It joins the batch where it is new.
-    private func take(_ message: StoredMessage, into batch: inout Batch) {
-        message.payload.withUnsafeReadableBytes { take(message, $0, into: &batch) }
-    }
-
     private func take(_ message: StoredMessage, _ payload: UnsafeRawBufferPointer, into batch: inout Batch) {
         let (event, id) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
         let size = max(message.size, words.heldBytes?(event) ?? 0)
-        batch.count += 1
         batch.size += size
-        (batch.newest, batch.pending) = (message.sequence, message.pending)
         guard batch.cursor.receive(sequence: message.sequence, id: id) else { return }
         batch.bytes += size
         if let kept = keeping?.message(event, message, batch.stream) { batch.kept.append(kept) }
