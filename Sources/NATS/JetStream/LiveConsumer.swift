@@ -1,8 +1,28 @@
 import NIOCore
 
-/// One consumer of an ordered sequence, from its making to its loss.
-final class LiveConsumer {
-    enum Outcome {
+/// One ephemeral consumer that delivers a stream's messages in order, from its making to its loss.
+package final class LiveConsumer {
+    /// How many messages a reader takes at once.
+    package struct BatchLimits: Sendable {
+        /// Most messages.
+        package var count: Int
+        /// With so many bytes no further message is taken.
+        package var bytes = Int.max
+        /// Where none is at hand, so many are waited for, and for a few milliseconds at most behind the first. The
+        /// server has to have that many.
+        package var gathering = 1
+        /// Whether a batch ends with a message behind which the server has none.
+        package var endsWhenCaughtUp = false
+
+        package init(count: Int, bytes: Int = .max) {
+            self.count = count
+            self.bytes = bytes
+        }
+    }
+
+    /// What a reader finds.
+    package enum Outcome {
+        /// At least one message.
         case messages([StoredMessage])
         /// Task cancelled, or connection closed by its owner.
         case ended
@@ -15,7 +35,7 @@ final class LiveConsumer {
 
     /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with
     /// it in any case, so that whoever stores many without bytes costs a reader no consumer for each.
-    static let caution = 512
+    package static let caution = 512
     /// So many pulls for one message are under way where the server has no messages.
     private static let idleSingles = 4
 
@@ -27,7 +47,8 @@ final class LiveConsumer {
     private static let expires = Duration.seconds(30)
     private static let heartbeat = Duration.seconds(10)
 
-    let pendingAtStart: UInt64
+    /// How many matching messages the stream held when the consumer was made.
+    package let pendingAtStart: UInt64
     let sequenceAtStart: UInt64?
     let name: String
     private let jetStream: JetStream
@@ -56,16 +77,21 @@ final class LiveConsumer {
     /// How many messages have come.
     var received: UInt64 { expectedConsumerSequence - 1 }
 
+    /// Makes a consumer: everything stored from here on is delivered.
+    ///
     /// - Parameters:
+    ///   - stream: the stream.
+    ///   - filter: only messages of this subject, wildcards allowed.
+    ///   - start: where to begin.
     ///   - caution: how many messages are to be asked for one by one.
     ///   - limit: how long making it may take, within the usual time.
-    init(
-        _ source: OrderedMessages, from start: StartPosition, caution: Int, within limit: Duration?,
-        isolation actor: isolated (any Actor)?
+    package init(
+        in stream: String, filter: String?, from start: StartPosition, caution: Int = 0, within limit: Duration? = nil,
+        _ jetStream: JetStream, isolation actor: isolated (any Actor)? = #isolation
     ) async throws(NATSError) {
-        jetStream = source.jetStream
-        stream = source.stream
-        filter = source.filter
+        self.jetStream = jetStream
+        self.stream = stream
+        self.filter = filter
         self.caution = caution
         // A reader that pauses for longer has a new consumer made behind its cursor when it goes on.
         let configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(60))
@@ -108,8 +134,8 @@ final class LiveConsumer {
     /// - Parameters:
     ///   - limits: how many to take, and how long to wait for more than one.
     ///   - deadline: when to throw `timeout`; nil for never.
-    func next(
-        _ limits: OrderedMessages.BatchLimits, until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+    package func next(
+        _ limits: BatchLimits, until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
     ) async throws(NATSError) -> Outcome {
         var messages: [StoredMessage] = []
         var bytes = 0

@@ -20,7 +20,8 @@ final class OpenPulls {
     /// The subject that takes the requests.
     let subject: String
     let buffer: SubscriptionBuffer
-    private var iterator: NATSSubscription.Iterator
+    /// What was taken out of the buffer, the next one last.
+    private var arrived: [NATSMessage] = []
     /// What they may still bring.
     private(set) var budget: PullBudget
 
@@ -35,10 +36,12 @@ final class OpenPulls {
         let budget = PullBudget(maximumPayload: core.maximumPayload, asked: jetStream.pullBytes, most: bytes)
         self.budget = budget
         buffer = core.sharedBuffer(named: subject, limits: budget.bufferLimits(messages: messages))
-        iterator = NATSSubscription(core: core, buffer: buffer).makeAsyncIterator()
     }
 
-    deinit { for pull in budget.pulls { jetStream.connection.core.removeSource(pull.source) } }
+    deinit {
+        for pull in budget.pulls { jetStream.connection.core.removeSource(pull.source) }
+        jetStream.connection.core.removeSubscription(buffer)
+    }
 
     /// Whether no request is under way.
     var isEmpty: Bool { budget.pulls.isEmpty }
@@ -76,15 +79,17 @@ final class OpenPulls {
     func next(
         until deadline: NIODeadline, gathering count: Int = 1, isolation actor: isolated (any Actor)? = #isolation
     ) async throws(NATSError) -> Answer? {
-        while let message = try await iterator.next(until: deadline, gathering: count, isolation: actor) {
-            if let answer = try answer(message) { return answer }
+        while true {
+            if let answer = try nextReady() { return answer }
+            try await jetStream.connection.core.refill(
+                &arrived, from: buffer, until: deadline, gathering: count, isolation: actor)
+            if arrived.isEmpty { return nil }
         }
-        return nil
     }
 
     /// The next that has arrived for any of them; nil when there is none, without waiting.
     func nextReady() throws(NATSError) -> Answer? {
-        while let message = iterator.nextReady() {
+        while let message = arrived.popLast() {
             if let answer = try answer(message) { return answer }
         }
         return nil

@@ -9,31 +9,10 @@ public struct OrderedMessages: AsyncSequence, Sendable {
     /// A stored message.
     public typealias Element = StoredMessage
 
-    /// How many messages a reader takes at once.
-    package struct BatchLimits: Sendable {
-        /// Most messages.
-        package var count: Int
-        /// With so many bytes no further message is taken.
-        package var bytes = Int.max
-        /// Where none is at hand, so many are waited for, and for a few milliseconds at most behind the first. The
-        /// server has to have that many.
-        package var gathering = 1
-        /// Whether a batch ends with a message behind which the server has none.
-        package var endsWhenCaughtUp = false
-
-        package init(count: Int, bytes: Int = .max) {
-            self.count = count
-            self.bytes = bytes
-        }
-    }
-
     let jetStream: JetStream
     let stream: String
     let filter: String?
     let start: StartPosition
-    /// Whether the sequence ends when its consumer is lost, for a reader that looks at the stream again before it goes
-    /// on.
-    var endsWithConsumer = false
 
     /// Starts reading: the consumer is made with the first `next`.
     public func makeAsyncIterator() -> Iterator { Iterator(source: self) }
@@ -49,8 +28,6 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         private var caution = 0
         /// How many matching messages the stream held when reading began; nil before the first `next` or `open`.
         public private(set) var initiallyPending: UInt64?
-        /// Whether the sequence ended because its consumer was lost.
-        package private(set) var hasLostConsumer = false
 
         init(source: OrderedMessages) { self.source = source }
 
@@ -75,18 +52,18 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         mutating func next(
             until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> StoredMessage? {
-            try await nextBatch(BatchLimits(count: 1), until: deadline, isolation: actor)?.first
+            try await nextBatch(LiveConsumer.BatchLimits(count: 1), until: deadline, isolation: actor)?.first
         }
 
         /// The next messages that are at hand, at least one; nil as with `next`.
         package mutating func nextBatch(
-            _ limits: BatchLimits, isolation actor: isolated (any Actor)?
+            _ limits: LiveConsumer.BatchLimits, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> [StoredMessage]? {
             try await nextBatch(limits, until: nil, isolation: actor)
         }
 
         private mutating func nextBatch(
-            _ limits: BatchLimits, until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+            _ limits: LiveConsumer.BatchLimits, until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> [StoredMessage]? {
             while true {
                 try await open(until: deadline, isolation: actor)
@@ -106,10 +83,6 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                 case .lost:
                     caution = consumer?.caution ?? 0
                     consumer = nil
-                    if source.endsWithConsumer {
-                        hasLostConsumer = true
-                        return nil
-                    }
                     try await pause(isolation: actor)
                 }
             }
@@ -145,7 +118,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                 do throws(NATSError) {
                     let limit = deadline.map { Duration.nanoseconds(($0 - .now()).nanoseconds) }
                     let consumer = try await LiveConsumer(
-                        source, from: start, caution: caution, within: limit, isolation: actor)
+                        in: source.stream, filter: source.filter, from: start, caution: caution, within: limit,
+                        source.jetStream, isolation: actor)
                     self.consumer = consumer
                     if initiallyPending == nil { initiallyPending = consumer.pendingAtStart }
                     if cursor == nil, source.start == .new || source.start == .last {
@@ -155,8 +129,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                 } catch {
                     // A server that restarts or elects a leader answers late or not at all for a moment.
                     guard error.isRetryable, source.jetStream.connection.isOpen,
-                        !source.endsWithConsumer, resets < 20,
-                        deadline.map({ .now() < $0 }) ?? true
+                        resets < 20, deadline.map({ .now() < $0 }) ?? true
                     else { throw error }
                     try await pause(isolation: actor)
                 }
@@ -184,14 +157,6 @@ extension JetStream {
     public func orderedMessages(
         in stream: String, filter: String? = nil, from start: StartPosition = .all
     ) throws(NATSError) -> OrderedMessages {
-        try orderedMessages(in: stream, filter: filter, from: start, endsWithConsumer: false)
-    }
-
-    /// As the public form; `endsWithConsumer` has the sequence end when its consumer is lost.
-    package func orderedMessages(
-        in stream: String, filter: String?, from start: StartPosition, endsWithConsumer: Bool
-    ) throws(NATSError) -> OrderedMessages {
-        OrderedMessages(
-            jetStream: self, stream: try name(stream), filter: filter, start: start, endsWithConsumer: endsWithConsumer)
+        OrderedMessages(jetStream: self, stream: try name(stream), filter: filter, start: start)
     }
 }

@@ -97,9 +97,9 @@ public struct PullConsumer: Sendable {
             guard !pulls.isEmpty else { return false }
             if expires == .zero, pulls.budget.pulls.count > before { jetStream.connection.confirm() }
             let asked = pulls.budget.bytes
-            var next = try pulls.nextReady()
-            if next == nil { next = try await pulls.next(until: max(NIODeadline.now(), end) + patience) }
-            guard let answer = next else { throw Task.isCancelled ? .cancelled : .closed }
+            guard let answer = try await pulls.next(until: max(NIODeadline.now(), end) + patience) else {
+                throw Task.isCancelled ? .cancelled : .closed
+            }
             switch answer {
             case .message(let message, _, let endsEarly):
                 guard messages.isEmpty || brought + message.size <= bytes else { return false }

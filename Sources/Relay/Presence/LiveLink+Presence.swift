@@ -33,7 +33,7 @@ extension LiveLink {
         // Those that were there are taken in together: their times of writing tell how old each of them is.
         var items: [PresenceTable.Item] = []
         if listed == 0 { await presence(.heard(items, topic: topic)) }
-        let limits = OrderedMessages.BatchLimits(count: Self.batch)
+        let limits = LiveConsumer.BatchLimits(count: Self.batch)
         while let batch = try await messages.nextBatch(limits, isolation: nil) {
             for message in batch {
                 if let item = PresenceTable.Item(message, isListed: listed > 0) { items.append(item) }

@@ -167,18 +167,15 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             var openedAt: ContinuousClock.Instant?
             do throws(NATSError) {
                 let (extent, position) = try await beginning(source, clock)
-                var messages = try source.jetStream.orderedMessages(
-                    in: source.name, filter: source.filter, from: position, endsWithConsumer: true
-                ).makeAsyncIterator()
-                try await messages.open(isolation: nil)
+                let consumer = try await LiveConsumer(
+                    in: source.name, filter: source.filter, from: position, source.jetStream)
                 openedAt = clock.now
                 if told != nil { markCatchingUp() }
                 await report(.live)
                 // The connection counts as restored however slow this one reader is.
                 opened.fulfil(())
                 told = nil
-                let hasProgressed = try await read(&messages, from: extent)
-                guard messages.hasLostConsumer else { return }
+                guard let hasProgressed = try await read(consumer, of: source, from: extent) else { return }
                 // Its stream may have been made anew, so the place to go on is found again.
                 failures = hasProgressed || Self.hasStood(since: openedAt, clock) ? 0 : failures + 1
                 markCatchingUp()
@@ -256,38 +253,49 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Reads until the consumer is lost, the reader leaves or the task is cancelled.
     ///
-    /// - Returns: whether anything has come.
+    /// - Returns: whether anything has come, where the consumer is lost; otherwise nil.
     private func read(
-        _ messages: inout OrderedMessages.Iterator, from extent: StreamExtent
-    ) async throws(NATSError) -> Bool {
-        guard await sendHeld() else { return true }
+        _ first: LiveConsumer, of source: StreamSource, from extent: StreamExtent
+    ) async throws(NATSError) -> Bool? {
+        guard await sendHeld() else { return nil }
+        var consumer = first
         var isLive = false
-        if messages.initiallyPending == 0 {
+        if consumer.pendingAtStart == 0 {
             isLive = true
-            guard await becomeLive(through: extent.last) else { return true }
+            guard await becomeLive(through: extent.last) else { return nil }
         }
         var hasProgressed = false
-        var limits = OrderedMessages.BatchLimits(count: Self.batch, bytes: Self.batchBytes)
+        var limits = LiveConsumer.BatchLimits(count: Self.batch, bytes: Self.batchBytes)
         while true {
             limits.endsWhenCaughtUp = !isLive
-            guard let arrived = try await messages.nextBatch(limits, isolation: nil), let last = arrived.last else {
-                return hasProgressed
+            let arrived: [StoredMessage]
+            switch try await consumer.next(limits) {
+            case .messages(let messages): arrived = messages
+            case .ended: return nil
+            case .lost: return hasProgressed
+            case .cut:
+                let cursor = state.withLockedValue { $0.cursor.last ?? 0 }
+                consumer = try await LiveConsumer(
+                    in: source.name, filter: source.filter, from: .sequence(cursor &+ 1), caution: LiveConsumer.caution,
+                    source.jetStream)
+                continue
             }
+            guard let last = arrived.last else { continue }
             hasProgressed = true
             var batch = beginBatch(of: arrived.count)
             for message in arrived {
                 // What is read may take much more memory than it had bytes.
                 if batch.size >= Self.batchBytes {
-                    guard await deliver(consume batch) else { return true }
+                    guard await deliver(consume batch) else { return nil }
                     batch = beginBatch(of: 1)
                 }
                 message.payload.withUnsafeReadableBytes { take(message, $0, into: &batch) }
             }
-            guard await deliver(consume batch) else { return true }
+            guard await deliver(consume batch) else { return nil }
             limits.gathering = Int(clamping: min(last.pending ?? 0, UInt64(Self.gathered)))
             if !isLive, last.pending == 0 {
                 isLive = true
-                guard await becomeLive(through: max(extent.last, last.sequence)) else { return true }
+                guard await becomeLive(through: max(extent.last, last.sequence)) else { return nil }
             }
         }
     }
