@@ -123,7 +123,7 @@ public struct PullConsumer: Sendable {
     /// Acknowledges a message, without waiting for the server's confirmation.
     public func acknowledge(_ message: StoredMessage) throws(NATSError) {
         guard let subject = message.acknowledgementSubject else { return }
-        _ = try jetStream.connection.publishChecked(Self.acknowledgement, to: subject, reply: nil, headers: nil)
+        _ = try jetStream.connection.publishChecked(Self.acknowledgement, to: subject)
     }
 
     private static let acknowledgement = ByteBuffer(string: "+ACK")
