@@ -1,4 +1,5 @@
 import NIOCore
+import Platform
 
 /// Hosts as people write them, in one form each.
 enum HostName {
@@ -19,7 +20,7 @@ enum HostName {
         guard written.allSatisfy({ !$0.isEmpty }) else {
             throw .invalidArgument("A host's name has no two dots in a row, and none at its beginning.")
         }
-        guard let last = written.last, value(of: last) != nil else {
+        guard let last = written.last, isNumber(last) else {
             // The system's files have this machine's name without the root's dot (RFC 6761, 6.3).
             return written.map { $0.lowercased() } == ["localhost"] ? "localhost" : String(text)
         }
@@ -55,25 +56,18 @@ enum HostName {
     }
 
     /// Four numbers, or fewer of which the last stands for all that is left, each decimal, octal behind `0` or
-    /// hexadecimal behind `0x`: what `inet_aton` takes, and so curl and browsers do.
+    /// hexadecimal behind `0x`, as curl and browsers take them.
     private static func ipv4(_ labels: ArraySlice<Substring>) -> String? {
-        guard labels.count <= 4 else { return nil }
-        var whole: UInt64 = 0
-        for (place, label) in labels.enumerated() {
-            guard let number = value(of: label) else { return nil }
-            let isLast = place == labels.count - 1
-            let bytes = isLast ? 5 - labels.count : 1
-            guard number < 1 << UInt64(8 * bytes) else { return nil }
-            whole = whole << UInt64(8 * bytes) | number
-        }
-        return stride(from: 24, through: 0, by: -8).map { "\(whole >> UInt64($0) & 0xFF)" }.joined(separator: ".")
+        var address = in_addr()
+        guard labels.count <= 4, labels.allSatisfy({ isNumber($0) }),
+            inet_aton(labels.joined(separator: "."), &address) != 0
+        else { return nil }
+        return withUnsafeBytes(of: address) { $0.map(String.init).joined(separator: ".") }
     }
 
-    private static func value(of label: Substring) -> UInt64? {
-        guard label.first?.isNumber == true else { return nil }
-        let text = label.lowercased()
-        if text.hasPrefix("0x") { return text.count == 2 ? 0 : UInt64(text.dropFirst(2), radix: 16) }
-        return text.count > 1 && text.hasPrefix("0") ? UInt64(text, radix: 8) : UInt64(text)
+    private static func isNumber(_ label: Substring) -> Bool {
+        let digits = label.lowercased()
+        return digits.hasPrefix("0x") ? digits.dropFirst(2).allSatisfy(\.isHexDigit) : digits.allSatisfy(\.isNumber)
     }
 }
 

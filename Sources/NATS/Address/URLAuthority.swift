@@ -83,29 +83,18 @@ struct URLAuthority {
 
     /// The text with `%40` and the like replaced by their characters (RFC 3986, 2.1); anything that is no escape stays.
     private static func unescaped(_ text: Substring) -> String {
-        let bytes = Array(text.utf8)
-        var result: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = hexadecimal(bytes[index + 1]),
-                let low = hexadecimal(bytes[index + 2])
-            {
-                result.append(high << 4 | low)
-                index += 3
+        let parts = text.split(separator: "%", omittingEmptySubsequences: false)
+        var bytes = Array(parts[0].utf8)
+        for part in parts.dropFirst() {
+            let digits = part.prefix(2)
+            if digits.count == 2, digits.allSatisfy(\.isHexDigit), let byte = UInt8(digits, radix: 16) {
+                bytes.append(byte)
+                bytes += part.dropFirst(2).utf8
             } else {
-                result.append(bytes[index])
-                index += 1
+                bytes += "%".utf8
+                bytes += part.utf8
             }
         }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): return byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): return byte - UInt8(ascii: "A") + 10
-        default: return nil
-        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

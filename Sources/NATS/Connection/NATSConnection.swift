@@ -64,7 +64,7 @@ public final class NATSConnection: Sendable {
                 // does so before anything is read from it.
                 .flatMapThrowing { channel in
                     try attempt.begin(in: channel) {
-                        if let failure { try ProxyTunnel.begin(failure, deadline: attempt.deadline, in: channel) }
+                        if let failure { try ProxyTunnel.begin(failure, in: channel) }
                     }
                 }
                 .whenFailure { error in
@@ -108,9 +108,8 @@ public final class NATSConnection: Sendable {
     private struct Attempt {
         let core: ConnectionCore
         let handler: ConnectionHandler
-        /// How long all of it may take, and until when.
+        /// How long all of it may take.
         let timeout: TimeAmount
-        let deadline: NIODeadline
         let ready: EventLoopPromise<Void>
 
         /// Adds the handler to a connected channel, behind those that `prepare` adds.
@@ -164,7 +163,7 @@ public final class NATSConnection: Sendable {
                     outcome.fulfil(.failure(options.proxy.map { error.through($0) } ?? error))
                 }
             }
-            open(Attempt(core: core, handler: handler, timeout: timeout, deadline: deadline, ready: ready))
+            open(Attempt(core: core, handler: handler, timeout: timeout, ready: ready))
         }
         let handler = try await outcome.result {
             core.end(.cancelled)
@@ -208,7 +207,8 @@ public final class NATSConnection: Sendable {
     ) throws(NATSError) -> Bool {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         if let reply, !Subject.isPublishable(reply) { throw .invalidSubject(reply) }
-        return try publishChecked(payload, to: subject, reply: reply, headers: headers)
+        let block = try headers.flatMap { headers throws(NATSError) in try headers.block() }
+        return try publishChecked(payload, to: subject, reply: reply, block: block)
     }
 
     /// Publishes bytes; see the variant with a buffer.
@@ -221,26 +221,14 @@ public final class NATSConnection: Sendable {
 
     @inline(__always)
     func publishChecked(
-        _ payload: ByteBuffer, to subject: String, reply: String?, headers: NATSHeaders?
+        _ payload: ByteBuffer, to subject: String, reply: String? = nil, block: ByteBuffer? = nil
     ) throws(NATSError) -> Bool {
-        let block = try headers.flatMap { headers throws(NATSError) in try headers.block() }
-        return try publishChecked(payload, to: subject, reply: reply, block: block)
-    }
-
-    /// Publishes with a finished header block.
-    @inline(__always)
-    private func publishChecked(
-        _ payload: ByteBuffer, to subject: String, reply: String?, block: ByteBuffer?
-    ) throws(NATSError) -> Bool {
-        if let block {
-            try checkSize(payload.readableBytes + block.readableBytes)
-            return try core.send {
-                ProtocolEncoder.writePublish(payload, headers: block, subject: subject, reply: reply, into: &$0)
+        try checkSize(payload.readableBytes + (block?.readableBytes ?? 0))
+        return try core.send { buffer in
+            guard let block else {
+                return ProtocolEncoder.writePublish(payload, subject: subject, reply: reply, into: &buffer)
             }
-        }
-        try checkSize(payload.readableBytes)
-        return try core.send {
-            ProtocolEncoder.writePublish(payload, subject: subject, reply: reply, into: &$0)
+            ProtocolEncoder.writePublish(payload, headers: block, subject: subject, reply: reply, into: &buffer)
         }
     }
 
@@ -396,8 +384,8 @@ public final class NATSConnection: Sendable {
 
     // MARK: Life
 
-    /// What happens to this connection from now on.
-    public var events: NATSConnectionEvents { NATSConnectionEvents(stream: core.events()) }
+    /// What happens to this connection from now on. At most 256 events wait to be read; the oldest are dropped.
+    public var events: AsyncStream<NATSConnectionEvent> { core.events() }
 
     /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or
     /// the end of a stale connection. A server that is slow to take what was sent before counts as being there.

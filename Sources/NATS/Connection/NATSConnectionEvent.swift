@@ -18,28 +18,3 @@ public enum NATSConnectionEvent: Sendable, Hashable {
     /// The connection has ended; `nil` when `close()` did it. Always the last event.
     case closed(NATSError?)
 }
-
-/// The events of a connection from the moment of asking on. Their number is bounded; the oldest are dropped.
-public struct NATSConnectionEvents: AsyncSequence, Sendable {
-    /// What happened.
-    public typealias Element = NATSConnectionEvent
-    let stream: AsyncStream<NATSConnectionEvent>
-
-    /// Waits for events one by one.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        var base: AsyncStream<NATSConnectionEvent>.Iterator
-
-        /// The next event, nil after `closed` or when the task is cancelled.
-        public mutating func next() async -> NATSConnectionEvent? { await base.next() }
-
-        /// The next event, nil after `closed` or when the task is cancelled.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(Never) -> NATSConnectionEvent? {
-            await base.next(isolation: actor)
-        }
-    }
-
-    /// Starts reading.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: stream.makeAsyncIterator()) }
-}

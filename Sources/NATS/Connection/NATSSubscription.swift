@@ -58,58 +58,57 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         @inline(__always)
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> NATSMessage? {
             if let message = batch.popLast() { return message }
-            return try await refill(until: nil, isolation: actor)
+            return try await refill(until: .distantFuture, isolation: actor)
         }
 
-        /// The next message that is at hand; nil when it would have to be waited for.
-        mutating func nextReady() -> NATSMessage? { batch.popLast() }
-
         /// As `next`, but throws `timeout` when nothing came until `deadline`.
-        ///
-        /// - Parameter count: where nothing is at hand so many messages are waited for, for a moment.
         mutating func next(
-            until deadline: NIODeadline, gathering count: Int = 1, isolation actor: isolated (any Actor)? = #isolation
+            until deadline: NIODeadline, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) -> NATSMessage? {
             if let message = batch.popLast() { return message }
-            return try await refill(until: deadline, gathering: count, isolation: actor)
+            return try await refill(until: deadline, isolation: actor)
         }
 
         private mutating func refill(
-            until deadline: NIODeadline?, gathering count: Int = 1, isolation actor: isolated (any Actor)?
+            until deadline: NIODeadline, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> NATSMessage? {
-            var gathering = Gathering(of: count)
-            while true {
-                switch subscription.buffer.take(
-                    into: &batch, until: deadline ?? .distantFuture, gathering: gathering)
-                {
-                case .batch(let resumesReading):
-                    if resumesReading { subscription.core.readingResumed() }
-                    if let message = batch.popLast() { return message }
-                case .ended(.finished): return nil
-                case .ended(.failed(let error)): throw error
-                case .wait(let wakeup, let alarm):
-                    if let alarm { subscription.buffer.setAlarm(alarm, on: subscription.core.eventLoop) }
-                    switch await wait(wakeup, isolation: actor) {
-                    case .ready: continue
-                    case .cancelled: return nil
-                    case .deadline:
-                        guard gathering != nil else { throw .timeout("no message on \(subscription.subject)") }
-                        gathering = nil
-                    }
-                }
-            }
+            try await subscription.core.refill(&batch, from: subscription.buffer, until: deadline, isolation: actor)
+            return batch.popLast()
         }
+    }
+}
 
-        private func wait(
-            _ wakeup: Completion<SubscriptionBuffer.Wakeup>, isolation actor: isolated (any Actor)?
-        ) async -> SubscriptionBuffer.Wakeup {
-            let outcome = await withTaskCancellationHandler {
-                await wakeup.value()
-            } onCancel: {
-                wakeup.fulfil(.cancelled)
+extension ConnectionCore {
+    /// Waits until messages are there, and moves all into `batch`, the last one first. It stays empty at the
+    /// subscription's end, or when the task is cancelled.
+    ///
+    /// - Parameter count: so many messages are waited for, for a moment.
+    /// - Throws: `timeout` when nothing came until `deadline`; what has ended the subscription.
+    func refill(
+        _ batch: inout [NATSMessage], from buffer: SubscriptionBuffer, until deadline: NIODeadline,
+        gathering count: Int = 1, isolation actor: isolated (any Actor)?
+    ) async throws(NATSError) {
+        var gathering = Gathering(of: count)
+        while true {
+            switch buffer.take(into: &batch, until: deadline, gathering: gathering) {
+            case .batch(let resumesReading):
+                if resumesReading { readingResumed() }
+                if !batch.isEmpty { return }
+            case .ended(.finished): return
+            case .ended(.failed(let error)): throw error
+            case .wait(let wakeup, let alarm):
+                if let alarm { buffer.setAlarm(alarm, on: eventLoop) }
+                let outcome = await withTaskCancellationHandler {
+                    await wakeup.value()
+                } onCancel: {
+                    wakeup.fulfil(.cancelled)
+                }
+                if case .ready = outcome { continue }
+                buffer.abandon(wakeup)
+                guard case .deadline = outcome else { return }
+                guard gathering != nil else { throw .timeout("no message on \(buffer.subject)") }
+                gathering = nil
             }
-            if case .ready = outcome {} else { subscription.buffer.abandon(wakeup) }
-            return outcome
         }
     }
 }

@@ -15,8 +15,6 @@ public struct NKey: Hashable, Sendable {
         case `operator` = 0b0111_0000
         /// `U`: a user.
         case user = 0b1010_0000
-        /// `X`: a curve key, for encryption; it cannot sign.
-        case curve = 0b1011_1000
     }
 
     /// The number of bytes of a bare key.

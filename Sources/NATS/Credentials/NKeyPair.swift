@@ -5,42 +5,6 @@ import Crypto
 /// No description, mirror or error of it shows the seed. The crypto library wipes the private key when the last copy
 /// goes; the buffers of this type's own are wiped at once. Text that a caller holds as `String` cannot be wiped.
 public struct NKeyPair: Sendable {
-    /// The kinds of key that can sign.
-    public enum Kind: Hashable, Sendable, CaseIterable {
-        /// An operator's key, which issues accounts.
-        case `operator`
-        /// An account's key, or a signing key of it, which issues users.
-        case account
-        /// A user's key, which signs the server's nonce.
-        case user
-        /// A server's key.
-        case server
-        /// A cluster's key.
-        case cluster
-
-        /// The kind of the public key.
-        public var publicKind: NKey.Kind {
-            switch self {
-            case .operator: .operator
-            case .account: .account
-            case .user: .user
-            case .server: .server
-            case .cluster: .cluster
-            }
-        }
-
-        init?(_ kind: NKey.Kind) {
-            switch kind {
-            case .operator: self = .operator
-            case .account: self = .account
-            case .user: self = .user
-            case .server: self = .server
-            case .cluster: self = .cluster
-            case .curve: return nil
-            }
-        }
-    }
-
     private static let seedPrefix: UInt8 = 0b1001_0000
     private static let seedTextLength = 58
 
@@ -48,13 +12,13 @@ public struct NKeyPair: Sendable {
     public let publicKey: NKey
     private let privateKey: Curve25519.Signing.PrivateKey
 
-    private init(kind: Kind, privateKey: Curve25519.Signing.PrivateKey) throws(CredentialsError) {
-        self.publicKey = try NKey(kind: kind.publicKind, bytes: Array(privateKey.publicKey.rawRepresentation))
+    private init(kind: NKey.Kind, privateKey: Curve25519.Signing.PrivateKey) throws(CredentialsError) {
+        self.publicKey = try NKey(kind: kind, bytes: Array(privateKey.publicKey.rawRepresentation))
         self.privateKey = privateKey
     }
 
     /// Makes a new key from the system's random source.
-    public static func generate(_ kind: Kind) -> NKeyPair {
+    public static func generate(_ kind: NKey.Kind) -> NKeyPair {
         while true {
             // An Ed25519 public key always has 32 bytes, so the first turn returns.
             if let pair = try? NKeyPair(kind: kind, privateKey: .init()) { return pair }
@@ -79,9 +43,8 @@ public struct NKeyPair: Sendable {
         guard raw.count == NKey.keyLength + 4 else { throw .malformedSeed(.badLength) }
         guard CRC16.isIntact(raw) else { throw .malformedSeed(.badChecksum) }
         guard raw[0] & 0b1111_1000 == Self.seedPrefix, raw[1] & 0b0000_0111 == 0,
-            let publicKind = NKey.Kind(rawValue: raw[0] << 5 | raw[1] >> 3)
+            let kind = NKey.Kind(rawValue: raw[0] << 5 | raw[1] >> 3)
         else { throw .malformedSeed(.badPrefix) }
-        guard let kind = Kind(publicKind) else { throw .malformedSeed(.wrongKind) }
         let key: Curve25519.Signing.PrivateKey
         do {
             key = try Curve25519.Signing.PrivateKey(rawRepresentation: raw[2..<2 + NKey.keyLength])
@@ -122,9 +85,9 @@ public struct NKeyPair: Sendable {
 }
 
 extension NKey {
-    /// Whether the signature of the bytes was made by this key's private half. Curve keys verify nothing.
+    /// Whether the signature of the bytes was made by this key's private half.
     public func isValidSignature(_ signature: [UInt8], for bytes: some Sequence<UInt8>) -> Bool {
-        guard kind != .curve, signature.count == 64,
+        guard signature.count == 64,
             let key = try? Curve25519.Signing.PublicKey(rawRepresentation: self.bytes)
         else { return false }
         return key.isValidSignature(signature, for: Array(bytes))

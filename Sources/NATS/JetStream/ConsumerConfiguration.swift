@@ -85,6 +85,19 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
         begin(at: start)
     }
 
+    /// A consumer without acknowledgements for one reader: on one server, in memory, and removed when the reader has
+    /// asked for nothing for so long.
+    static func passing(
+        from start: StartPosition, filter: String?, for time: Duration
+    ) -> ConsumerConfiguration {
+        var configuration = ConsumerConfiguration(
+            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
+        configuration.inactiveThreshold = time.nanoseconds
+        configuration.isInMemory = true
+        configuration.replicas = 1
+        return configuration
+    }
+
     /// Has it begin elsewhere.
     mutating func begin(at start: StartPosition) {
         (startSequence, startTime) = (nil, nil)

@@ -1,3 +1,5 @@
+import Platform
+
 /// The ISO 8601 text of a moment, of which RFC 3339 is one form.
 ///
 /// It is read and written by hand: Foundation's format style stops at milliseconds and reads one form, while servers
@@ -20,18 +22,19 @@ package enum DateText {
     ///   - fraction: the fraction of a second, in units of 10 to the power of `-digits`.
     ///   - digits: the number of digits of the fraction.
     package static func write(seconds: Int64, fraction: Int64, digits: Int) -> String {
-        let (quotient, remainder) = seconds.quotientAndRemainder(dividingBy: 86_400)
-        let days = remainder < 0 ? quotient - 1 : quotient
-        let rest = seconds - days * 86_400
-        let date = CivilDate(daysSince1970: days)
+        var moment = time_t(seconds)
+        var date = tm()
+        gmtime_r(&moment, &date)
+        let year = Int64(date.tm_year) + 1_900
         return String(unsafeUninitializedCapacity: 50) { text in
             var position = 0
             func write(_ character: Unicode.Scalar) {
                 text[position] = UInt8(ascii: character)
                 position += 1
             }
-            func write(_ number: Int64, _ width: Int, behind mark: Unicode.Scalar? = nil) {
+            func write(_ number: some BinaryInteger, _ width: Int, behind mark: Unicode.Scalar? = nil) {
                 if let mark { write(mark) }
+                let number = Int64(number)
                 var width = width
                 var unit: Int64 = 1
                 for _ in 1..<width { unit *= 10 }
@@ -42,14 +45,14 @@ package enum DateText {
                     unit /= 10
                 }
             }
-            let isCommonYear = (0...9_999).contains(date.year)
-            if !isCommonYear { write(date.year < 0 ? "-" : "+") }
-            write(abs(date.year), isCommonYear ? 4 : 6)
-            write(date.month, 2, behind: "-")
-            write(date.day, 2, behind: "-")
-            write(rest / 3_600, 2, behind: "T")
-            write(rest / 60 % 60, 2, behind: ":")
-            write(rest % 60, 2, behind: ":")
+            let isCommonYear = (0...9_999).contains(year)
+            if !isCommonYear { write(year < 0 ? "-" : "+") }
+            write(abs(year), isCommonYear ? 4 : 6)
+            write(date.tm_mon + 1, 2, behind: "-")
+            write(date.tm_mday, 2, behind: "-")
+            write(date.tm_hour, 2, behind: "T")
+            write(date.tm_min, 2, behind: ":")
+            write(date.tm_sec, 2, behind: ":")
             write(fraction, digits, behind: ".")
             write("Z")
             return position
@@ -63,9 +66,11 @@ package enum DateText {
             guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2) else {
                 return nil
             }
-            let date = CivilDate(year: year, month: month, day: day)
-            guard date.exists else { return nil }
-            var seconds = date.daysSince1970 * 86_400
+            var date = tm()
+            (date.tm_year, date.tm_mon, date.tm_mday) = (CInt(year) - 1_900, CInt(month) - 1, CInt(day))
+            var seconds = Int64(timegm(&date))
+            // The library takes 30 February for 1 March.
+            guard (date.tm_mon, date.tm_mday) == (CInt(month) - 1, CInt(day)) else { return nil }
             if rest.isEmpty { return (seconds, 0) }
 
             guard take("T") || take("t") || take(" "), let hour = number(2), take(":"), let minute = number(2),

@@ -86,14 +86,12 @@ extension JetStream {
         var part = BatchPart()
         var previous: UInt64 = 0
         while true {
-            var next = iterator.nextReady()
-            if next == nil {
-                do throws(NATSError) {
-                    next = try await iterator.next(until: NIODeadline.now() + patience)
-                } catch .timeout {
-                    // An export for single answers lets the first one through, and no other.
-                    return nil
-                }
+            let next: NATSMessage?
+            do throws(NATSError) {
+                next = try await iterator.next(until: NIODeadline.now() + patience)
+            } catch .timeout {
+                // An export for single answers lets the first one through, and no other.
+                return nil
             }
             guard let message = next else { throw Task.isCancelled ? .cancelled : .closed }
             switch BatchAnswer(message) {

@@ -30,8 +30,8 @@ extension JetStream {
     public func page(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int, bytes: Int = 64 << 20
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
-        let configuration = ConsumerConfiguration(
-            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
+        // Between two requests one may be busy with what the first has brought.
+        let configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(60))
         return try await read(configuration, in: stream, limit: limit, bytes: bytes)
     }
 
@@ -58,8 +58,7 @@ extension JetStream {
     package func heads(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
-        var configuration = ConsumerConfiguration(
-            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
+        var configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(60))
         configuration.headersOnly = true
         return try await read(configuration, in: stream, limit: limit, bytes: 16 << 20)
     }
@@ -68,10 +67,6 @@ extension JetStream {
         _ configuration: ConsumerConfiguration, in stream: String, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
         var configuration = configuration
-        // Between two requests one may be busy with what the first has brought.
-        configuration.inactiveThreshold = 60_000_000_000
-        configuration.isInMemory = true
-        configuration.replicas = 1
         let end = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
         var pause = Duration.milliseconds(20)
         // A page that is not whole would hide a hole.
@@ -115,9 +110,20 @@ extension JetStream {
         }
     }
 
+    /// Makes a consumer for what the server says of it: how many messages match from a place on, behind which sequence
+    /// that is, and what time it is.
+    package func glance(
+        at stream: String, from start: StartPosition, filter: String?
+    ) async throws(NATSError) -> ConsumerInfo {
+        let configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(5))
+        let info = try await createConsumer(configuration, in: stream)
+        discardConsumer(configuration.name, in: stream)
+        return info
+    }
+
     /// Removes a consumer without waiting. Where the connection ends before that is done, the client's next one does
     /// it.
-    package func discardConsumer(_ consumer: String, in stream: String) {
+    func discardConsumer(_ consumer: String, in stream: String) {
         let isLeft = { @Sendable [connection, leftConsumers] in
             if !connection.isOpen { leftConsumers.add(.init(consumer: consumer, stream: stream)) }
         }

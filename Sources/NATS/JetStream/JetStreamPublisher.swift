@@ -5,8 +5,8 @@ import NIOCore
 public final class JetStreamPublisher: Sendable {
     private struct State {
         var inFlight = 0
-        var roomWaiters: [Completion<Result<Void, NATSError>>] = []
-        var drainWaiters: [Completion<Result<Void, NATSError>>] = []
+        /// Who waits until no more than so many are in flight.
+        var waiters: [(most: Int, completion: Completion<Result<Void, NATSError>>)] = []
     }
 
     private let jetStream: JetStream
@@ -39,7 +39,8 @@ public final class JetStreamPublisher: Sendable {
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,
         answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
     ) async throws(NATSError) {
-        while !enter() { try await waitForRoom() }
+        // A full window is left half empty before the sender wakes.
+        while !enter() { try await wait(for: window / 2, unless: window - 1) }
         do throws(NATSError) {
             try jetStream.send(payload, to: subject, messageID: messageID, headers: headers) { [self] result in
                 answered(result)
@@ -52,15 +53,7 @@ public final class JetStreamPublisher: Sendable {
     }
 
     /// Waits until everything sent before has been answered.
-    public func drained() async throws(NATSError) {
-        let waiter = state.withLockedValue { state -> Completion<Result<Void, NATSError>>? in
-            guard state.inFlight > 0 else { return nil }
-            let waiter = Completion<Result<Void, NATSError>>()
-            state.drainWaiters.append(waiter)
-            return waiter
-        }
-        try await waiter?.result()
-    }
+    public func drained() async throws(NATSError) { try await wait(for: 0, unless: 0) }
 
     private func enter() -> Bool {
         state.withLockedValue { state in
@@ -70,31 +63,24 @@ public final class JetStreamPublisher: Sendable {
         }
     }
 
-    private func waitForRoom() async throws(NATSError) {
+    /// Waits until no more than `most` are in flight, unless so few are by now.
+    private func wait(for most: Int, unless few: Int) async throws(NATSError) {
         let waiter = state.withLockedValue { state -> Completion<Result<Void, NATSError>>? in
-            // Room may have come since; a full window is left half empty before the sender wakes.
-            guard state.inFlight >= window else { return nil }
+            guard state.inFlight > few else { return nil }
             let waiter = Completion<Result<Void, NATSError>>()
-            state.roomWaiters.append(waiter)
+            state.waiters.append((most, waiter))
             return waiter
         }
         try await waiter?.result()
     }
 
     private func leave() {
-        let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
+        let woken = state.withLockedValue { state in
             state.inFlight -= 1
-            var woken: [Completion<Result<Void, NATSError>>] = []
-            if state.inFlight <= window / 2, !state.roomWaiters.isEmpty {
-                woken = state.roomWaiters
-                state.roomWaiters = []
-            }
-            if state.inFlight == 0, !state.drainWaiters.isEmpty {
-                woken += state.drainWaiters
-                state.drainWaiters = []
-            }
+            let woken = state.waiters.filter { $0.most >= state.inFlight }
+            if !woken.isEmpty { state.waiters.removeAll { $0.most >= state.inFlight } }
             return woken
         }
-        for waiter in waiters { waiter.fulfil(.success(())) }
+        for waiter in woken { waiter.completion.fulfil(.success(())) }
     }
 }

@@ -7,39 +7,58 @@ import NIOCore
 /// requests in turn, so their messages alternate. Together they ask for no more than the reader's buffer holds, so that
 /// a slow reader loses nothing.
 final class OpenPulls {
+    /// What comes for a pull.
+    enum Answer {
+        /// A message. Where it has ended its pull early, as one without headers and payload does on its way through an
+        /// import, the server keeps back what would follow it.
+        case message(StoredMessage, place: DeliveryPlace, endsEarly: Bool)
+        /// What the server says of the pull.
+        case status(PullStatus)
+    }
+
     private let jetStream: JetStream
     /// The subject that takes the requests.
-    private let subject: String
+    let subject: String
     let buffer: SubscriptionBuffer
-    private var iterator: NATSSubscription.Iterator
+    /// What was taken out of the buffer, the next one last.
+    private var arrived: [NATSMessage] = []
     /// What they may still bring.
     private(set) var budget: PullBudget
 
     /// - Parameters:
     ///   - consumer: `<stream>.<consumer>`.
     ///   - messages: most messages that wait to be read.
-    init(from consumer: String, messages: Int, _ jetStream: JetStream) {
+    ///   - bytes: the most bytes that a pull is to ask for.
+    init(from consumer: String, messages: Int, bytes: Int = .max, _ jetStream: JetStream) {
         self.jetStream = jetStream
         subject = jetStream.prefix + "CONSUMER.MSG.NEXT." + consumer
         let core = jetStream.connection.core
-        let budget = PullBudget(maximumPayload: core.maximumPayload, asked: jetStream.pullBytes)
+        let budget = PullBudget(maximumPayload: core.maximumPayload, asked: jetStream.pullBytes, most: bytes)
         self.budget = budget
         buffer = core.sharedBuffer(named: subject, limits: budget.bufferLimits(messages: messages))
-        iterator = NATSSubscription(core: core, buffer: buffer).makeAsyncIterator()
     }
 
-    deinit { for pull in budget.pulls { jetStream.connection.core.removeSource(pull.source) } }
+    deinit {
+        for pull in budget.pulls { jetStream.connection.core.removeSource(pull.source) }
+        jetStream.connection.core.removeSubscription(buffer)
+    }
+
+    /// Whether no request is under way.
+    var isEmpty: Bool { budget.pulls.isEmpty }
 
     /// Sends a request for up to `count` messages.
     ///
     /// - Parameters:
+    ///   - bytes: how many it may bring; nil for what the budget has.
     ///   - isBounded: whether it is to end before a message that would make it too many bytes.
     ///   - expires: how long the server waits for messages; zero takes only what is there.
     ///   - heartbeat: how often the server says meanwhile that it waits; nil for never.
-    func add(_ count: Int, isBounded: Bool, expires: Duration, heartbeat: Duration?) throws(NATSError) {
+    func add(
+        _ count: Int, bytes: Int? = nil, isBounded: Bool = true, expires: Duration, heartbeat: Duration? = nil
+    ) throws(NATSError) {
         let inbox = jetStream.connection.newInbox()
         let sid = try jetStream.connection.core.addSource(inbox, to: buffer)
-        let bytes = budget.next
+        let bytes = bytes ?? budget.next
         var request = "{\"batch\":\(count),"
         if isBounded { request += "\"max_bytes\":\(bytes)," }
         request += expires == .zero ? "\"no_wait\":true" : "\"expires\":\(expires.nanoseconds)"
@@ -54,41 +73,78 @@ final class OpenPulls {
         budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
     }
 
-    /// What comes next on any of them; nil at the end. Throws `timeout` when nothing came until `deadline`.
+    /// What comes next for any of them; nil at the end. Throws `timeout` when nothing came until `deadline`.
+    ///
+    /// - Parameter count: where nothing is at hand, so many messages are waited for, for a moment.
     func next(
-        until deadline: NIODeadline, gathering count: Int, isolation actor: isolated (any Actor)?
-    ) async throws(NATSError) -> NATSMessage? {
-        try await iterator.next(until: deadline, gathering: count, isolation: actor)
+        until deadline: NIODeadline, gathering count: Int = 1, isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(NATSError) -> Answer? {
+        while true {
+            if let answer = try nextReady() { return answer }
+            try await jetStream.connection.core.refill(
+                &arrived, from: buffer, until: deadline, gathering: count, isolation: actor)
+            if arrived.isEmpty { return nil }
+        }
     }
 
-    /// The next message that has arrived for any of them; nil when there is none, without waiting.
-    func nextReady() -> NATSMessage? { iterator.nextReady() }
+    /// The next that has arrived for any of them; nil when there is none, without waiting.
+    func nextReady() throws(NATSError) -> Answer? {
+        while let message = arrived.popLast() {
+            if let answer = try answer(message) { return answer }
+        }
+        return nil
+    }
 
     /// Has each request ask for a single message from now on, or for many again.
     func askForSingles(_ isSingle: Bool) { budget.isSingle = isSingle }
 
-    /// One of the messages that a request allowed has come.
-    ///
-    /// - Returns: whether the request goes on.
-    @discardableResult
-    func delivered(_ message: NATSMessage) -> Bool {
-        guard let index = index(of: message) else { return false }
-        let source = budget.pulls[index].source
-        guard budget.received(PullBudget.size(of: message), at: index) else { return true }
-        jetStream.connection.core.removeSource(source)
-        return false
+    /// Reads a message and takes it off what its request still allows; nil for one that says nothing.
+    private func answer(_ message: consuming NATSMessage) throws(NATSError) -> Answer? {
+        let index = budget.pulls.firstIndex { UInt32(truncatingIfNeeded: $0.source) == message.source }
+        if let place = message.reply.flatMap({ DeliveryPlace($0) }) {
+            var goesOn = index != nil
+            if let index {
+                let source = budget.pulls[index].source
+                goesOn = !budget.received(PullBudget.size(of: message), at: index)
+                if !goesOn { jetStream.connection.core.removeSource(source) }
+            }
+            let endsEarly = goesOn && message.endsAnswers
+            return .message(StoredMessage(message, at: place), place: place, endsEarly: endsEarly)
+        }
+        guard let status = PullStatus(message) else { return nil }
+        if let index, status == .ended || status == .tooSmall {
+            jetStream.connection.core.removeSource(budget.pulls[index].source)
+            try budget.ended(at: index, isTooSmall: status == .tooSmall)
+        }
+        return .status(status)
     }
+}
 
-    /// The server said that a request has ended, with what it still allowed.
-    ///
-    /// - Parameter isTooSmall: whether the next message does not fit into what was left of its bytes.
-    func ended(_ status: NATSMessage, isTooSmall: Bool) throws(NATSError) {
-        guard let index = index(of: status) else { return }
-        jetStream.connection.core.removeSource(budget.pulls[index].source)
-        try budget.ended(at: index, isTooSmall: isTooSmall)
-    }
+/// What the server says of a pull in place of a message.
+enum PullStatus: Equatable {
+    /// It goes on waiting; its consumer has sent so many messages, where the server says so.
+    case alive(sent: UInt64)
+    /// Its time is up, there is nothing for it, or it has brought as many messages as it asked for.
+    case ended
+    /// The next message does not fit into what is left of its bytes.
+    case tooSmall
+    /// Nobody has heard it: the consumer is gone, or this server does not know of it yet, as a cluster's other servers
+    /// may not where one has just made it.
+    case unheard
+    /// It was refused, or what it asked is gone.
+    case failed(JetStreamFailure)
 
-    private func index(of message: NATSMessage) -> Int? {
-        budget.pulls.firstIndex { UInt32(truncatingIfNeeded: $0.source) == message.source }
+    /// Reads a message; nil for one without a status.
+    init?(_ message: NATSMessage) {
+        guard message.hasStatusLine, let block = message.headerBlock, let status = block.status else { return nil }
+        let text = block.statusText ?? "pull refused"
+        switch status {
+        case 100: self = .alive(sent: block.headers["Nats-Last-Consumer"].flatMap { UInt64($0) } ?? 0)
+        case 404, 408: self = .ended
+        case 409 where text.lowercased().contains("batch completed"): self = .ended
+        case 409 where text.lowercased().contains("message size exceeds"): self = .tooSmall
+        case 503 where block.statusText == nil: self = .unheard
+        default: self = .failed(JetStreamFailure(code: status, errorCode: 0, text: text))
+        }
     }
 }

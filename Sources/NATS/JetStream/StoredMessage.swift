@@ -56,6 +56,14 @@ public struct StoredMessage: Sendable {
         }
     }
 
+    /// Whether it has neither headers nor a payload.
+    var isEmpty: Bool {
+        switch content {
+        case .delivered(let message): message.endsAnswers
+        case .parts(_, let headers, let payload): headers.isEmpty && payload.readableBytes == 0
+        }
+    }
+
     /// Reads a message that a consumer delivered; nil when its reply subject is not of that kind.
     init?(delivered message: NATSMessage) {
         guard let reply = message.reply, let place = DeliveryPlace(reply) else { return nil }

@@ -34,7 +34,18 @@ package struct ProtocolDecoder {
         var headerLength: Int
         var contentLength: Int
         /// Content and closing CRLF as far as they have come.
-        var collected: ByteBuffer
+        var collected = ByteBuffer()
+
+        init(_ frame: MessageFrame, _ begun: Slice<UnsafeRawBufferPointer>) {
+            sid = frame.sid
+            subject = Array(frame.subject)
+            reply = frame.reply.map { Array($0) }
+            headerLength = frame.headerLength
+            contentLength = frame.contentLength
+            // Of a long message the rest of the room comes as its bytes do: a claim alone is worth nothing.
+            collected.reserveCapacity(min(contentLength + 2, 1 << 20))
+            collected.writeBytes(begun)
+        }
     }
 
     /// Reads one chunk. After a failure the decoder is of no further use: the stream has lost its frame.
@@ -72,12 +83,7 @@ package struct ProtocolDecoder {
                             headerLength: frame.headerLength, content: content)
                         position = end
                     } else {
-                        var collected = ByteBuffer()
-                        collected.reserveCapacity(Self.firstCapacity(for: frame.contentLength))
-                        collected.writeBytes(bytes[position...])
-                        partialMessage = PartialMessage(
-                            sid: frame.sid, subject: Array(frame.subject), reply: frame.reply.map { Array($0) },
-                            headerLength: frame.headerLength, contentLength: frame.contentLength, collected: collected)
+                        partialMessage = PartialMessage(frame, bytes[position...])
                         position = bytes.count
                     }
                 } catch {
@@ -99,9 +105,6 @@ package struct ProtocolDecoder {
 
     // MARK: Cut frames
 
-    /// Room for a message that has begun. Of a long one the rest comes as its bytes do: a claim alone is worth nothing.
-    private static func firstCapacity(for contentLength: Int) -> Int { min(contentLength + 2, 1 << 20) }
-
     private mutating func finishPartialMessage<Sink: ProtocolSink>(
         _ chunk: inout ByteBuffer, _ sink: Sink
     ) throws(NATSError) -> Bool {
@@ -118,16 +121,10 @@ package struct ProtocolDecoder {
             message.collected.readInteger(as: UInt16.self) == 0x0D0A
         else { throw .protocolViolation("a payload does not end where it said") }
         message.subject.withUnsafeBytes { subject in
-            if let reply = message.reply {
-                reply.withUnsafeBytes {
-                    sink.received(
-                        sid: message.sid, subject: subject, reply: $0, headerLength: message.headerLength,
-                        content: content)
-                }
-            } else {
+            (message.reply ?? []).withUnsafeBytes { reply in
                 sink.received(
-                    sid: message.sid, subject: subject, reply: nil, headerLength: message.headerLength, content: content
-                )
+                    sid: message.sid, subject: subject, reply: message.reply == nil ? nil : reply,
+                    headerLength: message.headerLength, content: content)
             }
         }
         return true
@@ -151,10 +148,7 @@ package struct ProtocolDecoder {
         line.withUnsafeBytes { bytes in
             do throws(NATSError) {
                 if let frame = try Self.messageFrame(bytes) {
-                    partialMessage = PartialMessage(
-                        sid: frame.sid, subject: Array(frame.subject), reply: frame.reply.map { Array($0) },
-                        headerLength: frame.headerLength, contentLength: frame.contentLength, collected: ByteBuffer())
-                    partialMessage?.collected.reserveCapacity(Self.firstCapacity(for: frame.contentLength))
+                    partialMessage = PartialMessage(frame, bytes[bytes.endIndex...])
                 } else {
                     try Self.decodeControl(bytes, hasTrailingBytes: hasTrailingBytes, sink)
                 }

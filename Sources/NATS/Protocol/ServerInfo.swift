@@ -1,7 +1,5 @@
-import Platform
-
 /// What a server says of itself in INFO. It may speak again at any time; the newest counts.
-public struct ServerInfo: Sendable, Hashable, Codable {
+public struct ServerInfo: Sendable, Hashable {
     /// Identity of this server process.
     public var serverID: String = ""
     /// Its configured or generated name.
@@ -43,74 +41,12 @@ public struct ServerInfo: Sendable, Hashable, Codable {
     /// The account this connection belongs to; newer servers name it after the login.
     public var account: String?
 
-    private enum CodingKeys: String, CodingKey, CaseIterable {
-        case serverID = "server_id"
-        case serverName = "server_name"
-        case version, host, port, cluster, domain, nonce
-        case supportsHeaders = "headers"
-        case maximumPayload = "max_payload"
-        case hasJetStream = "jetstream"
-        case requiresAuthentication = "auth_required"
-        case requiresTLS = "tls_required"
-        case offersTLS = "tls_available"
-        case clientID = "client_id"
-        case clientAddress = "client_ip"
-        case connectURLs = "connect_urls"
-        case isLameDuck = "ldm"
-        case account = "remote_account"
-    }
-
     init() {}
-
-    /// Reads every field leniently: servers of different versions send different ones.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        func optional<T: Decodable>(_ key: CodingKeys, _ type: T.Type = T.self) -> T? {
-            (try? values.decodeIfPresent(type, forKey: key)) ?? nil
-        }
-        func text(_ key: CodingKeys) -> String? {
-            optional(key, String.self).flatMap { $0.utf8.count <= Self.maximumText ? $0 : nil }
-        }
-        serverID = text(.serverID) ?? ""
-        serverName = text(.serverName)
-        version = text(.version) ?? ""
-        host = text(.host)
-        port = optional(.port)
-        supportsHeaders = optional(.supportsHeaders)
-        let limit = optional(.maximumPayload, Int.self)
-        maximumPayload = limit ?? 1_048_576
-        statesMaximumPayload = limit != nil
-        hasJetStream = optional(.hasJetStream)
-        requiresAuthentication = optional(.requiresAuthentication)
-        requiresTLS = optional(.requiresTLS)
-        offersTLS = optional(.offersTLS)
-        clientID = optional(.clientID)
-        clientAddress = text(.clientAddress)
-        nonce = text(.nonce)
-        cluster = text(.cluster)
-        domain = text(.domain)
-        connectURLs = Self.urls(in: values)
-        isLameDuck = optional(.isLameDuck)
-        account = text(.account)
-    }
 
     /// More servers than a client ever tries.
     static let maximumConnectURLs = 128
     /// No name or address is longer, in bytes.
     static let maximumText = 1_024
-
-    private static func urls(in values: KeyedDecodingContainer<CodingKeys>) -> [String]? {
-        guard var list = try? values.nestedUnkeyedContainer(forKey: .connectURLs) else { return nil }
-        var urls: [String] = []
-        // One by one: a list of a million is not made to take the first of them.
-        while !list.isAtEnd, urls.count < maximumConnectURLs, let url = try? list.decode(String.self) {
-            if url.utf8.count <= maximumText { urls.append(url) }
-        }
-        return urls
-    }
-
-    /// The names of the fields that are read.
-    static let fields = Set(CodingKeys.allCases.map(\.rawValue))
 
     /// Takes in the limit that the INFO names.
     mutating func state(maximumPayload limit: Int) {
@@ -120,17 +56,8 @@ public struct ServerInfo: Sendable, Hashable, Codable {
 
     /// Reads an INFO line's JSON.
     static func decode(_ json: [UInt8]) throws(NATSError) -> ServerInfo {
-        if let info = InfoReader.read(json) { return info }
-        return try decodeAnyForm(json)
-    }
-
-    /// Reads JSON of any form.
-    static func decodeAnyForm(_ json: [UInt8]) throws(NATSError) -> ServerInfo {
-        do {
-            return try JSONDecoder().decode(ServerInfo.self, from: Data(json))
-        } catch {
-            throw .protocolViolation("its INFO is not readable")
-        }
+        guard let info = InfoReader.read(json) else { throw .protocolViolation("its INFO is not readable") }
+        return info
     }
 
     /// Takes over what a later INFO says; what it leaves out stays as it was.

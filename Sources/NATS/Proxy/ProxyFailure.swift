@@ -1,6 +1,4 @@
 import NIOCore
-import NIOExtras
-import NIOHTTP1
 import NIOPosix
 import NIOSOCKS
 
@@ -43,9 +41,9 @@ struct ProxyFailure {
     }
 
     /// What the status of an answer to CONNECT means; nil when the tunnel is open.
-    func error(status: HTTPResponseStatus) -> NATSError? {
-        let shown = "\(status.code) \(status.reasonPhrase)"
-        switch status.code {
+    func error(status: Int, _ reason: String) -> NATSError? {
+        let shown = "\(status) \(reason)"
+        switch status {
         case 200..<300: return nil
         case 407 where proxy.authorization == nil:
             return .proxy("\(proxy) asks for a user name and password; write http://user:password@host:port")
@@ -73,9 +71,6 @@ struct ProxyFailure {
             if case .connectTimeout = error { return unanswered }
             return closed
         case is CancellationError: return .cancelled
-        case let error as NIOHTTP1ProxyConnectHandler.Error:
-            return error == .httpProxyHandshakeTimeout() ? unanswered : closed
-        case HTTPParserError.invalidEOFState: return closed
         default: return garbled
         }
     }

@@ -25,18 +25,6 @@ extension PlatformSubscriptionStatus {
         }
     }
 
-    /// The state and reason that this word means.
-    public var meaning: (state: ConnectionStatus.State, reason: ConnectionReason?) {
-        switch self {
-        case .initialized: (.initialized, nil)
-        case .connecting: (.connecting, nil)
-        case .connected: (.connected, nil)
-        case .disconnected: (.disconnected, .closedByUser)
-        case .error(.connection(let reason)): (.disconnected, reason)
-        case .error: (.disconnected, nil)
-        }
-    }
-
     /// The word alone, as `parley watch` prints it.
     public var name: String {
         switch self {

@@ -9,23 +9,4 @@ extension SystemEvent {
         case .disconnected: self = status.reason == .windowExpired ? .reconnectFailed : .disconnected
         }
     }
-
-    /// The state that a listener may conclude from this event; nil for one that says nothing about the connection.
-    public var state: ConnectionStatus.State? {
-        switch self {
-        case .connected, .reconnected: .connected
-        case .reconnecting: .reconnecting
-        case .disconnected, .reconnectFailed: .disconnected
-        case .reconnect, .messageResend: nil
-        }
-    }
-
-    /// The event of this wire name. RelayX's other SDKs spell the failure `RECONN_FAIL`.
-    public init?(wireName: String) {
-        if wireName == "RECONN_FAIL" {
-            self = .reconnectFailed
-        } else {
-            self.init(rawValue: wireName)
-        }
-    }
 }

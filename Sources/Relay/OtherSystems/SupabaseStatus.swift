@@ -18,13 +18,4 @@ extension SupabaseStatus {
             case .connected: .connected
             }
     }
-
-    /// The state that this word means.
-    public var state: ConnectionStatus.State {
-        switch self {
-        case .disconnected: .disconnected
-        case .connecting: .connecting
-        case .connected: .connected
-        }
-    }
 }

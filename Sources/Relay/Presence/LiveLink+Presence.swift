@@ -33,16 +33,13 @@ extension LiveLink {
         // Those that were there are taken in together: their times of writing tell how old each of them is.
         var items: [PresenceTable.Item] = []
         if listed == 0 { await presence(.heard(items, topic: topic)) }
-        while let first = try await messages.next(isolation: nil) {
-            var next: StoredMessage? = first
-            var taken = 0
-            while let message = next {
+        let limits = LiveConsumer.BatchLimits(count: Self.batch)
+        while let batch = try await messages.nextBatch(limits, isolation: nil) {
+            for message in batch {
                 if let item = PresenceTable.Item(message, isListed: listed > 0) { items.append(item) }
                 // An entry that is replaced before its delivery never arrives, so the count alone cannot tell the end
                 // of the list; the last one has nothing pending behind it.
                 listed = message.pending == 0 ? 0 : listed > 0 ? listed - 1 : 0
-                taken += 1
-                next = taken < Self.batch ? messages.nextReady() : nil
             }
             guard !Task.isCancelled else { return }
             guard listed == 0 || items.count >= PresenceTable.entryLimit else { continue }

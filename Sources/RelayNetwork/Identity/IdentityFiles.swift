@@ -106,7 +106,7 @@ struct IdentityFiles {
         }
     }
 
-    private func newPair(_ kind: NKeyPair.Kind, keptIn path: String) throws(NetworkError) -> NKeyPair {
+    private func newPair(_ kind: NKey.Kind, keptIn path: String) throws(NetworkError) -> NKeyPair {
         let pair = NKeyPair.generate(kind)
         try pair.withSeedText { seed throws(NetworkError) in try write(seed, to: path) }
         return pair

@@ -79,7 +79,7 @@ struct LifeTests {
         weak var core: ConnectionCore?
         do {
             let subscription: NATSSubscription
-            let events: NATSConnectionEvents
+            let events: AsyncStream<NATSConnectionEvent>
             do {
                 let held = try await peer.connect()
                 core = held.core

@@ -3,7 +3,7 @@
 /// Keys, signatures and tokens made once by independent implementations (Python's nkeys and PyNaCl).
 enum CredentialsVectors {
     struct Pair {
-        let kind: NKeyPair.Kind
+        let kind: NKey.Kind
         let seed: String
         let publicKey: String
         let signature: String

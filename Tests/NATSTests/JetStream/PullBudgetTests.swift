@@ -169,7 +169,8 @@ struct PullStatusTests {
     func kinds() {
         let refusal = "Exceeded MaxRequestMaxBytes of 5"
         let table: [(String, PullStatus)] = [
-            ("100 Idle Heartbeat", .alive), ("404 No Messages", .ended), ("408 Request Timeout", .ended),
+            ("100 Idle Heartbeat\r\nNats-Last-Consumer: 7", .alive(sent: 7)), ("404 No Messages", .ended),
+            ("408 Request Timeout", .ended),
             ("409 Batch Completed", .ended), ("409 Message Size Exceeds MaxBytes", .tooSmall),
             ("409 \(refusal)", .failed(JetStreamFailure(code: 409, errorCode: 0, text: refusal))),
             ("409 Consumer Deleted", .failed(JetStreamFailure(code: 409, errorCode: 0, text: "Consumer Deleted"))),

@@ -69,19 +69,4 @@ struct ProxyAddressTests {
             #expect(!shown.contains("sesame") && !shown.contains("Aladdin"))
         }
     }
-
-    @Test("the end of an answer's head is found wherever a read ends")
-    func headEnd() {
-        let head = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"
-        let bytes = Array((head + "INFO {}\r\n\r\n").utf8)
-        for cut in 0..<bytes.count {
-            var end = HeadEnd()
-            let first = end.advance(over: bytes[..<cut])
-            let rest = cut < head.utf8.count ? end.advance(over: bytes[cut...]) : 0
-            #expect(first + rest == head.utf8.count, "\(cut)")
-        }
-        var end = HeadEnd()
-        #expect(end.advance(over: Array("a\n\nb".utf8)) == 3)
-        #expect(end.advance(over: Array("b".utf8)) == 1)
-    }
 }

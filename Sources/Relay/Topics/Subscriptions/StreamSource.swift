@@ -168,15 +168,7 @@ struct StreamSource: Sendable {
         try await look(from: .sequence(sequence)).pending
     }
 
-    /// Makes a consumer for what the server says of it.
     private func look(from start: StartPosition) async throws(NATSError) -> ConsumerInfo {
-        var configuration = ConsumerConfiguration(
-            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
-        configuration.inactiveThreshold = 5_000_000_000
-        configuration.isInMemory = true
-        configuration.replicas = 1
-        let info = try await jetStream.createConsumer(configuration, in: name)
-        jetStream.discardConsumer(configuration.name, in: name)
-        return info
+        try await jetStream.glance(at: name, from: start, filter: filter)
     }
 }

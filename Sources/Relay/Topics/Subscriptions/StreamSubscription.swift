@@ -167,18 +167,15 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             var openedAt: ContinuousClock.Instant?
             do throws(NATSError) {
                 let (extent, position) = try await beginning(source, clock)
-                var messages = try source.jetStream.orderedMessages(
-                    in: source.name, filter: source.filter, from: position, endsWithConsumer: true
-                ).makeAsyncIterator()
-                try await messages.open(isolation: nil)
+                let consumer = try await LiveConsumer(
+                    in: source.name, filter: source.filter, from: position, source.jetStream)
                 openedAt = clock.now
                 if told != nil { markCatchingUp() }
                 await report(.live)
                 // The connection counts as restored however slow this one reader is.
                 opened.fulfil(())
                 told = nil
-                let hasProgressed = try await read(&messages, from: extent)
-                guard messages.hasLostConsumer else { return }
+                guard let hasProgressed = try await read(consumer, of: source, from: extent) else { return }
                 // Its stream may have been made anew, so the place to go on is found again.
                 failures = hasProgressed || Self.hasStood(since: openedAt, clock) ? 0 : failures + 1
                 markCatchingUp()
@@ -256,37 +253,51 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Reads until the consumer is lost, the reader leaves or the task is cancelled.
     ///
-    /// - Returns: whether anything has come.
+    /// - Returns: whether anything has come, where the consumer is lost; otherwise nil.
     private func read(
-        _ messages: inout OrderedMessages.Iterator, from extent: StreamExtent
-    ) async throws(NATSError) -> Bool {
-        guard await sendHeld() else { return true }
+        _ first: LiveConsumer, of source: StreamSource, from extent: StreamExtent
+    ) async throws(NATSError) -> Bool? {
+        guard await sendHeld() else { return nil }
+        var consumer = first
         var isLive = false
-        if messages.initiallyPending == 0 {
+        if consumer.pendingAtStart == 0 {
             isLive = true
-            guard await becomeLive(through: extent.last) else { return true }
+            guard await becomeLive(through: extent.last) else { return nil }
         }
         var hasProgressed = false
-        var (expected, gathered) = (1, 1)
-        while let message = try await messages.next(gathering: gathered, isolation: nil) {
-            hasProgressed = true
-            var batch = beginBatch(of: expected)
-            take(message, into: &batch)
-            while batch.count < Self.batch, batch.size < Self.batchBytes, batch.pending != 0 || isLive,
-                let next = messages.nextReady()
-            {
-                take(next, into: &batch)
+        var limits = LiveConsumer.BatchLimits(count: Self.batch, bytes: Self.batchBytes)
+        while true {
+            limits.endsWhenCaughtUp = !isLive
+            let arrived: [StoredMessage]
+            switch try await consumer.next(limits) {
+            case .messages(let messages): arrived = messages
+            case .ended: return nil
+            case .lost: return hasProgressed
+            case .cut:
+                let cursor = state.withLockedValue { $0.cursor.last ?? 0 }
+                consumer = try await LiveConsumer(
+                    in: source.name, filter: source.filter, from: .sequence(cursor &+ 1), caution: LiveConsumer.caution,
+                    source.jetStream)
+                continue
             }
-            let (newest, pending) = (batch.newest, batch.pending)
-            expected = batch.count
-            gathered = Int(clamping: min(pending ?? 0, UInt64(Self.gathered)))
-            guard await deliver(consume batch) else { return true }
-            if !isLive, pending == 0 {
+            guard let last = arrived.last else { continue }
+            hasProgressed = true
+            var batch = beginBatch(of: arrived.count)
+            for message in arrived {
+                // What is read may take much more memory than it had bytes.
+                if batch.size >= Self.batchBytes {
+                    guard await deliver(consume batch) else { return nil }
+                    batch = beginBatch(of: 1)
+                }
+                message.payload.withUnsafeReadableBytes { take(message, $0, into: &batch) }
+            }
+            guard await deliver(consume batch) else { return nil }
+            limits.gathering = Int(clamping: min(last.pending ?? 0, UInt64(Self.gathered)))
+            if !isLive, last.pending == 0 {
                 isLive = true
-                guard await becomeLive(through: max(extent.last, newest)) else { return true }
+                guard await becomeLive(through: max(extent.last, last.sequence)) else { return nil }
             }
         }
-        return hasProgressed
     }
 
     /// Says that everything up to a sequence has been handed over. The stream's newest messages may be none of this
@@ -329,12 +340,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var bytes = 0
         /// What of it is kept.
         var kept: [KeptMessage] = []
-        /// How many messages were taken, and their bytes.
-        var count = 0
+        /// The bytes of all that was taken.
         var size = 0
-        /// The sequence of the last one, and how many the server had behind it.
-        var newest: UInt64 = 0
-        var pending: UInt64?
     }
 
     /// Begins a batch. Nothing else moves the cursor until it is delivered, and decoding needs no lock.
@@ -353,16 +360,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     }
 
     /// Reads a message. It joins the batch where it is new.
-    private func take(_ message: StoredMessage, into batch: inout Batch) {
-        message.payload.withUnsafeReadableBytes { take(message, $0, into: &batch) }
-    }
-
     private func take(_ message: StoredMessage, _ payload: UnsafeRawBufferPointer, into batch: inout Batch) {
         let (event, id) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
         let size = max(message.size, words.heldBytes?(event) ?? 0)
-        batch.count += 1
         batch.size += size
-        (batch.newest, batch.pending) = (message.sequence, message.pending)
         guard batch.cursor.receive(sequence: message.sequence, id: id) else { return }
         batch.bytes += size
         if let kept = keeping?.message(event, message, batch.stream) { batch.kept.append(kept) }

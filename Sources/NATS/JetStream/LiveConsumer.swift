@@ -1,0 +1,236 @@
+import NIOCore
+
+/// One ephemeral consumer that delivers a stream's messages in order, from its making to its loss.
+package final class LiveConsumer {
+    /// How many messages a reader takes at once.
+    package struct BatchLimits: Sendable {
+        /// Most messages.
+        package var count: Int
+        /// With so many bytes no further message is taken.
+        package var bytes = Int.max
+        /// Where none is at hand, so many are waited for, and for a few milliseconds at most behind the first. The
+        /// server has to have that many.
+        package var gathering = 1
+        /// Whether a batch ends with a message behind which the server has none.
+        package var endsWhenCaughtUp = false
+
+        package init(count: Int, bytes: Int = .max) {
+            self.count = count
+            self.bytes = bytes
+        }
+    }
+
+    /// What a reader finds.
+    package enum Outcome {
+        /// At least one message.
+        case messages([StoredMessage])
+        /// Task cancelled, or connection closed by its owner.
+        case ended
+        /// The consumer or a message of it is gone; another one has to take over.
+        case lost
+        /// A message without bytes has ended the pull that brought it, and what the server sends for that pull reaches
+        /// nobody; another one has to take over.
+        case cut
+    }
+
+    /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with
+    /// it in any case, so that whoever stores many without bytes costs a reader no consumer for each.
+    package static let caution = 512
+    /// So many pulls for one message are under way where the server has no messages.
+    private static let idleSingles = 4
+
+    /// What one read from the socket brings must not use up what the server may send: it would wait for the next
+    /// request.
+    private static let batch = 2_000
+    /// As long as nothing bounds a pull's bytes it asks for fewer, as the reader's buffer does have a bound.
+    private static let unboundedBatch = 500
+    private static let expires = Duration.seconds(30)
+    private static let heartbeat = Duration.seconds(10)
+
+    /// How many matching messages the stream held when the consumer was made.
+    package let pendingAtStart: UInt64
+    let sequenceAtStart: UInt64?
+    let name: String
+    private let jetStream: JetStream
+    private let stream: String
+    let pulls: OpenPulls
+    private var expectedConsumerSequence: UInt64 = 1
+    /// How many messages are on the list of each subject's newest one, which the server makes with the consumer. It
+    /// strikes a message off that list before it knows whether a pull has room for it, so one that did not fit would be
+    /// lost.
+    private let listed: UInt64
+    /// What was found behind messages that were handed out.
+    private var unread: Result<Outcome, NATSError>?
+    /// The filter of what it delivers, and the stream's sequence that it has come to; nil where the server did not say
+    /// where it begins.
+    private let filter: String?
+    private var position: UInt64?
+    /// How often the server has said that there is nothing, and after how many times another copy of the stream is
+    /// asked.
+    private var silences = 0
+    private var nextComparison = 2
+    /// How many messages the server has that have not come.
+    private var pending: UInt64
+    /// How many messages are still to be asked for one by one.
+    private(set) var caution: Int
+
+    /// How many messages have come.
+    var received: UInt64 { expectedConsumerSequence - 1 }
+
+    /// Makes a consumer: everything stored from here on is delivered.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream.
+    ///   - filter: only messages of this subject, wildcards allowed.
+    ///   - start: where to begin.
+    ///   - caution: how many messages are to be asked for one by one.
+    ///   - limit: how long making it may take, within the usual time.
+    package init(
+        in stream: String, filter: String?, from start: StartPosition, caution: Int = 0, within limit: Duration? = nil,
+        _ jetStream: JetStream, isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(NATSError) {
+        self.jetStream = jetStream
+        self.stream = stream
+        self.filter = filter
+        self.caution = caution
+        // A reader that pauses for longer has a new consumer made behind its cursor when it goes on.
+        let configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(60))
+        name = configuration.name
+        pulls = OpenPulls(from: "\(stream).\(name)", messages: 4 * Self.batch, jetStream)
+        var hasty = jetStream
+        if let limit { hasty.timeout = min(limit, jetStream.timeout) }
+        let info = try await hasty.createConsumer(configuration, in: stream)
+        (pendingAtStart, sequenceAtStart) = (info.pending, info.deliveredSequence)
+        pending = info.pending
+        // A list of newest messages says nothing of what was stored between them.
+        position = start == .lastPerSubject ? nil : info.deliveredSequence
+        listed = start == .lastPerSubject ? info.pending : 0
+        pulls.askForSingles(caution > 0)
+        try topUp()
+    }
+
+    deinit {
+        if pending > 0 { jetStream.readerEnded() }
+        jetStream.discardConsumer(name, in: stream)
+    }
+
+    /// Asks for more when half of what was asked for last has come, so that the server never waits for this side.
+    private func topUp() throws(NATSError) {
+        let isBounded = expectedConsumerSequence > listed
+        if caution > 0 {
+            let wanted = Int(clamping: min(UInt64(PullBudget.singles), max(UInt64(Self.idleSingles), pending)))
+            while pulls.budget.wantsSingle(of: wanted) {
+                try pulls.add(1, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
+            }
+            return
+        }
+        let count = isBounded ? Self.batch : Self.unboundedBatch
+        guard pulls.budget.wantsPull(of: count) else { return }
+        try pulls.add(count, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
+    }
+
+    /// Waits for messages, and takes what is at hand then. What else is found on the way is the next call's.
+    ///
+    /// - Parameters:
+    ///   - limits: how many to take, and how long to wait for more than one.
+    ///   - deadline: when to throw `timeout`; nil for never.
+    package func next(
+        _ limits: BatchLimits, until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(NATSError) -> Outcome {
+        var messages: [StoredMessage] = []
+        var bytes = 0
+        do throws(NATSError) {
+            if let unread = exchange(&unread, with: nil) { return try unread.get() }
+            while messages.count < limits.count, bytes < limits.bytes {
+                var next = try pulls.nextReady()
+                if next == nil {
+                    guard messages.isEmpty else { break }
+                    // Two missed heartbeats mean that the consumer is gone, whatever became of it.
+                    let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
+                    do throws(NATSError) {
+                        next = try await pulls.next(
+                            until: deadline.map { min($0, loss) } ?? loss, gathering: limits.gathering, isolation: actor
+                        )
+                    } catch {
+                        guard case .timeout = error else { throw error }
+                        if let deadline, deadline < loss { throw .timeout("a message of the stream \(stream)") }
+                        return .lost
+                    }
+                }
+                guard let answer = next else { return .ended }
+                guard try take(answer, into: &messages, &bytes) else {
+                    unread = unread ?? .success(.lost)
+                    break
+                }
+                if unread != nil || limits.endsWhenCaughtUp && !messages.isEmpty && pending == 0 { break }
+                if messages.isEmpty, isComparisonDue, await hasFallenBehind(isolation: actor) {
+                    // What has come while the question was under way goes first.
+                    guard let late = try pulls.nextReady(), try take(late, into: &messages, &bytes), !messages.isEmpty
+                    else { return .lost }
+                }
+            }
+        } catch {
+            if messages.isEmpty { throw error }
+            unread = .failure(error)
+        }
+        if messages.isEmpty, let unread = exchange(&unread, with: nil) { return try unread.get() }
+        return .messages(messages)
+    }
+
+    /// Takes in what a pull has brought; false where the consumer is lost.
+    private func take(
+        _ answer: consuming OpenPulls.Answer, into messages: inout [StoredMessage], _ bytes: inout Int
+    ) throws(NATSError) -> Bool {
+        switch consume answer {
+        case .message(let message, let place, let endsEarly):
+            guard place.consumerSequence == expectedConsumerSequence else { return false }
+            expectedConsumerSequence += 1
+            position = place.streamSequence
+            pending = place.pending
+            bytes += message.size
+            let isEmpty = message.isEmpty
+            messages.append(message)
+            if endsEarly {
+                unread = .success(.cut)
+                return true
+            }
+            if caution > 0 { goOn(oneByOne: isEmpty ? Self.caution : caution - 1) }
+        case .status(.alive(let sent)):
+            silences += 1
+            goOn(oneByOne: 0)
+            // What it has sent and what has come are the same, unless the last of it was lost on the way.
+            return sent < expectedConsumerSequence
+        case .status(.ended), .status(.tooSmall): break
+        case .status(.unheard), .status(.failed): return false
+        }
+        try topUp()
+        return true
+    }
+
+    /// Whether another consumer is to be asked, as the server has said once more that there is nothing: after two
+    /// heartbeats of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to
+    /// nothing.
+    private var isComparisonDue: Bool {
+        guard silences >= nextComparison else { return false }
+        nextComparison *= 2
+        return true
+    }
+
+    /// Whether the stream has messages that this consumer says it has not. A consumer reads the copy of the server that
+    /// it lives on. Where that copy does not catch up with the others, it reports silence for as long; and servers have
+    /// passed over a message that was stored while they looked for it. A new consumer of a cluster lives on a server
+    /// that is drawn anew, and shows how many messages that one has.
+    private func hasFallenBehind(isolation actor: isolated (any Actor)?) async -> Bool {
+        guard let position else { return false }
+        // Without an answer nothing is known; the next time is not far.
+        let info = try? await jetStream.glance(at: stream, from: .sequence(position + 1), filter: filter)
+        return info.map { $0.pending > 0 } ?? false
+    }
+
+    /// Asks for so many more messages one by one, and then for many at once.
+    private func goOn(oneByOne count: Int) {
+        let wasCautious = caution > 0
+        caution = count
+        if wasCautious, count == 0 { pulls.askForSingles(false) }
+    }
+}
