@@ -159,7 +159,7 @@ struct LabGround: Sendable {
     /// The network that a scenario is carried out on: one server, unless it takes more.
     private static func place(for scenario: LabScenario) async throws -> any LabPlace {
         guard scenario.needsCluster else { return try await LabNetwork.start() }
-        return try await LabClusterNetwork.start(serveCommand: [Connector.executablePath, "network", "serve"])
+        return try await LabClusterNetwork.start()
     }
 
     private func session<Value: Sendable>(

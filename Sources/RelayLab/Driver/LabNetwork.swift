@@ -187,8 +187,8 @@ public actor LabNetwork: LabServers, LabPlace {
     }
 }
 
-/// A cluster of three servers for runs, in a folder of its own. Its host works inside this process, and its servers and
-/// services end with this process, however that ends.
+/// A cluster of three servers for runs, in a folder of its own. Its host works inside this process, and its servers end
+/// with this process, however that ends.
 public struct LabClusterNetwork: LabPlace {
     private let host: LabHost
     /// The cluster, and where its servers are.
@@ -204,18 +204,16 @@ public struct LabClusterNetwork: LabPlace {
     /// Starts a cluster.
     ///
     /// - Parameters:
-    ///   - serveCommand: the path of an executable and its arguments that run `NetworkServing` for the file that
-    ///     `--services` names behind them.
     ///   - environment: where `PATH` and `PARLEY_NATS_SERVER` are looked up.
     /// - Throws: `NetworkError` when it does not start.
     public static func start(
-        serveCommand: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> LabClusterNetwork {
         let folder = try TemporaryFolder.make("lab")
         let cluster = LocalCluster(directory: NetworkDirectory(path: folder + "/cluster"))
         var options = NetworkHost.Options(environment: environment)
         options.handlesSignals = false
-        let running = LocalClusterHost(cluster, serveCommand: serveCommand, options: options)
+        let running = LocalClusterHost(cluster, options: options)
         let host = LabHost(in: folder) { await running.run() }
         do {
             let description = try await host.brings(within: .seconds(180)) { try await cluster.running() }
