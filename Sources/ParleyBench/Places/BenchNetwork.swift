@@ -45,13 +45,14 @@ struct BenchCluster: Sendable {
 
     /// Runs the body on a cluster of its own; all processes have ended and the folder is gone when this returns.
     static func run<R>(_ body: (BenchCluster) async throws -> R) async throws -> R {
-        let network = try await LabClusterNetwork.start()
+        let network = try await LabNetwork.startCluster()
         return try await finally {
             await network.stop()
         } after: {
-            let (cluster, description) = (network.cluster, network.description)
-            return try await body(
-                BenchCluster(cluster: cluster, description: description, addresses: network.addresses))
+            try await body(
+                BenchCluster(
+                    cluster: LocalCluster(directory: network.directory), description: network.description,
+                    addresses: network.addresses))
         }
     }
 
