@@ -37,7 +37,7 @@ enum ParleyBench {
     /// What this program does where a benchmark starts it once more.
     private static let roles: [String: @Sendable (Words) async throws -> Void] = [
         SuspendedScenario.role: SuspendedScenario.rest, SuspendedScenario.floorRole: SuspendedScenario.sleep,
-        BenchCluster.role: BenchCluster.serve, ChaosRole.publisher.rawValue: ChaosRole.publisher.run,
+        ChaosRole.publisher.rawValue: ChaosRole.publisher.run,
         ChaosRole.subscriber.rawValue: ChaosRole.subscriber.run,
     ]
 

@@ -4,34 +4,26 @@ import NIOCore
 final class FaultFlow {
     /// The direction, which is not `both`.
     let direction: FaultProxy.Direction
-    private var lane: FaultLane
-    private var frames = FaultFrames()
+    private(set) var lane: FaultLane
     private let loop: any EventLoop
     private let begin: NIODeadline
     /// What the flow cannot do alone: ending the connection, counting.
-    private weak var link: FaultLink?
+    weak var link: FaultLink?
 
     private var source: (any Channel)?
     private var destination: (any Channel)?
-    private var stored = CircularBuffer<ByteBuffer>()
     private var alarm: Scheduled<Void>?
     private var isReading = false
     private var isDriving = false
     private var isDrivenAgain = false
     private var isStopped = false
 
-    init(_ direction: FaultProxy.Direction, lane: FaultLane, begin: NIODeadline, loop: any EventLoop, link: FaultLink) {
+    init(_ direction: FaultProxy.Direction, _ rules: FaultLane.Rules, seed: UInt64, _ core: FaultProxyCore) {
         self.direction = direction
-        self.lane = lane
-        self.begin = begin
-        self.loop = loop
-        self.link = link
+        lane = FaultLane(rules: rules, seed: seed)
+        (begin, loop) = (core.begin, core.loop)
     }
 
-    var isOver: Bool { lane.isOver }
-    var isOutputClosed: Bool { lane.isOutputClosed }
-    var hasEnded: Bool { lane.hasEnded }
-    var rules: FaultLane.Rules { lane.rules }
     private var now: Duration { .nanoseconds((NIODeadline.now() - begin).nanoseconds) }
 
     // MARK: Events
@@ -58,20 +50,13 @@ final class FaultFlow {
         drive()
     }
 
-    func strike(_ fault: FaultProxy.MessageFault) { frames.strike(fault) }
+    func strike(_ fault: FaultProxy.MessageFault) { lane.strike(fault) }
 
     func received(_ bytes: ByteBuffer) {
         guard !isStopped else { return }
-        let before = frames.struck
-        take(frames.pass(bytes))
-        link?.struck(frames.struck - before)
+        let struck = lane.received(bytes, at: now)
+        link?.count { $0.messages += struck }
         drive()
-    }
-
-    private func take(_ bytes: ByteBuffer) {
-        guard bytes.readableBytes > 0 else { return }
-        stored.append(bytes)
-        lane.received(bytes.readableBytes, at: now)
     }
 
     func readCompleted() {
@@ -79,16 +64,9 @@ final class FaultFlow {
         readOn()
     }
 
-    func sourceEnded() {
-        take(frames.end())
-        lane.sourceEnded(at: now)
-        drive()
-    }
-
-    func sourceLost() {
-        source = nil
-        take(frames.end())
-        lane.sourceLost(at: now)
+    func sourceEnded(isLost: Bool) {
+        if isLost { source = nil }
+        lane.sourceEnded(isLost: isLost, at: now)
         drive()
     }
 
@@ -102,7 +80,6 @@ final class FaultFlow {
     /// good order, or the system would reset it.
     func stop() {
         isStopped = true
-        stored.removeAll()
         alarm?.cancel()
         alarm = nil
         readOn()
@@ -133,19 +110,18 @@ final class FaultFlow {
         defer { if hasWritten { destination?.flush() } }
         while !isStopped {
             switch lane.next(at: now, canForward: destination?.isWritable ?? false) {
-            case .forward(let length):
-                write(length)
+            case .forward(let bytes):
+                destination?.write(bytes, promise: nil)
                 hasWritten = true
+                let path = direction == .fromClient ? \FaultProxy.Statistics.bytesFromClient : \.bytesFromServer
+                link?.count { $0[keyPath: path] += bytes.readableBytes }
                 if lane.rules.pieceLength != nil {
                     // The next piece in another turn of the loop, or the system would join the two.
                     let bound = NIOLoopBound(self, eventLoop: loop)
                     loop.execute { bound.value.drive() }
                     return
                 }
-            case .swallow(let length):
-                var left = length
-                while left > 0 { left -= takePiece(upTo: left).readableBytes }
-                link?.swallowed(length)
+            case .swallow(let length): link?.count { $0.swallowedBytes += length }
             case .wait(let time): return setAlarm(time)
             case .finish: destination?.close(mode: .output, promise: nil)
             case .reset:
@@ -160,47 +136,16 @@ final class FaultFlow {
         }
     }
 
-    private func write(_ length: Int) {
-        guard let destination else { return }
-        var left = length
-        while left > 0 {
-            let piece = takePiece(upTo: left)
-            left -= piece.readableBytes
-            destination.write(piece, promise: nil)
-        }
-        link?.forwarded(length, direction)
-    }
-
-    /// The first bytes kept, as many of the wanted as are in one buffer.
-    private func takePiece(upTo length: Int) -> ByteBuffer {
-        guard var first = stored.first else { return ByteBuffer() }
-        guard first.readableBytes > length, let piece = first.readSlice(length: length) else {
-            return stored.removeFirst()
-        }
-        stored[stored.startIndex] = first
-        return piece
-    }
-
     private func setAlarm(_ time: Duration) {
         alarm?.cancel()
         let bound = NIOLoopBound(self, eventLoop: loop)
         // Rounded up, or the alarm could come a moment before its time.
-        let deadline = begin + .nanoseconds(time.wholeNanoseconds + 1)
-        alarm = loop.scheduleTask(deadline: deadline) { bound.value.drive() }
+        alarm = loop.scheduleTask(deadline: begin + TimeAmount(time) + .nanoseconds(1)) { bound.value.drive() }
     }
 
     private func readOn() {
         guard !isReading, lane.wantsInput || isStopped, !lane.hasEnded, let source, source.isActive else { return }
         isReading = true
         source.read()
-    }
-}
-
-extension Duration {
-    /// The time in nanoseconds, as far as 64 bits hold it.
-    fileprivate var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflows ? .max / 2 : min(product, .max / 2) + attoseconds / 1_000_000_000
     }
 }

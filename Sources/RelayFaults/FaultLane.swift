@@ -1,8 +1,8 @@
 import NATS
 import NIOCore
 
-/// Decides what happens to the bytes of one direction of one connection, and when. It knows lengths and times, not the
-/// bytes: its driver keeps those, in the same order. Times count from the proxy's beginning.
+/// Decides what happens to the bytes of one direction of one connection, and when. Times count from the proxy's
+/// beginning.
 struct FaultLane: Sendable {
     /// An end that comes after so many more forwarded bytes.
     struct Cut: Hashable, Sendable {
@@ -10,7 +10,7 @@ struct FaultLane: Sendable {
         var ending: FaultProxy.Ending
     }
 
-    /// What goes wrong in this direction.
+    /// The faults of this direction.
     struct Rules: Hashable, Sendable {
         var swallows = false
         var delay = Duration.zero
@@ -24,9 +24,9 @@ struct FaultLane: Sendable {
 
     /// What the driver has to do now.
     enum Step: Hashable, Sendable {
-        /// Write the first so many of the bytes kept.
-        case forward(Int)
-        /// Throw the first so many of the bytes kept away.
+        /// Write these bytes.
+        case forward(ByteBuffer)
+        /// Count so many bytes as swallowed.
         case swallow(Int)
         /// Nothing before this time.
         case wait(until: Duration)
@@ -45,23 +45,18 @@ struct FaultLane: Sendable {
     /// How many reads are held at most: the smallest costs a buffer too.
     static let readLimit = 4_096
 
-    private struct Chunk {
-        var length: Int
-        var due: Duration
-    }
-
-    /// What is known of the source's end.
+    /// The source's end.
     private enum Tail {
         case open
-        case ended(due: Duration)
-        case lost(due: Duration)
+        case ended(due: Duration, isLost: Bool)
         case over
     }
 
     private(set) var rules: Rules
+    private var frames = FaultFrames()
     private var generator: SeededGenerator
-    private var queue = CircularBuffer<Chunk>()
-    private(set) var queuedBytes = 0
+    private var queue = CircularBuffer<(bytes: ByteBuffer, due: Duration)>()
+    private var queuedBytes = 0
     private var tail = Tail.open
     /// When the newest byte is due: nothing overtakes it.
     private var newestDue = Duration.zero
@@ -77,19 +72,13 @@ struct FaultLane: Sendable {
     }
 
     /// Whether the source may be read.
-    var wantsInput: Bool {
-        if case .open = tail { queuedBytes < Self.limit && queue.count < Self.readLimit } else { false }
-    }
+    var wantsInput: Bool { !hasEnded && queuedBytes < Self.limit && queue.count < Self.readLimit }
 
     /// Whether the source has ended or was lost.
-    var hasEnded: Bool {
-        if case .open = tail { false } else { true }
-    }
+    var hasEnded: Bool { if case .open = tail { false } else { true } }
 
     /// Whether nothing more can happen in this direction.
-    var isOver: Bool {
-        if case .over = tail { isOutputClosed && queue.isEmpty } else { false }
-    }
+    var isOver: Bool { if case .over = tail { isOutputClosed && queue.isEmpty } else { false } }
 
     // MARK: Events
 
@@ -100,29 +89,30 @@ struct FaultLane: Sendable {
         let latest = now + rules.delay + rules.jitter
         for index in queue.indices { queue[index].due = min(queue[index].due, latest) }
         newestDue = min(newestDue, latest)
-        switch tail {
-        case .ended(let due): tail = .ended(due: min(due, latest))
-        case .lost(let due): tail = .lost(due: min(due, latest))
-        case .open, .over: break
-        }
+        if case .ended(let due, let isLost) = tail { tail = .ended(due: min(due, latest), isLost: isLost) }
     }
+
+    /// Has the next message meet something.
+    mutating func strike(_ fault: FaultProxy.MessageFault) { frames.strike(fault) }
 
     /// Bytes came from the source.
-    mutating func received(_ length: Int, at now: Duration) {
-        guard length > 0 else { return }
-        queue.append(Chunk(length: length, due: dueTime(at: now)))
-        queuedBytes += length
+    ///
+    /// - Returns: to how many messages something was done.
+    mutating func received(_ bytes: ByteBuffer, at now: Duration) -> Int {
+        let before = frames.struck
+        keep(frames.pass(bytes), at: now)
+        return frames.struck - before
     }
 
-    /// The source has ended in good order.
-    mutating func sourceEnded(at now: Duration) {
-        if case .open = tail { tail = .ended(due: dueTime(at: now)) }
-    }
-
-    /// The source was lost.
-    mutating func sourceLost(at now: Duration) {
-        if case .lost = tail { return }
-        tail = .lost(due: dueTime(at: now))
+    /// The source has ended in good order, or was lost.
+    mutating func sourceEnded(isLost: Bool, at now: Duration) {
+        switch tail {
+        case .open: break
+        case .ended(_, let wasLost): guard isLost, !wasLost else { return }
+        case .over: guard isLost else { return }
+        }
+        keep(frames.end(), at: now)
+        tail = .ended(due: dueTime(at: now), isLost: isLost)
     }
 
     /// The destination was lost: what comes is thrown away.
@@ -130,6 +120,19 @@ struct FaultLane: Sendable {
 
     /// Ends the destination's input now; what waits and what comes is thrown away.
     mutating func halfClose() { isHalfClosing = true }
+
+    private mutating func keep(_ bytes: ByteBuffer, at now: Duration) {
+        guard bytes.readableBytes > 0 else { return }
+        queue.append((bytes, dueTime(at: now)))
+        queuedBytes += bytes.readableBytes
+    }
+
+    private mutating func dueTime(at now: Duration) -> Duration {
+        var due = now + rules.delay
+        if rules.jitter > .zero { due += rules.jitter * Double.random(in: 0...1, using: &generator) }
+        newestDue = max(newestDue, due)
+        return newestDue
+    }
 
     // MARK: Decision
 
@@ -148,17 +151,15 @@ struct FaultLane: Sendable {
             }
         }
         guard let head = queue.first else { return nextAtTail(now) }
-        if isOutputClosed { return .swallow(take(head.length)) }
+        let length = head.bytes.readableBytes
+        if isOutputClosed { return .swallow(take(length).readableBytes) }
         guard head.due <= now else { return .wait(until: head.due) }
-        if rules.swallows { return .swallow(take(head.length)) }
-        guard canForward else { return .rest }
-        return forward(head.length, at: now)
+        if rules.swallows { return .swallow(take(length).readableBytes) }
+        return canForward ? forward(length, at: now) : .rest
     }
 
     private mutating func forward(_ available: Int, at now: Duration) -> Step {
-        var length = available
-        if let cut = rules.cut { length = min(length, cut.remaining) }
-        if let piece = rules.pieceLength { length = min(length, piece) }
+        var length = min(available, rules.cut?.remaining ?? available, rules.pieceLength ?? available)
         if let rate = rules.bytesPerSecond {
             guard rate > 0 else { return .rest }
             guard allowedFrom <= now else { return .wait(until: allowedFrom) }
@@ -171,39 +172,22 @@ struct FaultLane: Sendable {
     }
 
     private mutating func nextAtTail(_ now: Duration) -> Step {
-        switch tail {
-        case .open, .over: return .rest
-        case .ended(let due):
-            if isOutputClosed {
-                tail = .over
-                return .rest
-            }
-            guard due <= now else { return .wait(until: due) }
-            guard !rules.swallows else { return .rest }
+        guard case .ended(let due, let isLost) = tail else { return .rest }
+        if isOutputClosed, !isLost {
             tail = .over
-            isOutputClosed = true
-            return .finish
-        case .lost(let due):
-            guard due <= now else { return .wait(until: due) }
-            guard !rules.swallows else { return .rest }
-            tail = .over
-            isOutputClosed = true
-            return .reset
+            return .rest
         }
+        guard due <= now else { return .wait(until: due) }
+        guard !rules.swallows else { return .rest }
+        tail = .over
+        isOutputClosed = true
+        return isLost ? .reset : .finish
     }
 
-    /// Takes bytes off the front of the queue.
-    private mutating func take(_ length: Int) -> Int {
+    /// Takes bytes off the front of the queue, as many as the first read has at most.
+    private mutating func take(_ length: Int) -> ByteBuffer {
         queuedBytes -= length
-        queue[queue.startIndex].length -= length
-        if queue[queue.startIndex].length == 0 { queue.removeFirst() }
-        return length
-    }
-
-    private mutating func dueTime(at now: Duration) -> Duration {
-        var due = now + rules.delay
-        if rules.jitter > .zero { due += rules.jitter * Double.random(in: 0...1, using: &generator) }
-        newestDue = max(newestDue, due)
-        return newestDue
+        guard queue[queue.startIndex].bytes.readableBytes > length else { return queue.removeFirst().bytes }
+        return queue[queue.startIndex].bytes.readSlice(length: length) ?? ByteBuffer()
     }
 }

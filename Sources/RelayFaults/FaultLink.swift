@@ -18,25 +18,24 @@ final class FaultLink {
     /// Whether the server is dialled: not for a connection that begins in silence.
     private let isDialled: Bool
     private var isEnding = false
-    private var fromClient: FaultFlow?
-    private var fromServer: FaultFlow?
+    private let fromClient: FaultFlow
+    private let fromServer: FaultFlow
 
     init(number: Int, plan: FaultPlan, seed: UInt64, core: FaultProxyCore) {
         self.number = number
         self.core = core
         loop = core.loop
         isDialled = !plan.isSilent
-        let (begin, loop) = (core.begin, core.loop)
-        fromClient = FaultFlow(
-            .fromClient, lane: FaultLane(rules: plan.fromClient, seed: seed), begin: begin, loop: loop, link: self)
-        fromServer = FaultFlow(
-            .fromServer, lane: FaultLane(rules: plan.fromServer, seed: seed &+ 1), begin: begin, loop: loop, link: self)
+        fromClient = FaultFlow(.fromClient, plan.fromClient, seed: seed, core)
+        fromServer = FaultFlow(.fromServer, plan.fromServer, seed: seed &+ 1, core)
+        fromClient.link = self
+        fromServer.link = self
     }
 
-    private func flow(from side: Side) -> FaultFlow? { side == .client ? fromClient : fromServer }
-    private func flow(to side: Side) -> FaultFlow? { side == .client ? fromServer : fromClient }
+    private func flow(from side: Side) -> FaultFlow { side == .client ? fromClient : fromServer }
+    private func flow(to side: Side) -> FaultFlow { side == .client ? fromServer : fromClient }
     private func flows(_ direction: FaultProxy.Direction) -> [FaultFlow] {
-        [fromClient, fromServer].compactMap(\.self).filter { direction.includes($0.direction) }
+        [fromClient, fromServer].filter { direction.includes($0.direction) }
     }
     private func stop() { for flow in flows(.both) { flow.stop() } }
 
@@ -46,16 +45,16 @@ final class FaultLink {
     func joined(_ channel: any Channel, as side: Side) {
         guard !isEnding else { return channel.close(promise: nil) }
         if side == .client { client = channel } else { server = channel }
-        flow(to: side)?.leads(to: channel)
-        flow(from: side)?.begins(at: channel)
+        flow(to: side).leads(to: channel)
+        flow(from: side).begins(at: channel)
     }
 
-    func received(_ bytes: ByteBuffer, from side: Side) { flow(from: side)?.received(bytes) }
-    func readCompleted(by side: Side) { flow(from: side)?.readCompleted() }
-    func becameWritable(_ side: Side) { flow(to: side)?.drive() }
+    func received(_ bytes: ByteBuffer, from side: Side) { flow(from: side).received(bytes) }
+    func readCompleted(by side: Side) { flow(from: side).readCompleted() }
+    func becameWritable(_ side: Side) { flow(to: side).drive() }
 
     func inputEnded(of side: Side) {
-        flow(from: side)?.sourceEnded()
+        flow(from: side).sourceEnded(isLost: false)
         if isEnding { closeWhenBothEnded() }
     }
 
@@ -64,12 +63,8 @@ final class FaultLink {
         if side == .client { client = nil } else { server = nil }
         if isEnding { return forgetWhenBothLeft() }
         // A side that has had the end of the other direction leaves with its own end, which is not reported separately.
-        if flow(to: side)?.isOutputClosed == true {
-            flow(from: side)?.sourceEnded()
-        } else {
-            flow(from: side)?.sourceLost()
-        }
-        flow(to: side)?.destinationLost()
+        flow(from: side).sourceEnded(isLost: !flow(to: side).lane.isOutputClosed)
+        flow(to: side).destinationLost()
         forgetWhenBothLeft()
     }
 
@@ -83,8 +78,8 @@ final class FaultLink {
     // MARK: Acts
 
     func change(_ plan: FaultPlan) {
-        fromClient?.change(plan.fromClient)
-        fromServer?.change(plan.fromServer)
+        fromClient.change(plan.fromClient)
+        fromServer.change(plan.fromServer)
     }
 
     func halfClose(_ direction: FaultProxy.Direction) {
@@ -99,7 +94,7 @@ final class FaultLink {
     func cut(after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending) {
         guard bytes > 0 else { return cutNow(ending) }
         for flow in flows(direction) {
-            var rules = flow.rules
+            var rules = flow.lane.rules
             rules.cut = FaultLane.Cut(remaining: bytes, ending: ending)
             flow.change(rules)
         }
@@ -115,7 +110,7 @@ final class FaultLink {
 
     private func cutNow(_ ending: FaultProxy.Ending) {
         guard !isEnding else { return }
-        core.statistics.withLockedValue { $0.cuts += 1 }
+        count { $0.cuts += 1 }
         end(ending)
     }
 
@@ -146,14 +141,13 @@ final class FaultLink {
 
     /// After an orderly end in both directions nothing is left to do.
     func looksWhetherOver() {
-        guard !isEnding, fromClient?.isOver == true else { return }
-        if fromServer?.isOver == true || !isDialled { closeNow() }
+        guard !isEnding, fromClient.lane.isOver, fromServer.lane.isOver || !isDialled else { return }
+        closeNow()
     }
 
     private func closeWhenBothEnded() {
-        let isClientOpen = client != nil && fromClient?.hasEnded == false
-        let isServerOpen = server != nil && fromServer?.hasEnded == false
-        if !isClientOpen, !isServerOpen { closeNow() }
+        let isOver = (client == nil || fromClient.lane.hasEnded) && (server == nil || fromServer.lane.hasEnded)
+        if isOver { closeNow() }
     }
 
     private static func reset(_ channel: any Channel) {
@@ -164,20 +158,7 @@ final class FaultLink {
         }
     }
 
-    // MARK: Counting
-
-    func forwarded(_ length: Int, _ direction: FaultProxy.Direction) {
-        core.statistics.withLockedValue { statistics in
-            if direction == .fromClient {
-                statistics.bytesFromClient += length
-            } else {
-                statistics.bytesFromServer += length
-            }
-        }
-    }
-
-    func struck(_ count: Int) { core.statistics.withLockedValue { $0.messages += count } }
-    func swallowed(_ length: Int) { core.statistics.withLockedValue { $0.swallowedBytes += length } }
+    func count(_ body: (inout FaultProxy.Statistics) -> Void) { core.statistics.withLockedValue(body) }
 }
 
 /// Tells a link what happens on one of its sides.

@@ -1,6 +1,17 @@
+import NIOCore
 import Testing
 
 @testable import RelayFaults
+
+extension FaultLane.Step {
+    fileprivate static func bytes(_ length: Int) -> Self { .forward(ByteBuffer(repeating: 0, count: length)) }
+}
+
+extension FaultLane {
+    fileprivate mutating func received(_ length: Int, at now: Duration) {
+        _ = received(ByteBuffer(repeating: 0, count: length), at: now)
+    }
+}
 
 /// A lane in a test's hands: what it decides until it rests.
 private struct LaneDriver {
@@ -37,11 +48,11 @@ struct FaultLaneTests {
         var driver = LaneDriver()
         driver.receive(5)
         driver.receive(7)
-        #expect(driver.steps() == [.forward(5), .forward(7), .rest])
+        #expect(driver.steps() == [.bytes(5), .bytes(7), .rest])
         driver.receive(1)
-        driver.lane.sourceEnded(at: driver.now)
+        driver.lane.sourceEnded(isLost: false, at: driver.now)
         #expect(!driver.lane.wantsInput && !driver.lane.isOver)
-        #expect(driver.steps() == [.forward(1), .finish, .rest])
+        #expect(driver.steps() == [.bytes(1), .finish, .rest])
         #expect(driver.lane.isOver)
     }
 
@@ -55,7 +66,7 @@ struct FaultLaneTests {
         driver.receive(1)
         #expect(!driver.lane.wantsInput)
         driver.canForward = true
-        #expect(driver.steps() == [.forward(FaultLane.limit - 1), .forward(1), .rest])
+        #expect(driver.steps() == [.bytes(FaultLane.limit - 1), .bytes(1), .rest])
         #expect(driver.lane.wantsInput)
         driver.canForward = false
         for _ in 1..<FaultLane.readLimit { driver.receive(1) }
@@ -71,7 +82,7 @@ struct FaultLaneTests {
         var lane = FaultLane(rules: plan.fromServer, seed: 0)
         for length in [3, 1, 8] { lane.received(length, at: .zero) }
         var forwarded = 0
-        while case .forward(let length) = lane.next(at: .zero, canForward: true) { forwarded += length }
+        while case .forward(let piece) = lane.next(at: .zero, canForward: true) { forwarded += piece.readableBytes }
         #expect(forwarded == bytes)
         #expect(plan.fromClient.cut == nil)
         var again = FaultLane(rules: plan.fromServer, seed: 0)
@@ -89,18 +100,18 @@ struct FaultLaneTests {
         driver.canForward = false
         driver.receive(2)
         #expect(driver.steps() == [.swallow(2), .rest])
-        driver.lane.sourceEnded(at: .zero)
+        driver.lane.sourceEnded(isLost: false, at: .zero)
         #expect(driver.steps() == [.rest])
         driver.set(.passThrough)
         #expect(driver.steps() == [.finish, .rest])
         var lost = LaneDriver(.blackhole(.both))
-        lost.lane.sourceLost(at: .zero)
+        lost.lane.sourceEnded(isLost: true, at: .zero)
         #expect(lost.steps() == [.rest])
         lost.set()
         #expect(lost.steps() == [.reset])
         var other = LaneDriver(.blackhole(.fromClient))
         other.receive(5)
-        #expect(other.steps() == [.forward(5), .rest])
+        #expect(other.steps() == [.bytes(5), .rest])
     }
 
     @Test("A delay is kept for bytes and end; ending it lets go at once")
@@ -109,17 +120,17 @@ struct FaultLaneTests {
         driver.receive(5)
         driver.now = .seconds(1)
         driver.receive(6)
-        driver.lane.sourceEnded(at: driver.now)
+        driver.lane.sourceEnded(isLost: false, at: driver.now)
         #expect(driver.steps() == [.wait(until: .seconds(2))])
         driver.now = .seconds(2)
-        #expect(driver.steps() == [.forward(5), .wait(until: .seconds(3))])
+        #expect(driver.steps() == [.bytes(5), .wait(until: .seconds(3))])
         driver.now = .seconds(3)
-        #expect(driver.steps() == [.forward(6), .finish, .rest])
+        #expect(driver.steps() == [.bytes(6), .finish, .rest])
         var ended = LaneDriver(.delay(.seconds(60)))
         ended.receive(5)
         #expect(ended.steps() == [.wait(until: .seconds(60))])
         ended.set(.passThrough)
-        #expect(ended.steps() == [.forward(5), .rest])
+        #expect(ended.steps() == [.bytes(5), .rest])
     }
 
     @Test("Jitter is repeatable, within its bounds, and changes no order")
@@ -148,7 +159,7 @@ struct FaultLaneTests {
         var order: [Int] = []
         while order.count < 20 {
             switch together.lane.next(at: together.now, canForward: true) {
-            case .forward(let length): order.append(length)
+            case .forward(let piece): order.append(piece.readableBytes)
             case .wait(let due): together.now = due
             case .swallow, .finish, .reset, .cut, .rest: Issue.record("nothing else is due")
             }
@@ -164,7 +175,7 @@ struct FaultLaneTests {
         var forwarded = 0
         while forwarded < length {
             switch driver.lane.next(at: driver.now, canForward: true) {
-            case .forward(let count): forwarded += count
+            case .forward(let piece): forwarded += piece.readableBytes
             case .wait(let due): driver.now = due
             case .swallow, .finish, .reset, .cut, .rest:
                 Issue.record("nothing else is due")
@@ -176,7 +187,7 @@ struct FaultLaneTests {
         driver.receive(3)
         #expect(driver.steps() == [.rest])
         driver.set()
-        #expect(driver.steps() == [.forward(3), .rest])
+        #expect(driver.steps() == [.bytes(3), .rest])
     }
 
     @Test("Bytes are split into pieces; faults of several kinds hold together")
@@ -185,7 +196,7 @@ struct FaultLaneTests {
         driver.receive(5)
         #expect(driver.steps() == [.wait(until: .seconds(1))])
         driver.now = .seconds(1)
-        #expect(driver.steps() == [.forward(2), .forward(2), .forward(1), .rest])
+        #expect(driver.steps() == [.bytes(2), .bytes(2), .bytes(1), .rest])
         #expect(FaultPlan([.split(0)]).fromClient.pieceLength == 1)
         #expect(FaultPlan([.throttle(bytesPerSecond: -1)]).fromClient.bytesPerSecond == 0)
         #expect(FaultPlan([.delay(.seconds(-1))]).fromClient.delay == .zero)
@@ -200,7 +211,7 @@ struct FaultLaneTests {
         #expect(driver.steps() == [.finish, .swallow(5), .rest])
         driver.receive(6)
         #expect(driver.steps() == [.swallow(6), .rest])
-        driver.lane.sourceEnded(at: .zero)
+        driver.lane.sourceEnded(isLost: false, at: .zero)
         #expect(driver.steps() == [.rest])
         #expect(driver.lane.isOver)
     }
@@ -209,8 +220,8 @@ struct FaultLaneTests {
     func losses() {
         var driver = LaneDriver()
         driver.receive(5)
-        driver.lane.sourceLost(at: .zero)
-        #expect(driver.steps() == [.forward(5), .reset])
+        driver.lane.sourceEnded(isLost: true, at: .zero)
+        #expect(driver.steps() == [.bytes(5), .reset])
         var other = LaneDriver()
         other.lane.destinationLost()
         other.receive(5)

@@ -82,7 +82,7 @@ struct ReportPageTests {
         // Nothing of the page was taken for something else.
         #expect(shown.contains("<h1>a cut &amp; &lt;more&gt;</h1>") && shown.contains("data-verdict=\"failed\""))
         #expect(
-            shown.contains("<title>reconnecting</title>") && shown.contains("Acknowledged and never delivered: w 12."))
+            shown.contains("<td>reconnecting</td>") && shown.contains("Acknowledged and never delivered: w 12."))
 
         let paper = folder.path("report.pdf")
         _ = try await Browser.open(page, in: folder, "--print-to-pdf=\(paper)", "--no-pdf-header-footer")

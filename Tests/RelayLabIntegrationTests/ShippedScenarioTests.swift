@@ -16,12 +16,11 @@ struct ShippedScenarioTests {
                 cluster.addresses, cluster.credentials, speed: scenario.speed, seed: 7)
             configuration.dialTimeout = .seconds(60)
             let session = LabSession(
-                LabSession.Parts(
-                    subject: RelaySubject(configuration, other: configuration, connectLimit: .seconds(60)), link: nil,
-                    server: cluster, topic: scenario.topic, writer: "lab",
-                    heading: LabHeading(
-                        title: scenario.title, seed: 7, policy: scenario.client.reconnect, speed: scenario.speed)))
-            return await LabDriver(scenario).run(session)
+                subject: RelaySubject(configuration, other: configuration, connectLimit: .seconds(60)), link: nil,
+                server: cluster, topic: scenario.topic, writer: "lab",
+                heading: LabHeading(
+                    title: scenario.title, seed: 7, policy: scenario.client.reconnect, speed: scenario.speed))
+            return await session.run(scenario)
         }
     }
 
@@ -31,15 +30,15 @@ struct ShippedScenarioTests {
         let network = try await LabNetwork.start(environment: ["PARLEY_NATS_SERVER": server])
         let result: Result<LabRun, any Error>
         do {
-            let proxy = try await FaultProxy.start(target: network.address, seed: 7)
+            let proxy = try await FaultProxy.start(target: network.addresses[0], seed: 7)
             let subject = RelaySubject(
                 try configured(network, scenario, server: proxy.address), other: try configured(network, scenario))
             let session = LabSession(
-                LabSession.Parts(
-                    subject: subject, link: ProxyLink(proxy), server: network, topic: scenario.topic, writer: "lab",
-                    heading: LabHeading(
-                        title: scenario.title, seed: 7, policy: scenario.client.reconnect, speed: scenario.speed)))
-            result = .success(await LabDriver(scenario).run(session))
+                subject: subject, link: ProxyLink(proxy), server: network.serverSide(of: subject.client),
+                topic: scenario.topic, writer: "lab",
+                heading: LabHeading(
+                    title: scenario.title, seed: 7, policy: scenario.client.reconnect, speed: scenario.speed))
+            result = .success(await session.run(scenario))
             #expect(proxy.statistics.messages == struck)
             await proxy.close()
         } catch {
@@ -59,12 +58,12 @@ struct ShippedScenarioTests {
     }
 
     @Test(
-        "Each scenario that comes with Parley passes on each server", arguments: ShippedScenario.allCases,
+        "Each scenario that comes with Parley passes on each server", arguments: ShippedScenario.all,
         NATSServerProcess.binaries.map(\.path))
     func passes(_ shipped: ShippedScenario, server: String) async throws {
         let scenario = try shipped.scenario()
         let run =
-            try await shipped.needsCluster
+            try await shipped.scenario().needsCluster
             ? runOnCluster(scenario, server: server) : run(scenario, server: server)
         #expect(run.verdict.isPassed, "\(run.verdict.findings.map(\.words)) \(run.log.text.suffix(4_000))")
         #expect(run.isOver && run.ledger.figures.sent > 0)

@@ -15,11 +15,10 @@ struct DriverTests {
         let (link, server) = (ScriptedLink(subject), ScriptedServer(subject))
         let clock = TimeByTurns()
         let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: link, server: hasNetwork ? server : nil, writer: "w",
-                heading: LabHeading(title: scenario.title, seed: 1, policy: "parley")),
+            subject: subject, link: link, server: hasNetwork ? server : nil, writer: "w",
+            heading: LabHeading(title: scenario.title, seed: 1, policy: "parley"),
             clock: clock)
-        return (await LabDriver(scenario, speed: speed).run(session), subject, link, server)
+        return (await session.run(scenario, speed: speed), subject, link, server)
     }
 
     @Test("A cut is noticed and recovered from, and each message is accounted for")
@@ -51,11 +50,11 @@ struct DriverTests {
         let clock = TimeByTurns()
         let session = LabSession.byHand(subject, writer: "w", clock: clock)
         await session.begin()
-        await LabDriver(scenario).act(session)
+        await session.act(scenario)
         // What is delivered is delivered at once; only what was dropped is waited for in vain.
         try await eventually("all has arrived") { await session.run.ledger.figures.acknowledged == 5 }
         var expected = LabExpectation()
-        expected.least = ["received": 3]
+        expected.figures = ["received": .atLeast(3)]
         await session.expect(expected, within: .seconds(30))
         if case .swaps = policy { try await eventually("five") { await session.run.ledger.figures.received == 5 } }
         if case .doubles = policy { try await eventually("again") { await session.run.ledger.figures.doubled == 1 } }
@@ -194,11 +193,11 @@ struct DriverTests {
 
     @Test("Each scenario that comes with Parley can be read, and names what it shows")
     func shipped() throws {
-        for shipped in ShippedScenario.allCases {
+        for shipped in ShippedScenario.all {
             let scenario = try shipped.scenario()
             #expect(!scenario.title.isEmpty && !scenario.about.isEmpty && scenario.steps.count >= 4, "\(shipped)")
             #expect(try LabScenario(parsing: Array(scenario.text.utf8)) == scenario, "\(shipped)")
         }
-        #expect(Set(ShippedScenario.allCases.map(\.rawValue)).count == 14)
+        #expect(Set(ShippedScenario.all.map(\.name)).count == 14)
     }
 }

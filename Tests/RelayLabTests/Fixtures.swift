@@ -82,9 +82,8 @@ extension LabSession {
         writer: String = "you", clock: any Timekeeper = TimeByTurns()
     ) -> LabSession {
         LabSession(
-            Parts(
-                subject: subject, link: link, server: server, writer: writer,
-                heading: LabHeading(title: "by hand", seed: 7, policy: "parley")),
+            subject: subject, link: link, server: server, writer: writer,
+            heading: LabHeading(title: "by hand", seed: 7, policy: "parley"),
             clock: clock)
     }
 }

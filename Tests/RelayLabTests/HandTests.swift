@@ -15,7 +15,7 @@ struct HandTests {
         let second = try #require(await session.handedOver())
         await session.ended(first, .acknowledged)
         await session.delivered(LabDelivery(first, isRecovered: true))
-        let glance = await session.glance
+        let glance = await session.report
         #expect(glance.figures.sent == 2 && glance.figures.received == 1 && glance.figures.unsettled == 1)
         #expect(glance.findings.isEmpty && !glance.isOver)
         await session.ended(second, .notSent("too large"))
@@ -34,7 +34,7 @@ struct HandTests {
         let number = try #require(await session.handedOver())
         await session.ended(number, .acknowledged)
         let run = await session.end(patience: .zero, waits: false)
-        let glance = LabGlance(run, at: run.timeline.end)
+        let glance = LabReport(run, at: run.timeline.end)
         #expect(glance.findings == ["Acknowledged and never delivered: you 1."] && glance.lost.count == 1)
         let lane = try #require(glance.strips(columns: 60).last)
         #expect(lane.hasPrefix("missing") && lane.contains("█"))
@@ -49,14 +49,14 @@ struct HandTests {
         try await session.perform(LabAct(.refuse))
         try await session.perform(LabAct(.delay), lasting: .seconds(600))
         try await session.perform(LabAct(.background), lasting: .seconds(600))
-        let lasting = await session.glance.lasting
+        let lasting = await session.report.lasting
         #expect(lasting.map(\.name) == [.refuse, .delay, .background])
         #expect(lasting.map { $0.end == nil } == [true, false, false])
         // Begun anew without an end, it has none.
         try await session.perform(LabAct(.delay))
-        #expect(await session.glance.lasting.first { $0.name == .delay }?.end == nil)
+        #expect(await session.report.lasting.first { $0.name == .delay }?.end == nil)
         try await session.perform(LabAct(.restore))
-        #expect(await session.glance.lasting.map(\.name) == [.background])
+        #expect(await session.report.lasting.map(\.name) == [.background])
         _ = await session.end(patience: .zero, waits: false)
     }
 
@@ -71,7 +71,7 @@ struct HandTests {
         // Begun and ended meanwhile, so that its time has passed as well.
         try await session.perform(LabAct(.delay), lasting: .milliseconds(60))
         try await eventually("the end of what lasts shorter") {
-            await session.glance.lasting.map(\.name) == [.refuse]
+            await session.report.lasting.map(\.name) == [.refuse]
         }
         let run = await session.end(patience: .zero, waits: false)
         #expect(run.timeline.faults.count { $0.name == "refuse" } == 2)
@@ -85,7 +85,7 @@ struct HandTests {
         await session.begin()
         await session.record()
         await #expect(throws: TestFailure.self) { try await session.perform(LabAct(.block), lasting: .seconds(600)) }
-        #expect(await session.glance.lasting.isEmpty)
+        #expect(await session.report.lasting.isEmpty)
         #expect(await session.opposites.isEmpty)
         #expect(await session.recording?.isEmpty == true)
         _ = await session.end(patience: .zero, waits: false)

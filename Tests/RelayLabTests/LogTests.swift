@@ -35,9 +35,10 @@ struct LogTests {
         ]
         for (index, kind) in kinds.enumerated() {
             let event = LabEvent(at: LabTime(microseconds: Int64(index) * 333_333), kind)
-            #expect(try LabEvent(event.json) == event)
+            let line = JSONText.text(.map(event.json))
+            #expect(try LabLog(parsing: Array(line.utf8)).events == [event])
         }
-        #expect(Set(kinds.map(\.name)).count == 16)
+        #expect(Set(kinds.map { LabEvent(at: .zero, $0).json["event"]?.stringValue }).count == 16)
     }
 
     @Test("The last line has the figures under the names that scripts read")
@@ -54,14 +55,16 @@ struct LogTests {
     func mistakes() throws {
         let good = try #require(Story.troubled().log.text.split(separator: "\n").first)
         for (line, words) in [
-            ("{", "it is no JSON"), ("[]", "it is no JSON object"), ("{}", "it has no event"),
-            ("{\"at\":1,\"event\":\"other\"}", "its event is unknown"),
-            ("{\"event\":\"queued\",\"count\":1}", "it has no time “at”"),
-            ("{\"at\":1,\"event\":\"queued\",\"count\":-1}", "it has no count “count”"),
-            ("{\"at\":1,\"event\":\"queued\",\"count\":9223372036854775807}", "it has no count “count”"),
-            ("{\"at\":1,\"event\":\"sent\",\"writer\":\"a\"}", "it has no message's number"),
+            ("{", "it is no JSON object"), ("[]", "it is no JSON object"), ("{}", "it has no “at”"),
+            ("{\"at\":1}", "it has no “event”"), ("{\"at\":1,\"event\":\"other\"}", "“event” cannot be read"),
+            ("{\"event\":\"queued\",\"count\":1}", "it has no “at”"),
+            ("{\"at\":1e300,\"event\":\"note\",\"words\":\"\"}", "“at” cannot be read"),
+            ("{\"at\":1,\"event\":\"queued\",\"count\":-1}", "“count” cannot be read"),
+            ("{\"at\":1,\"event\":\"queued\",\"count\":9223372036854775807}", "“count” cannot be read"),
+            ("{\"at\":1,\"event\":\"sent\",\"writer\":\"a\"}", "it has no “n”"),
+            ("{\"at\":1,\"event\":\"sent\",\"writer\":\"a\",\"n\":0}", "“n” cannot be read"),
         ] {
-            #expect(throws: LabLogError(words, line: 3)) {
+            #expect(throws: LabLogError(line: 3, words: words)) {
                 try LabLog(parsing: Array("\(good)\n\n\(line)\n".utf8))
             }
         }

@@ -39,7 +39,7 @@ struct ScenarioTests {
             Issue.record("the last step expects nothing")
             return
         }
-        #expect(last.counts == ["lost": 0] && last.times == ["recovery": .seconds(5)] && last.attempts == 2)
+        #expect(last.figures == ["lost": .exactly(0), "recovery": .atMost(.seconds(5))] && last.attempts == 2)
     }
 
     @Test(
@@ -84,8 +84,8 @@ struct ScenarioTests {
         steps.append(LabStep(after: .zero, .act(act, lasting: nil)))
         var expected = LabExpectation()
         (expected.status, expected.reason, expected.attempts) = (.disconnected, "kicked", 3)
-        expected.least = ["received": 1]
-        (expected.counts, expected.times) = (["lost": 0, "sent": 5], ["notice": .milliseconds(50)])
+        expected.figures = ["received": .atLeast(1), "lost": .exactly(0), "sent": .exactly(5)]
+        expected.figures["notice"] = .atMost(.milliseconds(50))
         steps.append(LabStep(.expectation(expected, within: .seconds(3))))
         var client = LabClientSettings()
         (client.reconnect, client.window, client.suspendAfter) = ("rongcloud", .seconds(5), .seconds(1))

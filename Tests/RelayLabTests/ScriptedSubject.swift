@@ -79,7 +79,7 @@ final class ScriptedSubject: LabSubject {
         say(.disconnected, .kickedByOtherDevice(device))
     }
 
-    func read(topic: String) async throws -> any LabReader { Reader(deliveries: deliveries) }
+    func read(topic: String) async throws -> (any LabReader)? { Reader(deliveries: deliveries) }
 
     func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
         switch policy {

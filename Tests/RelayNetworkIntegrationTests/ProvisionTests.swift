@@ -722,7 +722,7 @@ struct ProvisionedTests {
             let processes = [NetworkServing(access, options: options), NetworkServing(access, options: options)]
             let running = processes.map { serving in Task { try await serving.run() } }
             let observer = try await site.connection(
-                Credentials.load(path: site.directory.observerFile), inboxPrefix: ServiceDiscovery.inboxPrefix)
+                Credentials.load(path: site.directory.observerFile), inboxPrefix: HostRole.observing.inboxPrefix)
             var known: Set<String> = []
             try await eventually("both services", deadline: .seconds(60)) {
                 let answer = try? await observer.request(ByteBuffer(), to: "$SRV.PING.parley", timeout: .seconds(1))

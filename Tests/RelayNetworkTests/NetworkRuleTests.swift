@@ -67,16 +67,6 @@ struct NetworkRuleTests {
         #expect(silentDelays == [.zero, .milliseconds(100), nil])
     }
 
-    @Test("A network is idle only after the whole time without a client")
-    func idling() {
-        let begin = ContinuousClock.now
-        var clock = IdleClock(timeout: .seconds(30))
-        let seen = [(false, 0), (false, 29), (true, 30), (false, 31), (false, 60), (false, 61)].map { isUsed, second in
-            clock.observe(isUsed: isUsed, at: begin + .seconds(second))
-        }
-        #expect(seen == [false, false, false, false, false, true])
-    }
-
     @Test("B51: a postbox is created once, switched, deleted, and named like a subject token")
     func register() throws {
         var register = PostboxRegister(sudoId: "s", at: 1)

@@ -78,9 +78,8 @@ actor ChatLab {
         let news = NIOLockedValueBox<AsyncStream<Void>.Continuation?>(nil)
         self.news = news
         session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: ProxyLink(proxy),
-                server: returning, writer: "you", heading: heading)
+            subject: subject, link: ProxyLink(proxy),
+            server: returning, writer: "you", heading: heading
         ) { _ in news.withLockedValue { _ = $0?.yield() } }
         returning?.session.withLockedValue { $0 = session }
     }
@@ -211,7 +210,7 @@ actor ChatLab {
 
     private func tell() async {
         await session.countQueued()
-        await queue.send(.lab(.glance(await session.glance)))
+        await queue.send(.lab(.glance(await session.report)))
     }
 
     private func measure() {
@@ -232,7 +231,7 @@ actor ChatLab {
     ///   - topics: the topics that are still followed.
     ///   - tap: the observer of arriving messages.
     /// - Returns: what the run came to.
-    func end(following topics: Set<String>, _ tap: LabTap) async -> LabGlance {
+    func end(following topics: Set<String>, _ tap: LabTap) async -> LabReport {
         let wasShutOut = client.status.state == .disconnected && client.status.reason != .closedByUser
         let run = await session.end(patience: Self.endPatience, waits: false) { [self] in
             await settle(topics, tap)
@@ -244,7 +243,7 @@ actor ChatLab {
         // Whom the rehearsal has shut out is let in again; who went offline stays so.
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
-        return LabGlance(run, at: run.timeline.end)
+        return LabReport(run, at: run.timeline.end)
     }
 
     /// Waits until every message that others stored has arrived. Those that have not when the time is up are missing.
@@ -335,14 +334,10 @@ private struct ChatSubject: LabSubject {
         try await other.connect(timeLimit: 10)
     }
 
-    func read(topic: String) async throws -> any LabReader { Nothing() }
+    func read(topic: String) async throws -> (any LabReader)? { nil }
 
     func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
         throw RelayError.invalidArgument("The chat's lines are sent by its person")
-    }
-
-    private struct Nothing: LabReader {
-        func next() async throws -> LabDelivery? { nil }
     }
 }
 

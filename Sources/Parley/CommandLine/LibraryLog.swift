@@ -3,6 +3,7 @@ import NIOConcurrencyHelpers
 import NIOPosix
 import Platform
 import Relay
+import RelayNetwork
 import Terminal
 
 /// The file that `--log` names: an entry of the library's log is a line of it.
@@ -47,13 +48,20 @@ final class LibraryLog: Sendable {
         return logger(file)
     }
 
-    private static func logger(_ file: LibraryLog) -> Logger { Logger(label: "parley") { _ in Handler(file: file) } }
+    private static func logger(_ file: LibraryLog) -> Logger {
+        Logger(label: "parley") { _ in
+            LineLogHandler(logLevel: .debug) { level, text in
+                // What a server says is in it.
+                file.append("\(SafeText("\(WallClock.now.iso8601) \(level) \(text)"))\n")
+            }
+        }
+    }
 
     private static func finishAll() {
         for file in files.withLockedValue({ Array($0.values) }) { try? file.writer.syncShutdownGracefully() }
     }
 
-    fileprivate func append(_ line: String) {
+    private func append(_ line: String) {
         let bytes = Array(line.utf8)
         let leftOut = state.withLockedValue { state -> Int? in
             guard state.waitingBytes + bytes.count <= Self.limit else {
@@ -81,31 +89,5 @@ final class LibraryLog: Sendable {
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
-    }
-}
-
-/// Writes an entry as its time, its level, what it says, and its metadata in the order of their names.
-private struct Handler: LogHandler {
-    let file: LibraryLog
-    var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider?
-    var logLevel = Logger.Level.debug
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        var text = "\(WallClock.now.iso8601) \(event.level) \(event.message)"
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
-            let value = "\(value)"
-            text +=
-                value.contains(where: { $0.isWhitespace || $0 == "\"" })
-                ? " \(key)=\(value.debugDescription)" : " \(key)=\(value)"
-        }
-        // What a server says is in it.
-        file.append("\(SafeText(text))\n")
     }
 }

@@ -77,9 +77,7 @@ struct LabProxyCommand: AsyncParsableCommand {
                 server: "\(target)", time: WallClock.now.iso8601)
             let json = options.json
             let session = LabSession(
-                LabSession.Parts(
-                    subject: LabBystander(), link: ProxyLink(proxy), server: nil, writer: Lab.writer(), heading: heading
-                )
+                subject: nil, link: ProxyLink(proxy), server: nil, writer: Lab.writer(), heading: heading
             ) { Lab.show($0, json: json) }
             if !Self.isLoopback(place.host) {
                 Output.complain(
@@ -111,7 +109,7 @@ struct LabProxyCommand: AsyncParsableCommand {
         let acting = Task {
             await session.begin(connects: false)
             if let scenario {
-                await LabDriver(scenario).act(session)
+                await session.act(scenario)
             } else {
                 await HandLines.perform(in: session, ofLinkAlone: true)
             }

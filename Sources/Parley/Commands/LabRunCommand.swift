@@ -55,18 +55,18 @@ struct LabRunCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             // Each is read before the first one runs.
-            let scenarios = try all ? ShippedScenario.allCases.map { try $0.scenario() } : files.map(Lab.named)
+            let scenarios = try all ? ShippedScenario.all.map { try $0.scenario() } : files.map(Lab.named)
             let ground = try LabGround(connection)
             for scenario in scenarios { try ground.check(scenario) }
             var reports: [LabReport] = []
             let (speed, seed, json) = (speed, seed, json)
             for scenario in scenarios {
                 let run = try await untilSignal {
-                    let driver = LabDriver(scenario, speed: speed)
+                    let speed = speed ?? scenario.speed
                     let seed = seed ?? scenario.seed ?? UInt64.random(in: 1...999_999)
                     return try await ground.session(
-                        scenario, speed: driver.speed, seed: seed, { Lab.show($0, json: json) }
-                    ) { await driver.run($0) }
+                        scenario, speed: speed, seed: seed, { Lab.show($0, json: json) }
+                    ) { await $0.run(scenario, speed: speed) }
                 }
                 let report = LabReport(run)
                 reports.append(report)
@@ -74,7 +74,7 @@ struct LabRunCommand: AsyncParsableCommand {
                 if let log { try Lab.write(run.log.text, to: log) }
                 if let file = self.report { try Lab.write(report.page, to: file) }
             }
-            if let junit { try Lab.write(JUnitReport(reports).text, to: junit) }
+            if let junit { try Lab.write(LabReport.junit(reports), to: junit) }
             if reports.contains(where: { !$0.verdict.isPassed }) { throw Lab.failed }
         }
     }
@@ -157,13 +157,13 @@ struct LabGround: Sendable {
     }
 
     /// The network that a scenario is carried out on: one server, unless it takes more.
-    private static func place(for scenario: LabScenario) async throws -> any LabPlace {
+    private static func place(for scenario: LabScenario) async throws -> LabNetwork {
         guard scenario.needsCluster else { return try await LabNetwork.start() }
-        return try await LabClusterNetwork.start(serveCommand: [Connector.executablePath, "network", "serve"])
+        return try await LabNetwork.startCluster()
     }
 
     private func session<Value: Sendable>(
-        on network: (any LabPlace)?, _ scenario: LabScenario, speed: Double, seed: UInt64,
+        on network: LabNetwork?, _ scenario: LabScenario, speed: Double, seed: UInt64,
         _ report: @escaping @Sendable (LabEvent) -> Void, _ body: (LabSession) async throws -> Value
     ) async throws -> Value {
         let targets = network?.addresses ?? server.map { [$0.address] } ?? []
@@ -180,10 +180,9 @@ struct LabGround: Sendable {
             server: network.map { "nats-server \($0.version)" } ?? server?.name, time: WallClock.now.iso8601)
         let subject = RelaySubject(tested, other: other)
         let session = LabSession(
-            LabSession.Parts(
-                subject: subject, link: ProxyLink(proxy), server: network?.serverSide(of: subject.client),
-                topic: scenario.topic, writer: network == nil ? Lab.writer() : "lab", heading: heading),
-            report: report)
+            subject: subject, link: ProxyLink(proxy), server: network?.serverSide(of: subject.client),
+            topic: scenario.topic, writer: network == nil ? Lab.writer() : "lab", heading: heading,
+            tell: report)
         let result: Result<Value, any Error>
         do { result = .success(try await body(session)) } catch { result = .failure(error) }
         await proxy.close()
@@ -192,7 +191,7 @@ struct LabGround: Sendable {
 
     /// How the client under test is configured, and how another device of the same user is.
     private func configurations(
-        _ network: (any LabPlace)?, _ settings: LabClientSettings, _ link: ServerAddress, _ speed: Double,
+        _ network: LabNetwork?, _ settings: LabClientSettings, _ link: ServerAddress, _ speed: Double,
         _ seed: UInt64
     ) throws -> (tested: RelayConfiguration, other: RelayConfiguration) {
         if let network {
@@ -217,7 +216,7 @@ struct LabGround: Sendable {
 extension Lab {
     /// A scenario by its file, or by the name of one that comes with Parley.
     static func named(_ name: String) throws -> LabScenario {
-        if !FileManager.default.fileExists(atPath: name), let shipped = ShippedScenario(rawValue: name) {
+        if !FileManager.default.fileExists(atPath: name), let shipped = ShippedScenario.named(name) {
             return try shipped.scenario()
         }
         return try scenario(name)
@@ -238,23 +237,23 @@ struct LabListCommand: ParsableCommand {
     func run() throws {
         try reportingFailures {
             if let name {
-                guard let scenario = ShippedScenario(rawValue: name) else {
+                guard let scenario = ShippedScenario.named(name) else {
                     throw CommandFailure(
                         CommandFailure.badData, "There is no scenario “\(name)”. parley lab list names all.")
                 }
                 return Output.line(scenario.text)
             }
-            let longest = ShippedScenario.allCases.map(\.rawValue.count).max() ?? 0
-            for shipped in ShippedScenario.allCases {
+            let longest = ShippedScenario.all.map(\.name.count).max() ?? 0
+            for shipped in ShippedScenario.all {
                 let scenario = try shipped.scenario()
                 if json {
                     Output.json([
-                        "name": .string(shipped.rawValue), "title": .string(scenario.title),
+                        "name": .string(shipped.name), "title": .string(scenario.title),
                         "about": .string(scenario.about),
                     ])
                 } else {
-                    let margin = String(repeating: " ", count: longest - shipped.rawValue.count + 2)
-                    Output.line(shipped.rawValue + margin + scenario.title)
+                    let margin = String(repeating: " ", count: longest - shipped.name.count + 2)
+                    Output.line(shipped.name + margin + scenario.title)
                 }
             }
         }

@@ -235,7 +235,7 @@ struct LabReportCommand: ParsableCommand {
             }
             let read: LabLog
             do throws(LabLogError) { read = try LabLog(parsing: data) } catch {
-                throw CommandFailure(CommandFailure.badData, "\(log):\(error.line ?? 1): \(error.words).")
+                throw CommandFailure(CommandFailure.badData, "\(log):\(error.line): \(error.words).")
             }
             let report = LabReport(LabRun(read))
             if let out { try Lab.write(report.page, to: out) }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Logging
+import Platform
 import RelayNetwork
 
 /// Which network an administrator's command is about.
@@ -8,6 +10,8 @@ struct NetworkChoice: ParsableArguments {
             "A network on a cluster, by the name it was provisioned under; this user's own if left out.",
             valueName: "name"))
     var network: String?
+
+    @OptionGroup var logging: LoggingOption
 
     /// The network's folder.
     /// - Throws: `NetworkError.invalidProvision` for a network that this machine has not provisioned.
@@ -31,7 +35,20 @@ struct NetworkChoice: ParsableArguments {
     }
 
     /// Who acts on it.
-    func administrator() throws(NetworkError) -> NetworkAdministrator {
-        NetworkAdministrator(directory: try directory())
+    func administrator() throws -> NetworkAdministrator {
+        NetworkAdministrator(directory: try directory(), logger: try logging.logger())
+    }
+}
+
+/// Where what happens in this process is logged.
+struct LoggingOption: ParsableArguments {
+    @Option(help: ArgumentHelp("Append to this file what is done, for a bug report.", valueName: "file"))
+    var log: String?
+
+    /// The logger; nil where neither the flag nor `PARLEY_LOG` names a file.
+    func logger() throws(CommandFailure) -> Logger? {
+        let environment = ProcessInfo.processInfo.environment
+        guard let file = log ?? environment["PARLEY_LOG"], !file.isEmpty else { return nil }
+        return try LibraryLog.logger(appendingTo: UserFolders.expanded(file, environment))
     }
 }

@@ -60,7 +60,7 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
 /// `parley network cluster stop`.
 struct NetworkClusterStopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: "Stop services and servers; what is stored stays.")
+        commandName: "stop", abstract: "Stop the servers; what is stored stays.")
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
@@ -114,7 +114,7 @@ struct NetworkClusterHostCommand: AsyncParsableCommand {
         commandName: "host", abstract: "Keep the cluster running.", shouldDisplay: false)
 
     func run() async throws {
-        switch await LocalClusterHost(serveCommand: [Connector.executablePath, "network", "serve"]).run() {
+        switch await LocalClusterHost().run() {
         case .alreadyRunning, .idle, .stopped: return
         case .failed(let error): throw ExitCode(CommandFailure(error).code)
         }

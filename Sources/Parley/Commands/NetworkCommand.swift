@@ -24,6 +24,7 @@ struct NetworkStartCommand: AsyncParsableCommand {
         discussion: "With --listen others can use it too, whom parley network invite invites, until it is stopped.")
     @OptionGroup var listening: ListeningOptions
     @Flag(help: "Run it in this process, until a signal ends it: for a service manager.") var foreground = false
+    @OptionGroup var logging: LoggingOption
     @Flag(help: "Print one JSON object.") var json = false
 
     func validate() throws { try listening.check() }
@@ -31,7 +32,11 @@ struct NetworkStartCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let listener = try listening.listener()
-            guard !foreground else { return try await NetworkControl.run(listener: listener) }
+            guard !foreground else {
+                var options = NetworkHost.Options()
+                if let logger = try logging.logger() { options.logger = logger }
+                return try await NetworkControl.run(listener: listener, options: options)
+            }
             _ = try await NetworkControl.start(listener: listener, hostCommand: Connector.hostCommand)
             try await NetworkStatusCommand.write(json: json)
         }

@@ -79,7 +79,7 @@ struct NetworkKeyNewCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let directory = try choice.directory()
-            let administrator = NetworkAdministrator(directory: directory)
+            let administrator = try choice.administrator()
             let end = expires.flatMap(PastTime.seconds).map { WallClock.now.milliseconds / 1_000 + Int64($0) }
             let (key, credentials) = try await administrator.makeKey(
                 of: name, for: out == nil ? .identity : .file, rights: rights.change, expires: end)

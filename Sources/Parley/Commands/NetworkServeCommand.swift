@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 import Platform
 import Relay
 import RelayNetwork
@@ -38,6 +39,8 @@ struct NetworkServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Its key (0600), in PEM.", valueName: "file"))
     var tlsKey: String?
 
+    @OptionGroup var logging: LoggingOption
+
     @Argument(help: "The network, where its folder is on this machine.")
     var name: String?
 
@@ -57,9 +60,7 @@ struct NetworkServeCommand: AsyncParsableCommand {
     }
 
     /// Hands out tokens where a secret says to whom.
-    private func tokens(
-        _ note: @escaping @Sendable (String) -> Void, _ environment: [String: String]
-    ) throws(NetworkError) -> TokenService? {
+    private func tokens(_ logger: Logger, _ environment: [String: String]) throws(NetworkError) -> TokenService? {
         guard http != nil, let name else { return nil }
         let variable = "PARLEY_HTTP_SECRET"
         let secret: SharedSecret
@@ -70,18 +71,20 @@ struct NetworkServeCommand: AsyncParsableCommand {
         } else {
             return nil
         }
-        return TokenService(NetworkAdministrator(directory: try .named(name)), secret: secret, note: note)
+        return TokenService(
+            NetworkAdministrator(directory: try .named(name), logger: logger), secret: secret, logger: logger)
     }
 
     func run() async throws {
         try await reportingFailures {
             let path = try services ?? NetworkDirectory.named(name ?? "").servicesFile
             var options = NetworkServing.Options()
-            let note: @Sendable (String) -> Void = { Output.complain("parley network serve: \($0)") }
+            let shown = LineLogHandler(logLevel: .info) { _, text in Output.complain("parley network serve: \(text)") }
+            let file = try logging.logger().map { [$0.handler] } ?? []
+            options.logger = Logger(label: "parley.serve") { _ in MultiplexLogHandler([shown] + file) }
             options.httpAddress = http
             if let tlsCert, let tlsKey { options.certificate = (tlsCert, tlsKey) }
-            options.tokens = try tokens(note, ProcessInfo.processInfo.environment)
-            options.note = note
+            options.tokens = try tokens(options.logger, ProcessInfo.processInfo.environment)
             try await NetworkServing(ServiceAccess(path: path), options: options).run()
         }
     }

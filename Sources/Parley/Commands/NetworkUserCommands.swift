@@ -41,7 +41,7 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
             let now = WallClock.now.milliseconds / 1_000
             let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
             let directory = try choice.directory()
-            let administrator = NetworkAdministrator(directory: directory)
+            let administrator = try choice.administrator()
             let credentials = try await administrator.add(
                 user: name, rights: rights.change, expires: end, for: out == nil ? .identity : .file)
             var path = directory.credentialsPath(for: try UserName(name))

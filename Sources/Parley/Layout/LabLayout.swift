@@ -61,7 +61,7 @@ struct LabLayout {
     }
 
     /// The ledger of a run that is over.
-    private static func ledger(of glance: LabGlance?, columns: Int) -> [LedgerLine] {
+    private static func ledger(of glance: LabReport?, columns: Int) -> [LedgerLine] {
         guard let glance else { return [] }
         let bad: Set = ["doubled", "lost", "outOfOrder", "contradicted", "strange", "unsettled"]
         let optional: Set = ["notSent", "uncertain", "unsettled", "contradicted", "strange"]

@@ -22,7 +22,7 @@ struct LabDesk: Equatable, Sendable {
     /// Why some of what can be done cannot be done here.
     var hindrances: [LabAct.Name: String] = [:]
     /// What the run has come to.
-    var glance: LabGlance?
+    var glance: LabReport?
     /// The selected row.
     var selected = 0
     /// The first row in view, of what can be done, or of the ledger once it is over.
@@ -60,7 +60,7 @@ struct LabDesk: Equatable, Sendable {
     func hindrance(of choice: LabChoice) -> String? { choice.acts.lazy.compactMap { hindrances[$0.name] }.first }
 
     /// What a row has begun that lasts now.
-    func lasting(of choice: LabChoice) -> LabGlance.Lasting? {
+    func lasting(of choice: LabChoice) -> LabReport.Lasting? {
         guard let name = choice.lasting, begun[name] == choice else { return nil }
         return glance?.lasting.first { $0.name == name }
     }

@@ -81,9 +81,9 @@ enum ChatEvent: Equatable, Sendable {
         /// The connection goes through the proxy. What cannot be done here, and why.
         case opened([LabAct.Name: String])
         /// How the run goes.
-        case glance(LabGlance)
+        case glance(LabReport)
         /// It is over, and the connection goes to the server itself again.
-        case over(LabGlance)
+        case over(LabReport)
         /// It could not be begun.
         case failed(String)
         /// Something could not be done.

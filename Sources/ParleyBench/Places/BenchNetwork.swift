@@ -36,35 +36,24 @@ struct BenchNetwork: Sendable {
     }
 }
 
-/// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers
-/// and services end with this process, however that ends.
+/// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers end
+/// with this process, however that ends.
 struct BenchCluster: Sendable {
-    /// The name under which this program starts itself as a process of the network's services.
-    static let role = "network-serve"
-
     let cluster: LocalCluster
     let description: NetworkDescription
     let addresses: [ServerAddress]
 
     /// Runs the body on a cluster of its own; all processes have ended and the folder is gone when this returns.
     static func run<R>(_ body: (BenchCluster) async throws -> R) async throws -> R {
-        let network = try await LabClusterNetwork.start(serveCommand: [ThisProgram.path, role])
+        let network = try await LabNetwork.startCluster()
         return try await finally {
             await network.stop()
         } after: {
-            let (cluster, description) = (network.cluster, network.description)
-            return try await body(
-                BenchCluster(cluster: cluster, description: description, addresses: network.addresses))
+            try await body(
+                BenchCluster(
+                    cluster: LocalCluster(directory: network.directory), description: network.description,
+                    addresses: network.addresses))
         }
-    }
-
-    /// Answers for a network until a signal comes.
-    @concurrent
-    static func serve(_ words: Words) async throws {
-        guard words.all.count == 2, words.all[0] == "--services" else {
-            throw BenchFailure("usage: \(role) --services FILE")
-        }
-        try await NetworkServing(ServiceAccess(path: words.all[1])).run()
     }
 
     /// Somebody's client.

@@ -5,16 +5,12 @@ import RelayNetwork
 
 /// Servers of a network whose folder is at hand, so that a rehearsal can do everything to them.
 public protocol LabServers: LabServerSide {
-    /// What is done by whoever has the folder.
+    /// The administrator's acts.
     var administrator: LabAdministrator { get }
-    /// Kills the server of the client under test.
-    func killServer() async throws
-    /// Returns when it is there again.
-    func startServer() async throws
-    /// Kills the server that leads the topics' stream.
-    func stopLeader() async throws
-    /// Starts it again.
-    func startLeader() async throws
+    /// Kills a server, or returns when one is there again.
+    ///
+    /// - Throws: `LabActError`, and what hinders the act.
+    func change(_ name: LabAct.Name) async throws
 }
 
 extension LabServers {
@@ -23,23 +19,18 @@ extension LabServers {
     /// - Throws: `LabActError`, and what hinders the act.
     public func perform(_ act: LabAct) async throws {
         switch act.name.row.deed {
-        case .server(let body), .leader(let body): try await body(self)
+        case .server: try await change(act.name)
         case .administrator(let body): try await body(administrator, act)
-        case .condition, .restore, .strike, .message, .client: throw LabActError.notHere(act.name)
+        case .condition, .restore, .strike, .message, .client, .send, .reading: throw LabActError.notHere(act.name)
         }
     }
-
-    /// Where there is one server, none leads.
-    public func stopLeader() async throws { throw LabActError.notHere(.stopLeader) }
-    /// Where there is one server, none leads.
-    public func startLeader() async throws { throw LabActError.notHere(.startLeader) }
 }
 
 /// What whoever has a network's folder does to one of its users, and to its disk.
 public struct LabAdministrator: Sendable {
-    private let network: NetworkAdministrator
-    private let directory: NetworkDirectory
-    private let user: String
+    let network: NetworkAdministrator
+    let user: String
+    let directory: NetworkDirectory
     private let state = NIOLockedValueBox(State())
 
     private struct State {
@@ -57,14 +48,6 @@ public struct LabAdministrator: Sendable {
         self.directory = directory
         self.user = user
     }
-
-    func kick(_ reason: String?) async throws { try await network.kick(user: user, reason: reason) }
-    func ban(_ reason: String?) async throws { try await network.ban(user: user, reason: reason) }
-    func unban() async throws { try await network.unban(user: user) }
-    func revoke(_ reason: String?) async throws { try await network.deactivate(user: user, reason: reason) }
-    func readmit() async throws { try await network.activate(user: user) }
-    func block(_ reason: String?) async throws { try await network.blockApplication(reason: reason) }
-    func unblock() async throws { try await network.unblockApplication() }
 
     /// Ends the user's access now, and keeps in mind when it would have ended.
     func expire(_ reason: String?) async throws {
@@ -107,10 +90,14 @@ public struct LabHostedNetwork: LabServers {
         administrator = LabAdministrator(directory, user: user)
     }
 
-    /// Kills the server.
-    public func killServer() async throws { directory.killServer() }
-    /// Makes sure that it runs.
-    public func startServer() async throws { try await ensureRunning() }
+    /// Kills the server, or makes sure that it runs.
+    public func change(_ name: LabAct.Name) async throws {
+        switch name {
+        case .killServer: directory.killServer()
+        case .startServer: try await ensureRunning()
+        default: throw LabActError.notHere(name)
+        }
+    }
 }
 
 /// The servers of a cluster on this machine, which its host looks after and which other programs use too: the one that
@@ -135,24 +122,21 @@ public actor LabLocalCluster: LabServers {
         administrator = LabAdministrator(cluster.directory, user: user)
     }
 
-    /// Kills the client's own server.
+    /// Kills the client's own server or the one that leads, or has one started again.
     ///
-    /// - Throws: `LabActError.needsConnection` where there is none, `NetworkError` for what hinders it.
-    public func killServer() async throws {
-        guard let name = await ownServer() else { throw LabActError.needsConnection(.killServer) }
-        killed = name
-        try await cluster.killServer(named: name)
+    /// - Throws: `LabActError.needsConnection` where there is no server of its own, `NetworkError` for what hinders it.
+    public func change(_ name: LabAct.Name) async throws {
+        switch name {
+        case .killServer:
+            guard let own = await ownServer() else { throw LabActError.needsConnection(name) }
+            killed = own
+            try await cluster.killServer(named: own)
+        case .startServer: if let killed { try await cluster.awaitServer(named: killed) }
+        // Once at most: without a second server nobody could lead.
+        case .stopLeader: if outage == nil { outage = try await cluster.stopServer(named: try await cluster.leader()) }
+        // It is there a moment later.
+        case .startLeader: outage = nil
+        default: throw LabActError.notHere(name)
+        }
     }
-
-    /// Returns when that answers again.
-    public func startServer() async throws { if let killed { try await cluster.awaitServer(named: killed) } }
-
-    /// Kills the server that leads, once at most: without a second one nobody could lead.
-    public func stopLeader() async throws {
-        guard outage == nil else { return }
-        outage = try await cluster.stopServer(named: try await cluster.leader())
-    }
-
-    /// Has it started again; it is there a moment later.
-    public func startLeader() async throws { outage = nil }
 }

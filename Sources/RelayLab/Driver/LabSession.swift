@@ -3,40 +3,15 @@ import Relay
 /// A client under test, its link and its server's side, with the run that they make: for a scenario, or for somebody
 /// who does one thing after the other by hand.
 public actor LabSession {
-    /// What a session is made of.
-    public struct Parts: Sendable {
-        /// The client under test.
-        public var subject: any LabSubject
-        /// Its link; nil where there is none to do anything to.
-        public var link: (any LabLink)?
-        /// The server's side; nil on networks that Parley did not start.
-        public var server: (any LabServerSide)?
-        /// The topic.
-        public var topic: String
-        /// The name under which the client writes, which no other run has on this topic.
-        public var writer: String
-        /// What the run is.
-        public var heading: LabHeading
-
-        /// Makes parts.
-        public init(
-            subject: any LabSubject, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
-            writer: String, heading: LabHeading
-        ) {
-            self.subject = subject
-            self.link = link
-            self.server = server
-            self.topic = topic
-            self.writer = writer
-            self.heading = heading
-        }
-    }
-
-    private let parts: Parts
-    var subject: any LabSubject { parts.subject }
-    let clock: any Timekeeper
+    private let subject: (any LabSubject)?
+    private let link: (any LabLink)?
+    private let server: (any LabServerSide)?
+    private let topic: String
+    private let writer: String
+    private let heading: LabHeading
+    private let clock: any Timekeeper
     private let start: ContinuousClock.Instant
-    private let report: @Sendable (LabEvent) -> Void
+    private let tell: @Sendable (LabEvent) -> Void
 
     /// The run as far as it has come.
     public private(set) var run = LabRun()
@@ -66,41 +41,50 @@ public actor LabSession {
         var end: LabTime?
     }
 
-    /// By their beginnings.
+    /// The faults that last, in the order in which they began.
     private var lasting: [Lasting] = []
     private var lastBeginning: UInt64 = 0
     /// What goes wrong with the link now.
     private var conditions: [LabAct] { lasting.map(\.act).filter(\.name.isCondition) }
     /// Whether the client's reader rests.
-    var isPaused = false
-    /// How many acts are sending, and how many are to end by themselves.
-    private var sending = 0
-    private var ending = 0
+    private var isPaused = false
     private var watch: Task<Void, Never>?
     private var reading: Task<Void, Never>?
-    /// Messages that are being sent, outcomes that are waited for, and acts that are to end: all by themselves.
-    private var underWay: [UInt64: Task<Void, Never>] = [:]
+    /// Acts that send or are to end by themselves, and outcomes of messages that are waited for.
+    private var underWay: [UInt64: (isAct: Bool, task: Task<Void, Never>)] = [:]
     private var nextTask: UInt64 = 0
+    /// The minimum time for an expectation in a run that is faster than real time.
+    private static let leastPatience = Duration.seconds(15)
     /// So many statuses since an act are looked at.
     private static let mostHeard = 1_000
     /// How often it is looked whether something has come.
     private static let step = Duration.milliseconds(5)
 
     /// - Parameters:
-    ///   - clock: where the time comes from.
-    ///   - report: hears of each event.
-    package init(
-        _ parts: Parts, clock: any Timekeeper, report: @escaping @Sendable (LabEvent) -> Void = { _ in }
+    ///   - subject: the client under test; nil where that is another program, of which nothing is known.
+    ///   - link: its link; nil where there is none to do anything to.
+    ///   - server: the server's side; nil on networks that Parley did not start.
+    ///   - writer: the name under which the client writes, which no other run has on this topic.
+    ///   - heading: the circumstances of the run.
+    ///   - tell: hears of each event.
+    public init(
+        subject: (any LabSubject)?, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
+        writer: String, heading: LabHeading, tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
     ) {
-        self.parts = parts
-        self.clock = clock
-        self.report = report
-        start = clock.now
+        self.init(
+            subject: subject, link: link, server: server, topic: topic, writer: writer, heading: heading,
+            clock: SystemTime(), tell: tell)
     }
 
-    /// A session in the system's time.
-    public init(_ parts: Parts, report: @escaping @Sendable (LabEvent) -> Void = { _ in }) {
-        self.init(parts, clock: SystemTime(), report: report)
+    package init(
+        subject: (any LabSubject)?, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
+        writer: String, heading: LabHeading, clock: any Timekeeper,
+        tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
+    ) {
+        (self.subject, self.link, self.server) = (subject, link, server)
+        (self.topic, self.writer, self.heading) = (topic, writer, heading)
+        (self.clock, self.tell) = (clock, tell)
+        start = clock.now
     }
 
     /// The time since the beginning.
@@ -108,20 +92,58 @@ public actor LabSession {
 
     // MARK: From beginning to end
 
+    /// Carries a scenario out from beginning to end.
+    ///
+    /// - Parameter speed: the speed-up factor over real time; nil for the scenario's.
+    /// - Returns: the run, which is over.
+    public func run(_ scenario: LabScenario, speed: Double? = nil) async -> LabRun {
+        await begin()
+        await act(scenario, speed: speed)
+        if Task.isCancelled { fail("The run was interrupted.") }
+        return await end()
+    }
+
+    /// Carries out the steps of a scenario.
+    ///
+    /// - Parameter speed: the speed-up factor over real time; nil for the scenario's.
+    public func act(_ scenario: LabScenario, speed: Double? = nil) async {
+        let speed = speed ?? scenario.speed
+        let begin = clock.now
+        for step in scenario.steps {
+            guard run.failure == nil, !Task.isCancelled else { return }
+            if let after = step.after { try? await clock.sleep(for: after / speed) }
+            if let at = step.at { try? await clock.sleep(until: begin + at / speed) }
+            guard !Task.isCancelled else { return }
+            switch step.kind {
+            case .act(var act, let lasting):
+                act.every = act.every / speed
+                do { try await perform(act, lasting: lasting.map { $0 / speed }) } catch {
+                    fail("“\(act.name.rawValue)” could not be done: \(error)")
+                }
+            case .expectation(let expectation, let within):
+                // The machine is no faster than it is.
+                let least = speed <= 1 ? .zero : min(within, Self.leastPatience)
+                await expect(expectation, within: max(within / speed, least))
+            }
+        }
+    }
+
     /// Begins: follows the topic and connects.
     public func begin(connects: Bool = true) async {
-        record(.began(parts.heading))
-        let statuses = parts.subject.statuses
+        record(.began(heading))
+        guard let subject else { return }
+        let statuses = subject.statuses
         watch = Task { [weak self] in
             for await status in statuses { await self?.hear(status) }
         }
         do {
-            let reader = try await parts.subject.read(topic: parts.topic)
-            reading = Task { [weak self] in await self?.read(reader) }
+            if let reader = try await subject.read(topic: topic) {
+                reading = Task { [weak self] in await self?.read(reader) }
+            }
         } catch {
-            fail("The topic \(parts.topic) cannot be followed: \(error)")
+            fail("The topic \(topic) cannot be followed: \(error)")
         }
-        if connects { await parts.subject.connect() }
+        if connects { await subject.connect() }
     }
 
     /// Ends: takes every fault away, waits until what was sent has ended and is delivered, and closes the client.
@@ -136,7 +158,7 @@ public actor LabSession {
         patience: Duration = .seconds(15), waits: Bool = true, settle: @Sendable () async -> Void = {}
     ) async -> LabRun {
         isEnding = true
-        while waits, sending > 0 || ending > 0, await pause() {}
+        while waits, underWay.values.contains(where: \.isAct), await pause() {}
         await undo()
         await settle()
         let limit = clock.now + patience
@@ -147,28 +169,28 @@ public actor LabSession {
             if status.state == ConnectionStatus.State.disconnected.rawValue, ledger.unsettled.isEmpty { break }
             guard await pause() else { break }
         }
-        await parts.subject.close()
+        await subject?.close()
         // What the client still had has ended with it.
         let last = clock.now + .seconds(5)
-        while underWay.count > ending + sending, clock.now < last, await pause() {}
-        for task in underWay.values { task.cancel() }
+        while underWay.values.contains(where: { !$0.isAct }), clock.now < last, await pause() {}
+        for (_, task) in underWay.values { task.cancel() }
         watch?.cancel()
         reading?.cancel()
         let now = now
         var ended = run
         ended.end(at: now)
-        if let event = ended.log.events.last, !run.isOver { report(event) }
+        if let event = ended.log.events.last, !run.isOver { tell(event) }
         run = ended
         return run
     }
 
     /// The run as far as it has come, small enough for a screen.
-    public var glance: LabGlance {
-        LabGlance(
+    public var report: LabReport {
+        LabReport(
             run, at: now,
             lasting: lasting.map { fault in
                 let detail = fault.act.name.isCondition ? fault.act.detail : ""
-                return LabGlance.Lasting(name: fault.act.name, detail: detail, end: fault.end)
+                return LabReport.Lasting(name: fault.act.name, detail: detail, end: fault.end)
             })
     }
 
@@ -182,7 +204,7 @@ public actor LabSession {
         let event = LabEvent(at: now, kind)
         guard !run.isOver else { return }
         run.take(event)
-        report(event)
+        tell(event)
     }
 
     /// Waits a moment; false where the task was cancelled.
@@ -236,7 +258,7 @@ public actor LabSession {
             do {
                 guard let delivery = try await reader.next() else { return }
                 // Other runs may write on the same topic.
-                guard delivery.number.writer == parts.writer else { continue }
+                guard delivery.number.writer == writer else { continue }
                 record(.received(delivery.number, isRecovered: delivery.isRecovered))
             } catch {
                 return record(.note("The topic is followed no more: \(error)"))
@@ -247,8 +269,7 @@ public actor LabSession {
     /// Looks how many messages wait or are under way. What happens does that by itself; what somebody else hands over
     /// is known to the client a moment after it is counted.
     public func countQueued() {
-        let count = parts.subject.queuedCount
-        guard count != queued else { return }
+        guard let count = subject?.queuedCount, count != queued else { return }
         queued = count
         record(.queued(count))
     }
@@ -259,8 +280,8 @@ public actor LabSession {
     ///
     /// - Throws: what hinders it.
     public func perform(_ act: LabAct, lasting time: Duration? = nil) async throws {
-        if act.name.needsNetwork, parts.server == nil { throw LabActError.needsNetwork(act.name) }
-        if act.name.isOfLink, parts.link == nil { throw LabActError.needsLink(act.name) }
+        if act.name.needsNetwork, server == nil { throw LabActError.needsNetwork(act.name) }
+        if act.name.isOfLink, link == nil { throw LabActError.needsLink(act.name) }
         forgetHeard()
         recording?.did(act, lasting: time, at: now - recordingBegan)
         let beginning = begin(act)
@@ -273,10 +294,8 @@ public actor LabSession {
         guard let time, let index = lasting.firstIndex(where: { $0.number == beginning }) else { return }
         let moment = clock.now + time
         lasting[index].end = now + LabTime(time)
-        ending += 1
-        keep { session, clock in
-            let hasCome = (try? await clock.sleep(until: moment)) != nil
-            await session.hasLasted(beginning, isCancelled: !hasCome)
+        keep(isAct: true) { session, clock in
+            if (try? await clock.sleep(until: moment)) != nil { await session.hasLasted(beginning) }
         }
     }
 
@@ -306,9 +325,8 @@ public actor LabSession {
         lasting.removeAll(where: isMeant)
     }
 
-    private func hasLasted(_ beginning: UInt64?, isCancelled: Bool) async {
-        if !isCancelled, let fault = lasting.first(where: { $0.number == beginning }) { await end(fault) }
-        ending -= 1
+    private func hasLasted(_ beginning: UInt64?) async {
+        if let fault = lasting.first(where: { $0.number == beginning }) { await end(fault) }
     }
 
     private func end(_ fault: Lasting) async {
@@ -326,43 +344,43 @@ public actor LabSession {
         for fault in lasting where !fault.act.name.isCondition { await end(fault) }
         guard !lasting.isEmpty else { return }
         over { _ in true }
-        do { try await parts.link?.set([]) } catch { fail("The link could not be restored: \(error)") }
+        do { try await link?.set([]) } catch { fail("The link could not be restored: \(error)") }
     }
 
     private func carryOut(_ act: LabAct) async throws {
         switch act.name.row.deed {
-        case .condition, .restore: try await parts.link?.set(conditions)
-        case .strike, .message: try await parts.link?.strike(act)
-        case .server, .leader, .administrator: try await parts.server?.perform(act)
-        case .client(let body): try await body(self, act)
+        case .condition, .restore: try await link?.set(conditions)
+        case .strike, .message: try await link?.strike(act)
+        case .server, .administrator: try await server?.perform(act)
+        case .client(let body): if let subject { try await body(subject, act) }
+        case .send: send(act)
+        case .reading(let isPaused): self.isPaused = isPaused
         }
     }
 
     // MARK: Sending
 
-    func send(_ act: LabAct) {
-        sending += 1
-        keep { session, clock in
+    private func send(_ act: LabAct) {
+        keep(isAct: true) { session, clock in
             var next = clock.now
             for _ in 0..<act.count {
                 await session.sendOne()
                 next += act.every
                 if act.every > .zero, (try? await clock.sleep(until: next)) == nil { break }
             }
-            await session.hasSent()
         }
     }
-
-    private func hasSent() { sending -= 1 }
 
     /// Has the client send one message.
     public func sendOne() async {
         lastNumber += 1
-        guard let number = LabNumber(writer: parts.writer, value: lastNumber) else { return }
+        guard let subject, let number = LabNumber(writer: writer, value: lastNumber) else {
+            return
+        }
         record(.sent(number))
         do {
-            let outcome = try await parts.subject.send(number, topic: parts.topic)
-            keep { session, _ in await session.ended(number, await outcome()) }
+            let outcome = try await subject.send(number, topic: topic)
+            keep(isAct: false) { session, _ in await session.ended(number, await outcome()) }
         } catch {
             record(.notSent(number, reason: "\(error)"))
         }
@@ -374,7 +392,7 @@ public actor LabSession {
     ///
     /// - Returns: its number; nil where no more can be counted.
     public func handedOver() -> LabNumber? {
-        guard !run.isOver, let number = LabNumber(writer: parts.writer, value: lastNumber + 1) else { return nil }
+        guard !run.isOver, let number = LabNumber(writer: writer, value: lastNumber + 1) else { return nil }
         lastNumber += 1
         recording?.did(LabAct(.send), lasting: nil, at: now - recordingBegan)
         record(.sent(number))
@@ -403,15 +421,15 @@ public actor LabSession {
         countQueued()
     }
 
-    private func keep(_ body: @escaping @Sendable (LabSession, any Timekeeper) async -> Void) {
+    private func keep(isAct: Bool, _ body: @escaping @Sendable (LabSession, any Timekeeper) async -> Void) {
         nextTask += 1
-        let number = nextTask
-        let clock = clock
-        underWay[number] = Task { [weak self] in
+        let (number, clock) = (nextTask, clock)
+        let task = Task { [weak self] in
             guard let self else { return }
             await body(self, clock)
             await self.forget(number)
         }
+        underWay[number] = (isAct, task)
     }
 
     private func forget(_ number: UInt64) { underWay[number] = nil }
@@ -441,18 +459,7 @@ public actor LabSession {
 
     /// What there is instead of what is expected; nothing where all is as expected.
     private func instead(of expectation: LabExpectation) -> [String] {
-        let figures = run.ledger.figures
-        var words: [String] = []
-        for (name, _, path) in LabFigures.counts {
-            let count = figures[keyPath: path]
-            let (wanted, least) = (expectation.counts[name] ?? count, expectation.least[name] ?? count)
-            if wanted != count || least > count { words.append("\(name) \(count)") }
-        }
-        for (name, _, path) in LabFigures.times {
-            guard let most = expectation.times[name] else { continue }
-            let time = figures[keyPath: path]
-            if time.map({ $0.duration > most }) ?? true { words.append("\(name) " + (time.map { "\($0)" } ?? "none")) }
-        }
+        var words = expectation.unmet(by: run.ledger.figures)
         if let attempts = expectation.attempts, attemptsSinceAct < attempts {
             words.append("attempts \(attemptsSinceAct)")
         }

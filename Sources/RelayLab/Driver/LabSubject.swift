@@ -1,4 +1,5 @@
 import Relay
+import RelayFaults
 
 /// How a message ended, as the client under test says it.
 public enum LabOutcome: Hashable, Sendable {
@@ -44,8 +45,8 @@ public protocol LabSubject: Sendable {
     func lifecycleChanged(_ event: LifecycleEvent) async
     /// Signs the same user in on another device, until ``close()``.
     func signIn(on device: String) async throws
-    /// Follows a topic from now on.
-    func read(topic: String) async throws -> any LabReader
+    /// Follows a topic from now on; nil where somebody else reads it.
+    func read(topic: String) async throws -> (any LabReader)?
     /// Hands a message over, at once: before anything is waited for, so that several that are handed over keep their
     /// order.
     ///
@@ -70,35 +71,32 @@ public protocol LabServerSide: Sendable {
     func perform(_ act: LabAct) async throws
 }
 
-/// In the place of a client under test that is another program: nothing is known of it, and nothing can be asked of it.
-public struct LabBystander: LabSubject {
-    /// Why nothing can be asked of it.
-    public struct Silence: Error, CustomStringConvertible {
-        /// A sentence.
-        public var description: String { "The client behind the proxy is another program, which the lab cannot ask." }
+/// A link whose faults a proxy makes.
+public struct ProxyLink: LabLink {
+    private let proxy: FaultProxy
+
+    /// The link through a proxy.
+    public init(_ proxy: FaultProxy) { self.proxy = proxy }
+
+    /// Sets what goes wrong. Of several conditions that refuse or silence, each does what it does.
+    public func set(_ conditions: [LabAct]) async throws {
+        try await proxy.set(
+            conditions.compactMap { act in
+                if case .condition(let fault) = act.name.row.deed { fault(act) } else { nil }
+            })
     }
 
-    /// Stands by.
-    public init() {}
-
-    /// None.
-    public var statuses: AsyncStream<ConnectionStatus> { AsyncStream { $0.finish() } }
-    /// None that is known of.
-    public var queuedCount: Int { 0 }
-    /// Does nothing.
-    public func connect() async {}
-    /// Does nothing.
-    public func close() async {}
-    /// Does nothing.
-    public func lifecycleChanged(_ event: LifecycleEvent) async {}
-    /// Cannot be done.
-    public func signIn(on device: String) async throws { throw Silence() }
-    /// Nothing to read.
-    public func read(topic: String) async throws -> any LabReader { Nothing() }
-    /// Cannot be done.
-    public func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome { throw Silence() }
-
-    private struct Nothing: LabReader {
-        func next() async throws -> LabDelivery? { nil }
+    /// Does something to the connections that are there, or to their next message.
+    ///
+    /// - Throws: `LabActError.encrypted` where no message can be told.
+    public func strike(_ act: LabAct) async throws {
+        switch act.name.row.deed {
+        case .strike(let body): await body(proxy, act)
+        case .message(let fault):
+            guard !proxy.target.usesTLS else { throw LabActError.encrypted(act.name) }
+            await proxy.strike(fault, act.direction)
+        case .condition, .restore, .server, .administrator, .client, .send, .reading:
+            throw LabActError.notHere(act.name)
+        }
     }
 }

@@ -59,7 +59,7 @@ public final class RelaySubject: LabSubject {
     }
 
     /// Follows a topic from now on.
-    public func read(topic: String) async throws -> any LabReader {
+    public func read(topic: String) async throws -> (any LabReader)? {
         RelayReader(events: try await client.messages(topic: topic))
     }
 

@@ -1,3 +1,4 @@
+import JSON5
 import Relay
 
 /// What a ledger comes to.
@@ -65,22 +66,23 @@ public struct LabFigures: Hashable, Sendable {
     }
 
     /// The object that scripts read; times in seconds, null where there is none.
-    public var json: MessageMap {
-        var map = MessageMap()
-        for (name, _, path) in Self.counts { map[name] = .int(Int64(self[keyPath: path])) }
-        for (name, _, path) in Self.times { map[name] = self[keyPath: path].map { .double($0.seconds) } ?? .null }
-        return map
+    public var json: MessageMap { LabLog.object(self) }
+}
+
+extension LabFigures: Codable {
+    /// Writes each figure under its name.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: PathKey.self)
+        for (name, _, path) in Self.counts { try values.encode(self[keyPath: path], forKey: PathKey(name)) }
+        for (name, _, path) in Self.times { try values.encode(self[keyPath: path], forKey: PathKey(name)) }
     }
 
-    /// Reads what ``json`` wrote; nil where a figure is missing.
-    public init?(_ json: MessageMap) {
-        for (name, _, path) in Self.counts {
-            guard let number = json[name]?.intValue.flatMap({ Int(exactly: $0) }) else { return nil }
-            self[keyPath: path] = number
-        }
+    /// Reads the figures.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: PathKey.self)
+        for (name, _, path) in Self.counts { self[keyPath: path] = try values.decode(Int.self, forKey: PathKey(name)) }
         for (name, _, path) in Self.times {
-            guard let value = json[name] else { return nil }
-            self[keyPath: path] = value.doubleValue.flatMap { LabTime(seconds: $0) }
+            self[keyPath: path] = try values.decode(LabTime?.self, forKey: PathKey(name))
         }
     }
 }

@@ -52,16 +52,9 @@ public struct LabLedger: Hashable, Sendable {
     private var writers: [String: Writer] = [:]
     private var figuresNow = LabFigures()
     private var outages = LabOutages()
-    /// The messages that were delivered again, once for each time, up to ``maximumNames``.
-    public private(set) var doubled: [LabNumber] = []
-    /// The messages that were delivered behind a later one, up to ``maximumNames``.
-    public private(set) var outOfOrder: [LabNumber] = []
-    /// The messages that nobody sent, once for each delivery, up to ``maximumNames``.
-    public private(set) var strange: [LabNumber] = []
     private var arrivals: [String: Arrivals] = [:]
-    /// The messages from others that were delivered again or out of order, up to ``maximumNames`` each.
-    private(set) var arrivedAgain: [LabArrival] = []
-    private(set) var arrivedLate: [LabArrival] = []
+    /// The deliveries that were none of a new message in order, by what each was, up to ``maximumNames`` of each kind.
+    private(set) var faulty: [Delivery: [String]] = [:]
     /// How many messages of others are missing, by topic.
     private(set) var missing: [String: Int] = [:]
 
@@ -101,40 +94,26 @@ public struct LabLedger: Hashable, Sendable {
     private mutating func deliver(_ number: LabNumber) -> Delivery {
         // In place: a copy for each delivery would cost as much as all before it.
         let delivery = writers[number.writer]?.deliver(number.value) ?? .strange
-        count(delivery)
-        switch delivery {
-        case .first: break
-        case .late: Self.name(number, in: &outOfOrder)
-        case .again: Self.name(number, in: &doubled)
-        case .strange: Self.name(number, in: &strange)
-        }
+        count(delivery, number.description)
         return delivery
     }
 
     private mutating func deliver(_ arrival: LabArrival) -> Delivery {
         let delivery = arrivals[arrival.topic, default: Arrivals()].take(arrival.sequence)
-        count(delivery)
-        switch delivery {
-        case .again: Self.name(arrival, in: &arrivedAgain)
-        case .late: Self.name(arrival, in: &arrivedLate)
-        case .first, .strange: break
-        }
+        count(delivery, arrival.name)
         if delivery != .again { figuresNow.received += 1 }
         if delivery != .again, arrival.isRecovered { figuresNow.recovered += 1 }
         return delivery
     }
 
-    private mutating func count(_ delivery: Delivery) {
+    private mutating func count(_ delivery: Delivery, _ name: @autoclosure () -> String) {
         switch delivery {
-        case .first: break
+        case .first: return
         case .late: figuresNow.outOfOrder += 1
         case .again: figuresNow.doubled += 1
         case .strange: figuresNow.strange += 1
         }
-    }
-
-    private static func name<Message>(_ message: Message, in list: inout [Message]) {
-        if list.count < maximumNames { list.append(message) }
+        if faulty[delivery, default: []].count < Self.maximumNames { faulty[delivery, default: []].append(name()) }
     }
 
     /// Whether a message was handed over to the client.

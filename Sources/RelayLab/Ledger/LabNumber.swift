@@ -1,7 +1,7 @@
 import Relay
 
 /// Which message of a run it is: its writer, and its place in what that writer sent, from 1 on.
-public struct LabNumber: Hashable, Comparable, Sendable {
+public struct LabNumber: Hashable, Sendable {
     /// Who wrote it: letters, digits, dashes and underscores, 64 at most.
     public let writer: String
     /// Its place, from 1 on.
@@ -51,10 +51,19 @@ public struct LabNumber: Hashable, Comparable, Sendable {
 
     /// `lab alice 12`: what a message with this number says.
     public var text: String { "lab \(writer) \(value)" }
+}
 
-    /// Those of one writer in their order, and writers by name.
-    public static func < (left: LabNumber, right: LabNumber) -> Bool {
-        left.writer == right.writer ? left.value < right.value : left.writer < right.writer
+extension LabNumber: Codable {
+    private enum CodingKeys: String, CodingKey { case writer, value = "n" }
+
+    /// Reads a number, and checks it.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let writer = try values.decode(String.self, forKey: .writer)
+        guard let number = LabNumber(writer: writer, value: try values.decode(Int.self, forKey: .value)) else {
+            throw DecodingError.dataCorruptedError(forKey: .value, in: values, debugDescription: "no message's number")
+        }
+        self = number
     }
 }
 

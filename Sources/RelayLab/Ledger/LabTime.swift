@@ -45,6 +45,23 @@ public struct LabTime: Hashable, Comparable, Sendable {
     }
 }
 
+extension LabTime: Codable {
+    /// Writes the time in seconds.
+    public func encode(to encoder: any Encoder) throws {
+        var value = encoder.singleValueContainer()
+        try value.encode(seconds)
+    }
+
+    /// Reads a time in seconds.
+    public init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        guard let time = LabTime(seconds: try value.decode(Double.self)) else {
+            throw DecodingError.dataCorruptedError(in: value, debugDescription: "no time of a run")
+        }
+        self = time
+    }
+}
+
 extension LabTime: CustomStringConvertible {
     /// `0.052 s`: seconds with three digits behind the point, rounded.
     public var description: String { fixed(digits: 3) + " s" }

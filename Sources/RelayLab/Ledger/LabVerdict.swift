@@ -4,8 +4,6 @@ public struct LabVerdict: Hashable, Sendable {
     public struct Finding: Hashable, Sendable {
         /// What it is, as ``LabFigures/counts`` names it; `expectation` or `run` for what is about no message.
         public var kind: String
-        /// The messages, ``LabLedger/maximumNames`` at most.
-        public var numbers: [LabNumber]
         /// A sentence that names them.
         public var words: String
     }
@@ -26,35 +24,30 @@ public struct LabVerdict: Hashable, Sendable {
     ) {
         let figures = ledger.figures
         var findings: [Finding] = []
-        if let failure { findings.append(Finding(kind: "run", numbers: [], words: failure)) }
-        func add(
-            _ kind: String, _ count: Int, _ numbers: [LabNumber], _ what: String, arrivals: [LabArrival] = []
-        ) {
-            guard count > 0 else { return }
-            let names = numbers.map(\.description) + arrivals.map(\.description)
-            findings.append(
-                Finding(kind: kind, numbers: numbers, words: "\(what): \(Self.names(names, of: count))."))
+        func add(_ kind: String, _ words: String) { findings.append(Finding(kind: kind, words: words)) }
+        func add(_ kind: String, _ count: Int, _ names: [String], _ what: String) {
+            if count > 0 { add(kind, "\(what): \(Self.names(names, of: count)).") }
         }
+        func names(_ numbers: [LabNumber]) -> [String] { numbers.map(\.description) }
+        func names(_ delivery: LabLedger.Delivery) -> [String] { ledger.faulty[delivery] ?? [] }
+        if let failure { add("run", failure) }
         let missing = ledger.missing.values.reduce(0, +)
-        if isOver { add("lost", figures.lost - missing, ledger.lost, "Acknowledged and never delivered") }
+        if isOver { add("lost", figures.lost - missing, names(ledger.lost), "Acknowledged and never delivered") }
         for (topic, count) in ledger.missing.sorted(by: { $0.key < $1.key }) {
-            findings.append(Finding(kind: "lost", numbers: [], words: "Missing on \(topic): \(count)."))
+            add("lost", "Missing on \(topic): \(count).")
         }
-        add("doubled", figures.doubled, ledger.doubled, "Delivered again", arrivals: ledger.arrivedAgain)
-        add(
-            "outOfOrder", figures.outOfOrder, ledger.outOfOrder, "Delivered behind a later one",
-            arrivals: ledger.arrivedLate)
-        add("contradicted", figures.contradicted, ledger.contradicted, "Delivered, and reported as not sent")
-        add("strange", figures.strange, ledger.strange, "Delivered, and sent by nobody")
+        add("doubled", figures.doubled, names(.again), "Delivered again")
+        add("outOfOrder", figures.outOfOrder, names(.late), "Delivered behind a later one")
+        let contradicted = names(ledger.contradicted)
+        add("contradicted", figures.contradicted, contradicted, "Delivered, and reported as not sent")
+        add("strange", figures.strange, names(.strange), "Delivered, and sent by nobody")
         if isOver {
-            add("unsettled", figures.unsettled, ledger.unsettled, "Neither acknowledged nor reported as not sent")
+            let unsettled = names(ledger.unsettled)
+            add("unsettled", figures.unsettled, unsettled, "Neither acknowledged nor reported as not sent")
         }
         for result in expectations where !result.isMet {
             let instead = result.instead.map { "; there was \($0)" } ?? ""
-            findings.append(
-                Finding(
-                    kind: "expectation", numbers: [],
-                    words: "Not within \(result.took): \(result.words)\(instead)."))
+            add("expectation", "Not within \(result.took): \(result.words)\(instead).")
         }
         self.findings = findings
     }

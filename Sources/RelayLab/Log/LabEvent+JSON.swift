@@ -1,177 +1,84 @@
+import JSON5
 import Relay
 
-extension LabEvent {
-    /// The object of this event, as it stands on a line of a log. Times are in seconds.
-    public var json: MessageMap {
-        var map: MessageMap = ["at": .double(at.seconds), "event": .string(kind.name)]
-        func put(_ key: String, _ value: MessageValue?) { if let value { map[key] = value } }
+extension LabEvent: Codable {
+    private enum Keys: String, CodingKey { case at, event, seconds, count, reason, recovered, words, topic, verdict }
+
+    /// The object of this event, as a line of a log contains it. Times are in seconds.
+    public var json: MessageMap { LabLog.object(self) }
+
+    /// Writes the event and its payload into one object.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Keys.self)
+        try values.encode(at, forKey: .at)
+        func put(_ name: String, _ payload: (any Encodable)? = nil) throws {
+            try values.encode(name, forKey: .event)
+            try payload?.encode(to: encoder)
+        }
         switch kind {
-        case .began(let heading):
-            map["title"] = .string(heading.title)
-            map["seed"] = .integer(heading.seed)
-            map["policy"] = .string(heading.policy)
-            map["speed"] = .double(heading.speed)
-            put("server", heading.server.map { .string($0) })
-            put("time", heading.time.map { .string($0) })
-        case .status(let status):
-            map["status"] = .string(status.state)
-            map["attempt"] = .int(Int64(status.attempt))
-            put("reason", status.reason.map { .string($0) })
-            put("words", status.words.map { .string($0) })
-            put("retryIn", status.retryIn.map { .double($0.seconds) })
-            put("silent", status.isSilent ? .bool(true) : nil)
-        case .roundTrip(let time): map["seconds"] = .double(time.seconds)
-        case .fault(let fault):
-            map["fault"] = .string(fault.name)
-            map["phase"] = .string(fault.phase.rawValue)
-            put("detail", fault.detail.isEmpty ? nil : .string(fault.detail))
-        case .queued(let count): map["count"] = .int(Int64(count))
-        case .sent(let number), .acknowledged(let number), .uncertain(let number): map.put(number)
+        case .began(let heading): try put("began", heading)
+        case .status(let status): try put("status", status)
+        case .fault(let fault): try put("fault", fault)
+        case .sent(let number): try put("sent", number)
+        case .acknowledged(let number): try put("acknowledged", number)
+        case .uncertain(let number): try put("uncertain", number)
+        case .arrived(let arrival): try put("arrived", arrival)
+        case .expectation(let result): try put("expectation", result)
+        case .roundTrip(let time):
+            try put("roundTrip")
+            try values.encode(time, forKey: .seconds)
+        case .queued(let count):
+            try put("queued")
+            try values.encode(count, forKey: .count)
         case .notSent(let number, let reason):
-            map.put(number)
-            map["reason"] = .string(reason)
+            try put("notSent", number)
+            try values.encode(reason, forKey: .reason)
         case .received(let number, let isRecovered):
-            map.put(number)
-            map["recovered"] = .bool(isRecovered)
-        case .arrived(let arrival):
-            map["topic"] = .string(arrival.topic)
-            map["sequence"] = .integer(arrival.sequence)
-            map["recovered"] = .bool(arrival.isRecovered)
+            try put("received", number)
+            try values.encode(isRecovered, forKey: .recovered)
         case .missed(let topic, let count):
-            map["topic"] = .string(topic)
-            map["count"] = .int(Int64(count))
-        case .expectation(let result):
-            map["words"] = .string(result.words)
-            map["met"] = .bool(result.isMet)
-            map["took"] = .double(result.took.seconds)
-            put("instead", result.instead.map { .string($0) })
-        case .note(let words), .failed(let words): map["words"] = .string(words)
+            try put("missed")
+            try values.encode(topic, forKey: .topic)
+            try values.encode(count, forKey: .count)
+        case .note(let words):
+            try put("note")
+            try values.encode(words, forKey: .words)
+        case .failed(let words):
+            try put("failed")
+            try values.encode(words, forKey: .words)
         case .ended(let figures, let passed):
-            map["verdict"] = .string(passed ? "passed" : "failed")
-            map.entries += figures.json.entries
+            try put("ended", figures)
+            try values.encode(passed ? "passed" : "failed", forKey: .verdict)
         }
-        return map
     }
 
-    /// Reads what ``json`` wrote.
-    ///
-    /// - Throws: ``LabLogError`` without a line.
-    public init(_ json: MessageMap) throws(LabLogError) {
-        guard let name = json["event"]?.stringValue else { throw LabLogError("it has no event") }
-        at = try json.time("at")
-        switch name {
-        case "began":
-            guard let seed = json["seed"]?.unsignedValue else { throw LabLogError("it has no seed") }
-            kind = .began(
-                LabHeading(
-                    title: try json.text("title"), seed: seed, policy: try json.text("policy"),
-                    speed: json["speed"]?.doubleValue ?? 1, server: json["server"]?.stringValue,
-                    time: json["time"]?.stringValue))
-        case "status":
-            kind = .status(
-                LabStatus(
-                    state: try json.text("status"), reason: json["reason"]?.stringValue,
-                    words: json["words"]?.stringValue, attempt: try json.count("attempt"),
-                    retryIn: json["retryIn"]?.doubleValue.flatMap { LabTime(seconds: $0) },
-                    isSilent: json["silent"]?.boolValue ?? false))
-        case "roundTrip": kind = .roundTrip(try json.time("seconds"))
-        case "fault":
-            guard let phase = LabFault.Phase(rawValue: try json.text("phase")) else {
-                throw LabLogError("its phase is unknown")
-            }
-            kind = .fault(LabFault(try json.text("fault"), detail: json["detail"]?.stringValue ?? "", phase))
-        case "queued": kind = .queued(try json.count("count"))
-        case "sent": kind = .sent(try json.number())
-        case "acknowledged": kind = .acknowledged(try json.number())
-        case "uncertain": kind = .uncertain(try json.number())
-        case "notSent": kind = .notSent(try json.number(), reason: try json.text("reason"))
+    /// Reads an event.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Keys.self)
+        at = try values.decode(LabTime.self, forKey: .at)
+        func text(_ key: Keys) throws -> String { try values.decode(String.self, forKey: key) }
+        func count() throws -> Int { Int(try values.decode(UInt32.self, forKey: .count)) }
+        switch try text(.event) {
+        case "began": kind = .began(try LabHeading(from: decoder))
+        case "status": kind = .status(try LabStatus(from: decoder))
+        case "fault": kind = .fault(try LabFault(from: decoder))
+        case "sent": kind = .sent(try LabNumber(from: decoder))
+        case "acknowledged": kind = .acknowledged(try LabNumber(from: decoder))
+        case "uncertain": kind = .uncertain(try LabNumber(from: decoder))
+        case "arrived": kind = .arrived(try LabArrival(from: decoder))
+        case "expectation": kind = .expectation(try LabExpectationResult(from: decoder))
+        case "roundTrip": kind = .roundTrip(try values.decode(LabTime.self, forKey: .seconds))
+        case "queued": kind = .queued(try count())
+        case "notSent": kind = .notSent(try LabNumber(from: decoder), reason: try text(.reason))
         case "received":
-            kind = .received(try json.number(), isRecovered: json["recovered"]?.boolValue ?? false)
-        case "arrived":
-            guard let sequence = json["sequence"]?.unsignedValue else { throw LabLogError("it has no sequence") }
-            kind = .arrived(
-                LabArrival(
-                    topic: try json.text("topic"), sequence: sequence,
-                    isRecovered: json["recovered"]?.boolValue ?? false))
-        case "missed": kind = .missed(topic: try json.text("topic"), count: try json.count("count"))
-        case "expectation":
-            kind = .expectation(
-                LabExpectationResult(
-                    words: try json.text("words"), isMet: json["met"]?.boolValue ?? false, took: try json.time("took"),
-                    instead: json["instead"]?.stringValue))
-        case "note": kind = .note(try json.text("words"))
-        case "failed": kind = .failed(try json.text("words"))
-        case "ended":
-            guard let figures = LabFigures(json) else { throw LabLogError("it lacks a figure") }
-            kind = .ended(figures, passed: json["verdict"]?.stringValue == "passed")
-        default: throw LabLogError("its event is unknown")
-        }
-    }
-}
-
-extension LabEvent.Kind {
-    /// What the event is called in a log.
-    public var name: String {
-        switch self {
-        case .began: "began"
-        case .status: "status"
-        case .roundTrip: "roundTrip"
-        case .fault: "fault"
-        case .queued: "queued"
-        case .sent: "sent"
-        case .acknowledged: "acknowledged"
-        case .notSent: "notSent"
-        case .uncertain: "uncertain"
-        case .received: "received"
-        case .arrived: "arrived"
-        case .missed: "missed"
-        case .expectation: "expectation"
-        case .note: "note"
-        case .failed: "failed"
-        case .ended: "ended"
-        }
-    }
-}
-
-extension MessageMap {
-    fileprivate mutating func put(_ number: LabNumber) {
-        self["writer"] = .string(number.writer)
-        self["n"] = .int(Int64(number.value))
-    }
-
-    fileprivate func text(_ key: String) throws(LabLogError) -> String {
-        guard let text = self[key]?.stringValue else { throw LabLogError("it has no “\(key)”") }
-        return text
-    }
-
-    fileprivate func count(_ key: String) throws(LabLogError) -> Int {
-        guard let number = self[key]?.intValue.flatMap({ Int32(exactly: $0) }).map({ Int($0) }), number >= 0 else {
-            throw LabLogError("it has no count “\(key)”")
-        }
-        return number
-    }
-
-    fileprivate func time(_ key: String) throws(LabLogError) -> LabTime {
-        guard let time = self[key]?.doubleValue.flatMap({ LabTime(seconds: $0) }) else {
-            throw LabLogError("it has no time “\(key)”")
-        }
-        return time
-    }
-
-    fileprivate func number() throws(LabLogError) -> LabNumber {
-        guard let writer = self["writer"]?.stringValue, let value = self["n"]?.intValue.flatMap({ Int(exactly: $0) }),
-            let number = LabNumber(writer: writer, value: value)
-        else { throw LabLogError("it has no message's number") }
-        return number
-    }
-}
-
-extension MessageValue {
-    fileprivate var unsignedValue: UInt64? {
-        switch self {
-        case .int(let number): UInt64(exactly: number)
-        case .unsigned(let number): number
-        default: nil
+            let isRecovered = try values.decode(Bool.self, forKey: .recovered)
+            kind = .received(try LabNumber(from: decoder), isRecovered: isRecovered)
+        case "missed": kind = .missed(topic: try text(.topic), count: try count())
+        case "note": kind = .note(try text(.words))
+        case "failed": kind = .failed(try text(.words))
+        case "ended": kind = .ended(try LabFigures(from: decoder), passed: try text(.verdict) == "passed")
+        case let other:
+            throw DecodingError.dataCorruptedError(forKey: .event, in: values, debugDescription: "no event \(other)")
         }
     }
 }

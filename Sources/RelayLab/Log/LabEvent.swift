@@ -49,7 +49,7 @@ public struct LabEvent: Hashable, Sendable {
 }
 
 /// What a run was.
-public struct LabHeading: Hashable, Sendable {
+public struct LabHeading: Hashable, Codable, Sendable {
     /// What it rehearsed.
     public var title: String
     /// Where its chances came from.
@@ -77,7 +77,11 @@ public struct LabHeading: Hashable, Sendable {
 }
 
 /// A connection's status, as a run keeps it.
-public struct LabStatus: Hashable, Sendable {
+public struct LabStatus: Hashable, Codable, Sendable {
+    private enum CodingKeys: String, CodingKey {
+        case state = "status", reason, words, attempt, retryIn, isSilent = "silent"
+    }
+
     /// The state by the name that ``Relay/ConnectionStatus/State`` has for it.
     public var state: String
     /// The reason by its name, such as `kicked`; nil where there is none.
@@ -99,7 +103,9 @@ public struct LabStatus: Hashable, Sendable {
 }
 
 /// A message that another writer's client sent, as it was delivered here.
-public struct LabArrival: Hashable, Sendable {
+public struct LabArrival: Hashable, Codable, Sendable {
+    private enum CodingKeys: String, CodingKey { case topic, sequence, isRecovered = "recovered" }
+
     /// Its topic.
     public var topic: String
     /// Its place in the topic's stream.
@@ -113,17 +119,17 @@ public struct LabArrival: Hashable, Sendable {
         self.sequence = sequence
         self.isRecovered = isRecovered
     }
-}
 
-extension LabArrival: CustomStringConvertible {
     /// `chat.lobby 4711`.
-    public var description: String { "\(topic) \(sequence)" }
+    var name: String { "\(topic) \(sequence)" }
 }
 
 /// A fault of a run.
-public struct LabFault: Hashable, Sendable {
+public struct LabFault: Hashable, Codable, Sendable {
+    private enum CodingKeys: String, CodingKey { case name = "fault", detail, phase }
+
     /// Where in its life it is.
-    public enum Phase: String, Hashable, Sendable, CaseIterable {
+    public enum Phase: String, Hashable, Codable, Sendable {
         /// It begins, and lasts.
         case began
         /// It is over.
@@ -148,7 +154,9 @@ public struct LabFault: Hashable, Sendable {
 }
 
 /// How an expectation ended.
-public struct LabExpectationResult: Hashable, Sendable {
+public struct LabExpectationResult: Hashable, Codable, Sendable {
+    private enum CodingKeys: String, CodingKey { case words, isMet = "met", took, instead }
+
     /// What was expected.
     public var words: String
     /// Whether it came.

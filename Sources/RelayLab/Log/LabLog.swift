@@ -1,19 +1,12 @@
+import Platform
 import Relay
 
 /// Why a text is no log of a run.
-public struct LabLogError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The line, from 1 on; nil where a single event was read.
-    public var line: Int?
+public struct LabLogError: Error, Hashable, Sendable {
+    /// The line, from 1 on.
+    public var line: Int
     /// What is wrong.
     public var words: String
-
-    init(_ words: String, line: Int? = nil) {
-        self.words = words
-        self.line = line
-    }
-
-    /// The words, behind the line where there is one.
-    public var description: String { (line.map { "line \($0): " } ?? "") + words }
 }
 
 /// The events of a run in their order, as lines of JSON (RFC 8259), one object each.
@@ -39,34 +32,42 @@ public struct LabLog: Hashable, Sendable {
     }
 
     /// The lines, each with its end.
-    public var text: String {
-        var bytes: [UInt8] = []
-        for event in events {
-            JSONText.append(.map(event.json), to: &bytes)
-            bytes.append(UInt8(ascii: "\n"))
-        }
-        return String(decoding: bytes, as: UTF8.self)
+    public var text: String { events.map { JSONText.text(.map($0.json)) + "\n" }.joined() }
+
+    /// The object with which a value is written, with its keys in order.
+    static func object(_ value: some Encodable) -> MessageMap {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let data = try? encoder.encode(value), let text = try? JSONText.parse(bytes: data) else { return [:] }
+        return text.mapValue ?? [:]
     }
 
     /// Reads what ``text`` wrote. Empty lines are passed over.
     ///
     /// - Throws: ``LabLogError`` with the line.
     public init(parsing text: some Collection<UInt8>) throws(LabLogError) {
+        let decoder = JSONDecoder()
         var number = 0
         for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             guard events.count < Self.maximumEvents else {
-                throw LabLogError("there are more than \(Self.maximumEvents) events", line: number)
+                throw LabLogError(line: number, words: "there are more than \(Self.maximumEvents) events")
             }
-            let value: MessageValue
-            do throws(JSONError) { value = try JSONText.parse(bytes: line) } catch {
-                throw LabLogError("it is no JSON", line: number)
+            do { events.append(try decoder.decode(LabEvent.self, from: Data(line))) } catch {
+                throw LabLogError(line: number, words: Self.words(error))
             }
-            guard case .map(let map) = value else { throw LabLogError("it is no JSON object", line: number) }
-            do throws(LabLogError) { events.append(try LabEvent(map)) } catch {
-                throw LabLogError(error.words, line: number)
-            }
+        }
+    }
+
+    /// The reason why a line cannot be read, without the decoder's names of types.
+    private static func words(_ error: any Error) -> String {
+        switch error {
+        case DecodingError.keyNotFound(let key, _): "it has no “\(key.stringValue)”"
+        case DecodingError.typeMismatch(_, let found), DecodingError.valueNotFound(_, let found),
+            DecodingError.dataCorrupted(let found):
+            found.codingPath.last.map { "“\($0.stringValue)” cannot be read" } ?? "it is no JSON object"
+        default: "it cannot be read"
         }
     }
 }

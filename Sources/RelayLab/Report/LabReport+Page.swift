@@ -1,7 +1,6 @@
 extension LabReport {
     /// The report as one page of HTML that needs nothing else: no script, no other file, readable in print and in grey.
     public var page: String {
-        let drawing = LabDrawing(run)
         var lines = [
             "<!DOCTYPE html>", "<html lang=\"en\">", "<head>", "<meta charset=\"utf-8\">",
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
@@ -11,39 +10,42 @@ extension LabReport {
             "<p class=\"small\">\(MarkupText.escaped(circumstances))</p>",
         ]
         if !verdict.findings.isEmpty {
-            lines.append("<h2>What went wrong</h2>")
-            lines.append("<ul>")
-            lines += verdict.findings.map {
-                "<li data-finding=\"\($0.kind)\">\(MarkupText.escaped($0.words))</li>"
-            }
+            lines += ["<h2>What went wrong</h2>", "<ul>"]
+            lines += verdict.findings.map { "<li data-finding=\"\($0.kind)\">\(MarkupText.escaped($0.words))</li>" }
             lines.append("</ul>")
         }
-        lines += ["<h2>Timeline</h2>", drawing.svg, "<h2>Ledger</h2>", "<table>"]
-        lines += rows.map { name, words, value in
+        lines += ["<h2>Timeline</h2>", "<pre>"] + strips(columns: Self.columns).map(MarkupText.escaped) + ["</pre>"]
+        lines += table("Faults", timeline.faults) { fault in
+            let until = fault.to == fault.from ? "" : fault.to.map { "until \($0)" } ?? "to the end"
+            return ["\(fault.from)", fault.detail.isEmpty ? fault.name : "\(fault.name) \(fault.detail)", until]
+        }
+        lines += ["<h2>Ledger</h2>", "<table>"]
+        lines += figures.rows.map { name, words, value in
             "<tr><th scope=\"row\">\(words)</th><td data-figure=\"\(name)\">\(value)</td></tr>"
         }
         lines.append("</table>")
-        if !run.expectations.isEmpty {
-            lines += ["<h2>Expectations</h2>", "<table>"]
-            lines += run.expectations.map { result in
-                let instead = result.instead.map { "; there was \($0)" } ?? ""
-                return "<tr><th scope=\"row\">\(MarkupText.escaped(result.words))</th>"
-                    + "<td>\(result.isMet ? "met" : "not met")\(MarkupText.escaped(instead))</td>"
-                    + "<td>\(result.took)</td></tr>"
-            }
-            lines.append("</table>")
+        lines += table("Expectations", expectations) { result in
+            let instead = result.instead.map { "; there was \($0)" } ?? ""
+            return ["\(result.took)", result.words, (result.isMet ? "met" : "not met") + instead]
         }
-        lines += ["<h2>Connection</h2>", "<table>"]
-        lines += run.timeline.states.prefix(Self.maximumRows).map { stretch in
-            "<tr><td>\(stretch.from)</td><th scope=\"row\">\(MarkupText.escaped(stretch.status.name))</th>"
-                + "<td>\(MarkupText.escaped(stretch.status.words ?? ""))</td></tr>"
+        lines += table("Connection", timeline.states) { stretch in
+            ["\(stretch.from)", stretch.status.name, stretch.status.words ?? ""]
         }
-        lines.append("</table>")
-        lines += ["</body>", "</html>", ""]
-        return lines.joined(separator: "\n")
+        return (lines + ["</body>", "</html>", ""]).joined(separator: "\n")
     }
 
-    /// Most rows of the table of states.
+    /// A table with a heading; nothing where it has no rows.
+    private func table<Row>(_ heading: String, _ rows: [Row], _ cells: (Row) -> [String]) -> [String] {
+        guard !rows.isEmpty else { return [] }
+        let body = rows.prefix(Self.maximumRows).map { row in
+            "<tr>" + cells(row).map { "<td>\(MarkupText.escaped($0))</td>" }.joined() + "</tr>"
+        }
+        return ["<h2>\(heading)</h2>", "<table>"] + body + ["</table>"]
+    }
+
+    /// The width of the timeline, in characters.
+    private static let columns = 132
+    /// The maximum number of rows of a table.
     private static let maximumRows = 500
 
     private static let style = """
@@ -59,8 +61,69 @@ extension LabReport {
         th, td { text-align: left; padding: 0.15rem 1rem 0.15rem 0; border-bottom: 1px solid #ccc; font-weight: normal;
           vertical-align: top; }
         td { font-variant-numeric: tabular-nums; }
-        svg { width: 100%; height: auto; }
-        svg text { font: 12px system-ui, sans-serif; fill: #111; }
-        @media print { body { margin: 0; max-width: none; font-size: 11pt; } svg, tr, li { break-inside: avoid; } }
+        pre { font: 11.5px/1.35 ui-monospace, monospace; overflow-x: auto; }
+        @media print { body { margin: 0; max-width: none; font-size: 11pt; } pre { font-size: 6.5pt; }
+          pre, tr, li { break-inside: avoid; } }
         """
+
+    /// Reports as JUnit XML, which services that build and test programs read: a suite with a test case for each.
+    public static func junit(_ reports: [LabReport]) -> String {
+        let failed = reports.count { !$0.verdict.isPassed }
+        let time = reports.reduce(LabTime.zero) { $0 + $1.timeline.end }
+        var lines = [
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+            "<testsuites tests=\"\(reports.count)\" failures=\"\(failed)\">",
+            "<testsuite name=\"parley lab\" tests=\"\(reports.count)\" failures=\"\(failed)\" errors=\"0\" skipped=\"0\" "
+                + "time=\"\(time.fixed(digits: 3))\">",
+        ]
+        for report in reports {
+            let time = report.timeline.end.fixed(digits: 3)
+            lines.append(
+                "<testcase classname=\"parley.lab\" name=\"\(MarkupText.escaped(report.title))\" time=\"\(time)\">")
+            let findings = report.verdict.findings
+            if let first = findings.first {
+                let words = findings.map { MarkupText.escaped($0.words) }
+                lines.append(
+                    "<failure type=\"\(first.kind)\" message=\"\(words[0])\">\(words.joined(separator: "\n"))</failure>"
+                )
+            }
+            let output = [report.circumstances] + report.figures.rows.map { "\($0.words): \($0.value)" }
+            let escaped = output.map(MarkupText.escaped).joined(separator: "\n")
+            lines += ["<system-out>\(escaped)</system-out>", "</testcase>"]
+        }
+        return (lines + ["</testsuite>", "</testsuites>", ""]).joined(separator: "\n")
+    }
+}
+
+/// Text for terminals, HTML and XML.
+enum MarkupText {
+    /// A text as it may stand between tags and in quotes.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in plain(text).unicodeScalars {
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+
+    /// A text in which what moves a terminal's cursor, reorders a line, or is allowed in neither HTML nor XML is
+    /// replaced by U+FFFD: names and reasons come from others.
+    static func plain(_ text: String) -> String {
+        var plain = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0..<0x20, 0x7F...0x9F, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFFFE, 0xFFFF:
+                plain.append("\u{FFFD}")
+            default: plain.append(scalar)
+            }
+        }
+        return String(plain)
+    }
 }

@@ -1,42 +1,106 @@
-/// A run's report: one page of HTML, text for a terminal, or an entry of a JUnit file. All are made of the same run, so
-/// that they say the same.
+/// A report of a run as far as it has come: for the chat's screen, as text for a terminal, one page of HTML, or an entry
+/// of a JUnit file. It is of a bounded size, and without the log, which may be long.
 public struct LabReport: Hashable, Sendable {
-    /// The run.
-    public let run: LabRun
-    /// What became of the messages.
-    public let figures: LabFigures
-    /// What went wrong.
-    public let verdict: LabVerdict
-
-    /// The report of a run; of one that is not over, as far as it has come.
-    public init(_ run: LabRun) {
-        self.run = run
-        figures = run.ledger.figures
-        verdict = run.verdict
+    /// A fault that lasts.
+    public struct Lasting: Hashable, Sendable {
+        /// The act that began it.
+        public var name: LabAct.Name
+        /// The rest of its description; empty for none.
+        public var detail = ""
+        /// When it ends by itself; nil where it does not.
+        public var end: LabTime?
     }
 
-    /// What it rehearsed.
-    public var title: String { run.heading?.title ?? "a run" }
+    /// The circumstances of the run; nil before it begins.
+    public let heading: LabHeading?
+    /// Its timeline.
+    public let timeline: LabTimeline
+    /// The figures of its ledger.
+    public let figures: LabFigures
+    /// Whether it passed, and what went wrong; of a run that is not over, as far as that is sure.
+    public let verdict: LabVerdict
+    /// The faults that last.
+    public let lasting: [Lasting]
+    /// The present moment of the run.
+    public let now: LabTime
+    /// Whether it is over.
+    public let isOver: Bool
+    let expectations: [LabExpectationResult]
+    /// When those messages were sent that were acknowledged and not delivered, ``LabLedger/maximumNames`` at most, and
+    /// when others were found missing.
+    let lost: [LabTime]
+
+    /// The report of a run.
+    ///
+    /// - Parameters:
+    ///   - now: the present moment; nil for the newest event's.
+    ///   - lasting: the faults that last.
+    public init(_ run: LabRun, at now: LabTime? = nil, lasting: [Lasting] = []) {
+        heading = run.heading
+        timeline = run.timeline
+        figures = run.ledger.figures
+        verdict = run.verdict
+        expectations = run.expectations
+        self.lasting = lasting
+        self.now = run.isOver ? run.timeline.end : max(now ?? .zero, run.timeline.end)
+        isOver = run.isOver
+        let names = Set(run.ledger.lost)
+        let isLossless = names.isEmpty && run.ledger.missing.isEmpty
+        lost =
+            isLossless
+            ? []
+            : run.log.events.compactMap { event in
+                switch event.kind {
+                case .sent(let number) where names.contains(number): event.at
+                case .missed: event.at
+                default: nil
+                }
+            }
+    }
+
+    /// The title of the scenario.
+    public var title: String { heading?.title ?? "a run" }
+
+    /// What went wrong, in sentences that may be shown.
+    public var findings: [String] { verdict.findings.map { MarkupText.plain($0.words) } }
 
     /// `seed 7 · policy parley · 30 times as fast · nats://127.0.0.1:4222 · 8.204 s`.
     var circumstances: String {
         var words: [String] = []
-        if let heading = run.heading {
+        if let heading {
             words += ["seed \(heading.seed)", "policy \(heading.policy)"]
             if heading.speed != 1 { words.append("\(Self.number(heading.speed)) times as fast") }
             words += [heading.server, heading.time].compactMap { $0 }
         }
-        words.append("\(run.timeline.end)")
+        words.append("\(timeline.end)")
         return words.joined(separator: " · ")
     }
-
-    /// The figures in words and in numbers, in the order in which they are shown.
-    var rows: [(name: String, words: String, value: String)] { figures.rows }
 
     /// `passed` or `failed`.
     var outcome: String { verdict.isPassed ? "passed" : "failed" }
 
     static func number(_ value: Double) -> String {
         Int(exactly: value).map(String.init) ?? LabTime(seconds: value).map { $0.fixed(digits: 1) } ?? "\(value)"
+    }
+
+    /// The timeline, a lane each line, up to the present moment.
+    public func strips(columns: Int, ascii: Bool = false) -> [String] {
+        timeline.strips(columns: columns, ascii: ascii, lost: lost, until: now)
+    }
+
+    /// The report as lines for a terminal of so many columns: no colours, nothing that moves the cursor.
+    ///
+    /// - Parameter ascii: whether nothing but ASCII is drawn with.
+    public func lines(columns: Int = 80, ascii: Bool = false) -> [String] {
+        var lines = ["\(MarkupText.plain(title)): \(outcome)", MarkupText.plain(circumstances), ""]
+        lines += strips(columns: max(40, columns), ascii: ascii)
+        lines.append("")
+        let longest = figures.rows.map(\.words.count).max() ?? 0
+        lines += figures.rows.map { _, words, value in
+            words + String(repeating: " ", count: longest - words.count + 2) + (ascii && value == "–" ? "-" : value)
+        }
+        if !findings.isEmpty { lines += [""] + findings }
+        guard ascii else { return lines }
+        return lines.map { line in String(line.map { $0.isASCII ? $0 : $0 == "·" ? "-" : "?" }) }
     }
 }

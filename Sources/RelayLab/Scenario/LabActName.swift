@@ -19,60 +19,36 @@ extension LabAct {
         case split
         /// Ends one direction of the present connections, and leaves the other.
         case halfClose = "half-close"
-        /// Has the next message come twice.
-        case duplicate
-        /// Has the next message come behind the one after it.
-        case reorder
-        /// Loses the next message.
-        case drop
+        /// Has the next message come twice, after the one that follows it, or not at all.
+        case duplicate, reorder, drop
         /// Ends every condition of the link.
         case restore
-        /// Kills the server.
-        case killServer = "kill-server"
-        /// Starts the server again.
-        case startServer = "start-server"
-        /// Kills the server of a cluster that leads the topics' stream.
-        case stopLeader = "stop-leader"
-        /// Starts it again.
-        case startLeader = "start-leader"
-        /// Fills the server's disk, as far as the network can tell.
-        case fillDisk = "fill-disk"
-        /// Frees it.
-        case freeDisk = "free-disk"
+        /// Kills the server, and starts it again.
+        case killServer = "kill-server", startServer = "start-server"
+        /// Kills the server of a cluster that leads the topics' stream, and starts it again.
+        case stopLeader = "stop-leader", startLeader = "start-leader"
+        /// Fills the server's disk, as far as the network can tell, and frees it.
+        case fillDisk = "fill-disk", freeDisk = "free-disk"
         /// Ends the user's connections as the administrator.
         case kick
-        /// Bans the user.
-        case ban
-        /// Lifts the ban.
-        case unban
-        /// Revokes the user's account.
-        case revoke
-        /// Gives it back.
-        case readmit
-        /// Lets the user's access end now.
-        case expire
-        /// Lets it be without end again.
-        case extend
-        /// Blocks the application for all.
-        case block
-        /// Lifts the block.
-        case unblock
+        /// Bans the user, and lifts the ban.
+        case ban, unban
+        /// Revokes the user's account, and gives it back.
+        case revoke, readmit
+        /// Ends the user's access now, and takes that back.
+        case expire, extend
+        /// Blocks the application for all users, and lifts the block.
+        case block, unblock
         /// Signs the user in on another device.
         case login
-        /// Connects the client.
-        case connect
-        /// Closes it.
-        case close
-        /// Puts the application into the background.
-        case background
-        /// Brings it back.
-        case foreground
+        /// Connects the client, and closes it.
+        case connect, close
+        /// Puts the application into the background, and brings it back.
+        case background, foreground
         /// Has the client send messages.
         case send
-        /// Lets the client's reader rest, so that what comes waits.
-        case pause
-        /// Lets it read again.
-        case read
+        /// Stops the client's reader, so that what comes waits, and lets it read again.
+        case pause, read
     }
 
     /// By whom an act is carried out, and how.
@@ -85,14 +61,16 @@ extension LabAct {
         case strike(@Sendable (FaultProxy, LabAct) async -> Void)
         /// The same to a message, which the proxy can tell only where nothing is encrypted.
         case message(FaultProxy.MessageFault)
-        /// The server dies or comes back.
-        case server(@Sendable (any LabServers) async throws -> Void)
-        /// The one of a cluster that leads does.
-        case leader(@Sendable (any LabServers) async throws -> Void)
+        /// A server dies or comes back.
+        case server
         /// Whoever has the network's folder does it.
         case administrator(@Sendable (LabAdministrator, LabAct) async throws -> Void)
-        /// The client under test, or its application.
-        case client(@Sendable (isolated LabSession, LabAct) async throws -> Void)
+        /// The client under test does it, or its application.
+        case client(@Sendable (any LabSubject, LabAct) async throws -> Void)
+        /// The client under test sends messages.
+        case send
+        /// The client's reader rests, or goes on.
+        case reading(isPaused: Bool)
     }
 
     /// What there is to know of an act.
@@ -108,6 +86,18 @@ extension LabAct {
         /// A fault.
         static func fault(_ deed: Deed, takes fields: [Field] = [], until opposite: Name? = nil) -> Row {
             Row(deed: deed, fields: fields, opposite: opposite, isFault: true)
+        }
+
+        /// A fault that whoever has the network's folder makes, with a reason.
+        static func admin(
+            until opposite: Name? = nil, _ body: @escaping @Sendable (LabAdministrator, LabAct) async throws -> Void
+        ) -> Row {
+            .fault(.administrator(body), takes: [.reason], until: opposite)
+        }
+
+        /// The end of such a fault.
+        static func undo(_ body: @escaping @Sendable (LabAdministrator) async throws -> Void) -> Row {
+            .harmless(.administrator { admin, _ in try await body(admin) })
         }
 
         /// What disturbs nobody.
@@ -143,31 +133,30 @@ extension LabAct.Name {
         case .reorder: .fault(.message(.reorder), takes: [.direction])
         case .drop: .fault(.message(.drop), takes: [.direction])
         case .restore: .harmless(.restore)
-        case .killServer: .fault(.server { try await $0.killServer() }, until: .startServer)
-        case .startServer: .harmless(.server { try await $0.startServer() })
-        case .stopLeader: .fault(.leader { try await $0.stopLeader() }, until: .startLeader)
-        case .startLeader: .harmless(.leader { try await $0.startLeader() })
+        case .killServer: .fault(.server, until: .startServer)
+        case .startServer: .harmless(.server)
+        case .stopLeader: .fault(.server, until: .startLeader)
+        case .startLeader: .harmless(.server)
         case .fillDisk: .fault(.administrator { admin, _ in try admin.fillDisk() }, until: .freeDisk)
-        case .freeDisk: .harmless(.administrator { admin, _ in admin.freeDisk() })
-        case .kick: .fault(.administrator { try await $0.kick($1.reason) }, takes: [.reason])
-        case .ban: .fault(.administrator { try await $0.ban($1.reason) }, takes: [.reason], until: .unban)
-        case .unban: .harmless(.administrator { admin, _ in try await admin.unban() })
-        case .revoke: .fault(.administrator { try await $0.revoke($1.reason) }, takes: [.reason], until: .readmit)
-        case .readmit: .harmless(.administrator { admin, _ in try await admin.readmit() })
-        case .expire: .fault(.administrator { try await $0.expire($1.reason) }, takes: [.reason], until: .extend)
-        case .extend: .harmless(.administrator { admin, _ in try await admin.extend() })
-        case .block: .fault(.administrator { try await $0.block($1.reason) }, takes: [.reason], until: .unblock)
-        case .unblock: .harmless(.administrator { admin, _ in try await admin.unblock() })
-        case .login: .fault(.client { try await $0.subject.signIn(on: $1.device) }, takes: [.device])
-        case .connect: .harmless(.client { session, _ in await session.subject.connect() })
-        case .close: .harmless(.client { session, _ in await session.subject.close() })
+        case .freeDisk: .undo { $0.freeDisk() }
+        case .kick: .admin { try await $0.network.kick(user: $0.user, reason: $1.reason) }
+        case .ban: .admin(until: .unban) { try await $0.network.ban(user: $0.user, reason: $1.reason) }
+        case .unban: .undo { try await $0.network.unban(user: $0.user) }
+        case .revoke: .admin(until: .readmit) { try await $0.network.deactivate(user: $0.user, reason: $1.reason) }
+        case .readmit: .undo { try await $0.network.activate(user: $0.user) }
+        case .expire: .admin(until: .extend) { try await $0.expire($1.reason) }
+        case .extend: .undo { try await $0.extend() }
+        case .block: .admin(until: .unblock) { try await $0.network.blockApplication(reason: $1.reason) }
+        case .unblock: .undo { try await $0.network.unblockApplication() }
+        case .login: .fault(.client { try await $0.signIn(on: $1.device) }, takes: [.device])
+        case .connect: .harmless(.client { client, _ in await client.connect() })
+        case .close: .harmless(.client { client, _ in await client.close() })
         case .background:
-            .fault(
-                .client { session, _ in await session.subject.lifecycleChanged(.background) }, until: .foreground)
-        case .foreground: .harmless(.client { session, _ in await session.subject.lifecycleChanged(.foreground) })
-        case .send: .harmless(.client { session, act in session.send(act) }, takes: [.count, .every])
-        case .pause: .fault(.client { session, _ in session.isPaused = true }, until: .read)
-        case .read: .harmless(.client { session, _ in session.isPaused = false })
+            .fault(.client { client, _ in await client.lifecycleChanged(.background) }, until: .foreground)
+        case .foreground: .harmless(.client { client, _ in await client.lifecycleChanged(.foreground) })
+        case .send: .harmless(.send, takes: [.count, .every])
+        case .pause: .fault(.reading(isPaused: true), until: .read)
+        case .read: .harmless(.reading(isPaused: false))
         }
     }
 
@@ -177,19 +166,19 @@ extension LabAct.Name {
     /// Whether it needs a network that Parley started, since it is about the server or by its administrator.
     public var needsNetwork: Bool {
         switch row.deed {
-        case .server, .leader, .administrator: true
-        case .condition, .restore, .strike, .message, .client: false
+        case .server, .administrator: true
+        case .condition, .restore, .strike, .message, .client, .send, .reading: false
         }
     }
 
     /// Whether it needs a cluster of three servers.
-    public var needsCluster: Bool { if case .leader = row.deed { true } else { false } }
+    public var needsCluster: Bool { self == .stopLeader || self == .startLeader }
 
     /// Whether it is about the link alone, so that it can be done to any program behind it.
     public var isOfLink: Bool {
         switch row.deed {
         case .condition, .restore, .strike, .message: true
-        case .server, .leader, .administrator, .client: false
+        case .server, .administrator, .client, .send, .reading: false
         }
     }
 

@@ -10,20 +10,56 @@ public struct LabExpectation: Hashable, Sendable {
     public var reason: String?
     /// At least so many attempts since the last act.
     public var attempts: Int?
-    /// Figures that are exactly so, by their names in ``LabFigures/counts``.
-    public var counts: [String: Int] = [:]
-    /// Figures that are at least so, by the same names; written as a text such as `"1+"`.
-    public var least: [String: Int] = [:]
-    /// Times that are at most so, by their names in ``LabFigures/times``.
-    public var times: [String: Duration] = [:]
+    /// What figures of the ledger have to be, by their names in ``LabFigures``.
+    public var figures: [String: Bound] = [:]
+
+    /// What a figure has to be.
+    public enum Bound: Hashable, Sendable {
+        /// A count that is exactly so.
+        case exactly(Int)
+        /// A count that is at least so; written as a text such as `"1+"`.
+        case atLeast(Int)
+        /// A time that is at most so.
+        case atMost(Duration)
+
+        func admits(_ count: Int) -> Bool {
+            switch self {
+            case .exactly(let wanted): count == wanted
+            case .atLeast(let least): count >= least
+            case .atMost: true
+            }
+        }
+
+        func admits(_ time: LabTime?) -> Bool {
+            if case .atMost(let most) = self { time.map { $0.duration <= most } ?? false } else { true }
+        }
+
+        fileprivate var words: String {
+            switch self {
+            case .exactly(let count): "\(count)"
+            case .atLeast(let count): "at least \(count)"
+            case .atMost(let time): "at most \(LabDuration.text(time))"
+            }
+        }
+
+        fileprivate var value: MessageValue {
+            switch self {
+            case .exactly(let count): .int(Int64(count))
+            case .atLeast(let count): .string("\(count)+")
+            case .atMost(let time): .string(LabDuration.text(time))
+            }
+        }
+    }
 
     /// Expects nothing.
     public init() {}
 
-    private static let own = ["status", "reason", "attempts"]
+    private static let names = LabFigures.counts.map(\.name) + LabFigures.times.map(\.name)
 
-    /// All keys, in the order in which they are written.
-    static var keys: [String] { own + LabFigures.counts.map(\.name) + LabFigures.times.map(\.name) }
+    /// The figures that are said, in the order in which they are written.
+    private var bounds: [(name: String, bound: Bound)] {
+        Self.names.compactMap { name in figures[name].map { (name, $0) } }
+    }
 
     /// `status reconnecting, reason kicked, lost 0, recovery at most 5s`.
     public var words: String {
@@ -31,14 +67,20 @@ public struct LabExpectation: Hashable, Sendable {
         if let status { words.append("status \(status.rawValue)") }
         if let reason { words.append("reason \(reason)") }
         if let attempts { words.append("attempts at least \(attempts)") }
-        for (name, _, _) in LabFigures.counts {
-            if let count = counts[name] { words.append("\(name) \(count)") }
-            if let count = least[name] { words.append("\(name) at least \(count)") }
+        return (words + bounds.map { "\($0.name) \($0.bound.words)" }).joined(separator: ", ")
+    }
+
+    /// The figures that are otherwise than expected, such as `lost 0`.
+    func unmet(by figures: LabFigures) -> [String] {
+        let counts = LabFigures.counts.compactMap { name, _, path -> String? in
+            let count = figures[keyPath: path]
+            return self.figures[name]?.admits(count) == false ? "\(name) \(count)" : nil
         }
-        for (name, _, _) in LabFigures.times {
-            if let time = times[name] { words.append("\(name) at most \(LabDuration.text(time))") }
+        let times = LabFigures.times.compactMap { name, _, path -> String? in
+            let time = figures[keyPath: path]
+            return self.figures[name]?.admits(time) == false ? "\(name) " + (time.map { "\($0)" } ?? "none") : nil
         }
-        return words.joined(separator: ", ")
+        return counts + times
     }
 
     /// The object with which it is written.
@@ -47,13 +89,7 @@ public struct LabExpectation: Hashable, Sendable {
         if let status { map["status"] = .string(status.rawValue) }
         if let reason { map["reason"] = .string(reason) }
         if let attempts { map["attempts"] = .int(Int64(attempts)) }
-        for (name, _, _) in LabFigures.counts {
-            if let count = counts[name] { map[name] = .int(Int64(count)) }
-            if let count = least[name] { map[name] = .string("\(count)+") }
-        }
-        for (name, _, _) in LabFigures.times {
-            if let time = times[name] { map[name] = .string(LabDuration.text(time)) }
-        }
+        for (name, bound) in bounds { map[name] = bound.value }
         return .map(map)
     }
 }
@@ -61,7 +97,8 @@ public struct LabExpectation: Hashable, Sendable {
 extension LabExpectation: Decodable {
     /// Reads an expectation.
     public init(from decoder: any Decoder) throws {
-        try UnknownKeys.refuse(in: decoder, besides: Self.keys, kind: "thing to expect")
+        let keys = ["status", "reason", "attempts"] + Self.names
+        try UnknownKeys.refuse(in: decoder, besides: keys, kind: "thing to expect")
         let values = try decoder.container(keyedBy: PathKey.self)
         guard !values.allKeys.isEmpty else { throw SettingMistake(decoder.codingPath, "it expects nothing") }
         status = try values.choice(
@@ -72,20 +109,19 @@ extension LabExpectation: Decodable {
             kind: "reason")
         attempts = try values.number(PathKey("attempts"), 0...LabNumber.maximum)
         for (name, _, _) in LabFigures.counts {
-            if let count = Self.least(values, name) {
-                least[name] = count
-            } else {
-                counts[name] = try values.number(PathKey(name), 0...LabNumber.maximum)
-            }
+            let least = (try? values.decode(String.self, forKey: PathKey(name))).flatMap(Self.least)
+            figures[name] =
+                try least.map { .atLeast($0) }
+                ?? values.number(PathKey(name), 0...LabNumber.maximum).map { .exactly($0) }
         }
-        for (name, _, _) in LabFigures.times { times[name] = try values.length(PathKey(name)) }
+        for (name, _, _) in LabFigures.times { figures[name] = try values.length(PathKey(name)).map { .atMost($0) } }
     }
 
     /// The number of a text such as `1+`; nil for anything else.
-    private static func least(_ values: KeyedDecodingContainer<PathKey>, _ name: String) -> Int? {
-        guard let text = try? values.decode(String.self, forKey: PathKey(name)), text.hasSuffix("+"),
-            let count = Int(text.dropLast()), (0...LabNumber.maximum).contains(count)
-        else { return nil }
+    private static func least(_ text: String) -> Int? {
+        guard text.hasSuffix("+"), let count = Int(text.dropLast()), (0...LabNumber.maximum).contains(count) else {
+            return nil
+        }
         return count
     }
 }

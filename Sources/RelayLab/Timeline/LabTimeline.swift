@@ -30,8 +30,6 @@ public struct LabTimeline: Hashable, Sendable {
         case recovered
         /// A message that was delivered again.
         case doubled
-        /// A message that came behind a later one.
-        case late
     }
 
     /// Most stretches, of states and of faults; more lengthen the last one.
@@ -75,10 +73,10 @@ public struct LabTimeline: Hashable, Sendable {
     }
 
     private mutating func mark(_ delivery: LabLedger.Delivery?, isRecovered: Bool, at now: LabTime) {
-        switch delivery {
-        case .again: marks.append(.doubled, at: now)
-        case .late: marks.append(.late, at: now)
-        case .first, .strange, nil: if isRecovered { marks.append(.recovered, at: now) }
+        if delivery == .again {
+            marks.append(.doubled, at: now)
+        } else if isRecovered {
+            marks.append(.recovered, at: now)
         }
     }
 
@@ -105,5 +103,38 @@ public struct LabTimeline: Hashable, Sendable {
             guard let index = faults.lastIndex(where: { $0.name == fault.name && $0.to == nil }) else { return }
             faults[index].to = now
         }
+    }
+}
+
+/// Points of a curve over a run's time. Where there are too many, every second one goes, so that any length of a run
+/// fits.
+public struct LabSeries<Value: Hashable & Sendable>: Hashable, Sendable {
+    /// A value at a moment.
+    public struct Point: Hashable, Sendable {
+        /// The moment.
+        public var at: LabTime
+        /// The value.
+        public var value: Value
+    }
+
+    /// Most points.
+    public static var maximumCount: Int { 4_096 }
+
+    /// The points in the order of time.
+    public private(set) var points: [Point] = []
+    /// One of so many is kept.
+    private var stride = 1
+    private var skipped = 0
+
+    init() {}
+
+    mutating func append(_ value: Value, at moment: LabTime) {
+        skipped += 1
+        guard skipped >= stride else { return }
+        skipped = 0
+        points.append(Point(at: moment, value: value))
+        guard points.count >= Self.maximumCount else { return }
+        points = points.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+        stride *= 2
     }
 }

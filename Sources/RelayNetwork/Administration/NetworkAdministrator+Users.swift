@@ -145,7 +145,11 @@ extension NetworkAdministrator {
             } else {
                 try await install([user], identity, system)
             }
-            if let narrowing { try await endReaders(of: narrowing, address, identity) }
+            if let narrowing {
+                try await HostRole.keeping.withJetStream(at: [address], identity.issuer, timeout: .seconds(10)) {
+                    try await $0.endReaders(of: narrowing, identity.names)
+                }
+            }
             guard !isOver, before.rights != after.rights || newEnd != nil else { return }
             try? await tell([user.text], .permissionsChanged, newEnd ?? reason, address, identity)
         }
@@ -154,25 +158,4 @@ extension NetworkAdministrator {
         try directory.markFinished([user])
     }
 
-    /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering even if its user may
-    /// no longer read. The server does not know which user made which consumer; the readers of other users notice and
-    /// make theirs anew.
-    private func endReaders(
-        of narrowing: Narrowing, _ address: ServerAddress, _ identity: NetworkIdentity
-    ) async throws(NetworkError) {
-        let streams = [NetworkNames.topicStream(of: identity.names.namespace), PresenceBucket.stream]
-        let inbox = "_INBOX_~readers"
-        let credentials = try identity.issuer.issue(
-            name: "~readers",
-            permissions: Permissions(
-                pub: SubjectRules(
-                    allow: streams.flatMap { ["$JS.API.CONSUMER.LIST.\($0)", "$JS.API.CONSUMER.DELETE.\($0).*"] }),
-                sub: SubjectRules(allow: ["\(inbox).>"])),
-            expires: Self.now + 300)
-        let connection = try await NATSConnection.administrator(at: address, as: credentials)
-        defer { connection.closeNow() }
-        try await reached {
-            try await JetStream(connection, timeout: .seconds(10)).endReaders(of: narrowing, identity.names)
-        }
-    }
 }

@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Platform
 import Relay
@@ -14,11 +15,14 @@ public struct NetworkAdministrator: Sendable {
     public let directory: NetworkDirectory
     /// The administrator's name, which clients receive; nil if they are not to learn it.
     public let name: String?
+    let logger: Logger
 
     /// Names a network; nothing is read or made yet.
-    public init(directory: NetworkDirectory = .standard(), name: String? = nil) {
+    /// - Parameter logger: receives each act that is done; silent by default.
+    public init(directory: NetworkDirectory = .standard(), name: String? = nil, logger: Logger? = nil) {
         self.directory = directory
         self.name = name
+        self.logger = logger ?? .silent
     }
 
     // MARK: One user
@@ -202,19 +206,12 @@ public struct NetworkAdministrator: Sendable {
         try await tell(users.map { ($0, message) }, address, identity)
     }
 
-    /// Tells users' clients what is about to happen, as a user who alone may publish on the network's `relay.control.*`
-    /// and may do nothing else. Returns when the server has handed the messages on.
+    /// Tells users' clients what is about to happen. Returns when the server has handed the messages on.
     func tell(
         _ messages: [(user: String, message: ControlMessage)], _ address: ServerAddress, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
-        let sender = "~administrator"
-        let credentials = try identity.issuer.issue(
-            name: sender,
-            permissions: Permissions(
-                pub: SubjectRules(allow: [NetworkNames.control(of: "*")]),
-                sub: SubjectRules(allow: ["_INBOX_\(sender).>"])),
-            expires: Self.now + 300)
-        let connection = try await NATSConnection.administrator(at: address, as: credentials)
+        let connection = try await NATSConnection.administrator(
+            at: address, as: HostRole.telling.credentials(identity.issuer))
         defer { connection.closeNow() }
         try await reached {
             for (user, message) in messages {

@@ -18,25 +18,6 @@ extension [ServerAddress] {
     }
 }
 
-extension HostRole {
-    /// Connects in this role to the first of several servers that takes it.
-    func connect(
-        toOneOf addresses: [ServerAddress], _ issuer: UserTokenIssuer
-    ) async throws(NetworkError) -> NATSConnection {
-        try await addresses.firstToTake { try await connect(to: $0, issuer, timeout: .seconds(5)) }
-    }
-
-    /// Runs the body with JetStream as this role reaches it at one of several servers.
-    func withJetStream<R>(
-        at addresses: [ServerAddress], _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5),
-        _ body: (JetStream) async throws -> R
-    ) async throws(NetworkError) -> R {
-        let connection = try await connect(toOneOf: addresses, issuer)
-        defer { connection.closeNow() }
-        return try await reached { try await body(JetStream(connection, timeout: timeout)) }
-    }
-}
-
 extension NATSConnection {
     /// Asks all who listen, and hands over one answer after the other.
     /// - Parameters:

@@ -44,7 +44,7 @@ extension NetworkAdministrator {
 
     /// Finishes acts whose process was ended in the middle, until the task is cancelled. Without this an account could
     /// stay without room for any connection, and its user without a word of why.
-    func finishActs(_ log: LogFile) async {
+    func finishActs() async {
         var told: NetworkError?
         while !Task.isCancelled {
             do throws(NetworkError) {
@@ -52,11 +52,15 @@ extension NetworkAdministrator {
                     // Only while nobody acts is what is found there unfinished.
                     let left = try await alone { _ throws(NetworkError) in try directory.unfinishedUsers() }
                     let finished = Set(left).subtracting(try directory.unfinishedUsers())
-                    if !finished.isEmpty { log.note("finished an interrupted act on \(finished.count) users") }
+                    if !finished.isEmpty {
+                        logger.notice("an interrupted act was finished", metadata: ["users": "\(finished.count)"])
+                    }
                 }
                 told = nil
             } catch {
-                if error != .cancelled, error != told { log.note("an act is not finished yet: \(error)") }
+                if error != .cancelled, error != told {
+                    logger.warning("an act is not finished yet", metadata: ["error": "\(error)"])
+                }
                 told = error
             }
             do { try await Task.sleep(for: .seconds(1)) } catch { return }

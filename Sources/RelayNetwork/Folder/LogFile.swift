@@ -1,3 +1,4 @@
+import Logging
 import Platform
 
 /// A file that grows line by line (0600). When it is large as it is opened, it becomes `<name>.old` first.
@@ -7,7 +8,6 @@ package final class LogFile: Sendable {
 
     /// Where a child process may write to.
     let descriptor: Int32
-    private let path: String
 
     /// Opens a log for appending.
     package init(_ path: String) throws(NetworkError) {
@@ -20,18 +20,9 @@ package final class LogFile: Sendable {
         }
         guard descriptor >= 0 else { throw .system(path, code) }
         self.descriptor = descriptor
-        self.path = path
     }
 
-    deinit {
-        close(descriptor)
-    }
-
-    /// Appends one line with the time and this process's id.
-    func note(_ text: String) {
-        let line = "[\(getpid())] \(Date().formatted(.iso8601)) \(text)\n"
-        _ = line.utf8.withContiguousStorageIfAvailable { write(descriptor, $0.baseAddress, $0.count) }
-    }
+    deinit { close(descriptor) }
 
     /// The last lines of a log, for an error message.
     package static func tail(of path: String, lines: Int) -> String {
@@ -44,5 +35,47 @@ package final class LogFile: Sendable {
         let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
         return buffer.prefix(Swift.max(0, count)).split(separator: 10).suffix(lines)
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
+    }
+
+    /// A logger whose entries from `info` on become lines of the file, and which hands all of them to another one too.
+    func logger(besides other: Logger) -> Logger {
+        Logger(label: "parley.network") { [self] _ in
+            let own = LineLogHandler(logLevel: .info) { [self] level, text in
+                let line = "[\(getpid())] \(Date().formatted(.iso8601)) \(level) \(text)\n"
+                _ = line.utf8.withContiguousStorageIfAvailable { write(descriptor, $0.baseAddress, $0.count) }
+            }
+            return MultiplexLogHandler([own, other.handler])
+        }
+    }
+}
+
+/// Makes a line of each entry of a log: its message, and its metadata in the order of their names.
+package struct LineLogHandler: LogHandler {
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    private let write: @Sendable (Logger.Level, String) -> Void
+
+    /// - Parameters:
+    ///   - logLevel: the least level that is written.
+    ///   - write: writes an entry of this level, which ends without a line break.
+    package init(logLevel: Logger.Level, write: @escaping @Sendable (Logger.Level, String) -> Void) {
+        (self.logLevel, self.write) = (logLevel, write)
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var text = "\(event.message)"
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+            let value = "\(value)"
+            let needsQuotes = value.contains { $0.isWhitespace || $0 == "\"" }
+            text += " \(key)=\(needsQuotes ? value.debugDescription : value)"
+        }
+        write(event.level, text)
     }
 }

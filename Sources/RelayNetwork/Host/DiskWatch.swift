@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Platform
 
@@ -12,7 +13,7 @@ struct DiskWatch: Sendable {
     let places: [ServerAddress]
     /// How many bytes the disk of a folder has left; nil where that is not known.
     let freeSpace: @Sendable (String) -> Int64?
-    let log: LogFile
+    let log: Logger
 
     /// Watches until the task is cancelled.
     func run(_ diskGuard: DiskGuard) async {
@@ -27,11 +28,13 @@ struct DiskWatch: Sendable {
                         defer { system.close() }
                         try await system.install(token)
                     }
-                    let state = accepts ? "has room" : "is full: nothing more is stored"
-                    log.note("the disk of \(folder) \(state)")
+                    log.log(
+                        level: accepts ? .notice : .error,
+                        "the disk \(accepts ? "has room" : "is full: nothing more is stored")",
+                        metadata: ["folder": "\(folder)", "free": "\(free ?? 0)"])
                 } catch {
                     diskGuard.forget()
-                    log.note("the server could not be informed of the disk's state: \(error)")
+                    log.warning("no server was told of the disk's state", metadata: ["error": "\(error)"])
                 }
             }
             do { try await Task.sleep(for: .seconds(1)) } catch { return }

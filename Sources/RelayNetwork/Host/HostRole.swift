@@ -1,45 +1,44 @@
+import Logging
 import NATS
 import Relay
 
-/// The two users of the network's account that serve it. What answers requests cannot change the network; what changes
-/// it never writes to a subject that a user named.
-enum HostRole {
+/// The users of the network's account that serve it. What answers requests cannot change the network; what changes it
+/// never writes to a subject that a user named.
+enum HostRole: String {
     /// Hears requests and answers them. An answer goes back through the import that the request came by, and nowhere
     /// else: the server makes those reply subjects itself.
     case answering
     /// Makes streams and buckets, keeps the registers of postboxes, and sees what consumers are made.
     case keeping
+    /// Tells users' clients what the administrator does.
+    case telling
+    /// Asks the services how they are doing, and may be handed out.
+    case observing = "observer"
 
     /// Who sends the letters that come from the network itself; not a possible user's name.
     static let sender = "~parley"
-    private static let answers = "_R_.>"
 
-    private var name: String {
-        switch self {
-        case .answering: "~answering"
-        case .keeping: "~keeping"
-        }
-    }
+    private var name: String { "~\(rawValue)" }
+    /// Where answers to this role arrive.
+    var inboxPrefix: String { "_INBOX_\(name)" }
 
-    /// What this role may publish and hear.
     var permissions: Permissions {
-        let inbox = "_INBOX_\(name).>"
+        var (publishes, hears): ([String], [String])
         switch self {
         case .answering:
-            return Permissions(
-                pub: SubjectRules(allow: [Self.answers, "\(ServiceDiscovery.inboxPrefix).>"]),
-                sub: SubjectRules(allow: NetworkServices.subjects + ServiceDiscovery.subjects + [inbox]))
+            publishes = ["_R_.>", "\(Self.observing.inboxPrefix).>"]
+            hears = NetworkServices.subjects + ServiceDiscovery.subjects
         case .keeping:
-            return Permissions(
-                pub: SubjectRules(
-                    allow: [
-                        "$JS.API.>", NetworkNames.key("*", in: NetworkPlan.postboxes),
-                        NetworkNames.key(">", in: NetworkPlan.users),
-                        NetworkNames.letters(to: "*", "*", from: Self.sender),
-                    ]),
-                sub: SubjectRules(
-                    allow: [PushConsumerGuard.subject, PushConsumerGuard.ends, PushConsumerGuard.control, inbox]))
+            publishes = [
+                "$JS.API.>", NetworkNames.key("*", in: NetworkPlan.postboxes),
+                NetworkNames.key(">", in: NetworkPlan.users), NetworkNames.letters(to: "*", "*", from: Self.sender),
+            ]
+            hears = [PushConsumerGuard.subject, PushConsumerGuard.ends, PushConsumerGuard.control]
+        case .telling: (publishes, hears) = ([NetworkNames.control(of: "*")], [])
+        case .observing: (publishes, hears) = (["$SRV.>"], [])
         }
+        hears.append("\(inboxPrefix).>")
+        return Permissions(pub: SubjectRules(allow: publishes), sub: SubjectRules(allow: hears))
     }
 
     /// Credentials for this role, made for one connection and kept nowhere.
@@ -49,10 +48,28 @@ enum HostRole {
 
     /// Connects to a server of the network in this role.
     func connect(
-        to address: ServerAddress, _ issuer: UserTokenIssuer, timeout: Duration = .seconds(2)
+        to address: ServerAddress, _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5), logger: Logger = .silent
     ) async throws(NetworkError) -> NATSConnection {
         let options = ConnectOptions(
-            name: "parley network \(self)", authentication: .init(try credentials(issuer)), connectTimeout: timeout)
+            name: "parley network \(self)", authentication: .init(try credentials(issuer)), connectTimeout: timeout,
+            logger: logger)
         return try await reached { try await NATSConnection.connect(to: address, options: options) }
+    }
+
+    /// Connects to the first of several servers that takes it.
+    func connect(
+        toOneOf addresses: [ServerAddress], _ issuer: UserTokenIssuer, logger: Logger = .silent
+    ) async throws(NetworkError) -> NATSConnection {
+        try await addresses.firstToTake { try await connect(to: $0, issuer, logger: logger) }
+    }
+
+    /// Runs the body with JetStream as this role reaches it at one of several servers.
+    func withJetStream<R>(
+        at addresses: [ServerAddress], _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5),
+        _ body: (JetStream) async throws -> R
+    ) async throws(NetworkError) -> R {
+        let connection = try await connect(toOneOf: addresses, issuer)
+        defer { connection.closeNow() }
+        return try await reached { try await body(JetStream(connection, timeout: timeout)) }
     }
 }

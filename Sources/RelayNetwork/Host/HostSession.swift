@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Platform
 
@@ -25,7 +26,8 @@ struct HostSession: Sendable {
         while true {
             let end = ContinuousClock.now + server.options.startTimeout
             let keeping = try await persist(until: end, every: .milliseconds(20)) {
-                try await HostRole.keeping.connect(to: address, identity.issuer)
+                try await HostRole.keeping.connect(
+                    to: address, identity.issuer, timeout: .seconds(2), logger: server.log)
             }
             do throws(NetworkError) {
                 defer { keeping.closeNow() }
@@ -33,7 +35,7 @@ struct HostSession: Sendable {
             } catch {
                 if Task.isCancelled { throw .cancelled }
                 guard case .connection(let cause) = error, cause.isRetryable || !keeping.isOpen else { throw error }
-                server.log.note("the host's connection ended: \(cause)")
+                server.log.warning("the host's connection ended", metadata: ["error": "\(cause)"])
             }
             isFresh = false
             try await Pause.sleep(.milliseconds(100))
@@ -43,7 +45,8 @@ struct HostSession: Sendable {
     /// Provisions, announces and serves until the connection ends.
     /// - Parameter isFresh: whether it is the first time since the server started.
     private func serve(_ keeping: NATSConnection, isFresh: Bool) async throws(NetworkError) {
-        let answering = try await HostRole.answering.connect(to: address, identity.issuer)
+        let answering = try await HostRole.answering.connect(
+            to: address, identity.issuer, timeout: .seconds(2), logger: server.log)
         defer { answering.closeNow() }
         let jetStream = JetStream(keeping)
         let settings = try directory.settings()
@@ -54,7 +57,8 @@ struct HostSession: Sendable {
             let mayLose = areBoundsSet || stream.name != plan.topics.name
             let part = try await reached { try await jetStream.provide(stream, losing: mayLose ? [.messages] : []) }
             for change in part.changes where !part.withheld.contains(change) {
-                server.log.note("changed \(stream.name): \(change)")
+                server.log.notice(
+                    "a stream was changed", metadata: ["stream": "\(stream.name)", "change": "\(change)"])
             }
         }
         let services = try await reached {
@@ -70,14 +74,14 @@ struct HostSession: Sendable {
             }
             let services = try ServiceSession(
                 answering: answering, jetStream: jetStream, plan: plan, users: directory, issuer: identity.issuer,
-                postboxes: postboxes, note: { [log = server.log] in log.note($0) })
+                postboxes: postboxes, logger: server.log)
             try await answering.flush()
             try await keeping.flush()
             return services
         }
         try announce(keeping.info.version)
         let diskGuard = DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh)
-        _ = try await untilOneEnds(
+        try await untilOneEnds(
             { try await services.run() },
             {
                 // Requests are answered meanwhile, however many tokens there are.
@@ -86,7 +90,7 @@ struct HostSession: Sendable {
                     directory: directory, identity: identity, folder: directory.store, places: [address],
                     freeSpace: server.options.freeDiskSpace, log: server.log
                 ).run(diskGuard)
-            }, { await NetworkAdministrator(directory: directory).finishActs(server.log) })
+            }, { await NetworkAdministrator(directory: directory, logger: server.log).finishActs() })
     }
 
     /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed
@@ -120,6 +124,7 @@ struct HostSession: Sendable {
             certificateName: address.certificateName, authorityFile: address.authorityFile,
             listens: server.listener?.text)
         try PrivateFile.writeJSON(description, to: directory.networkFile)
+        server.log.info("the network can be used", metadata: ["server": "\(address)", "version": "\(version)"])
         answered()
     }
 }

@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Platform
 
@@ -7,7 +8,7 @@ struct HostedServer: Sendable {
     let options: NetworkHost.Options
     let identity: NetworkIdentity
     let program: ServerProgram
-    let log: LogFile
+    let log: Logger
     /// Where the server listens; nil for a port of its own choice on 127.0.0.1.
     let listener: NetworkListener?
 
@@ -20,7 +21,7 @@ struct HostedServer: Sendable {
     var keeper: ProcessKeeper {
         ProcessKeeper(
             name: "nats-server", output: directory.serverLog,
-            environment: ChildEnvironment.reduced(options.environment), grace: .seconds(5), patience: .bounded,
+            environment: ChildEnvironment.reduced(options.environment), grace: .seconds(5), givesUp: true,
             log: log,
             prepare: { () throws(NetworkError) in try start() })
     }

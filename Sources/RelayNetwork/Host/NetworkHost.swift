@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import NIOConcurrencyHelpers
 import Platform
@@ -17,6 +18,8 @@ public struct NetworkHost: Sendable {
         public var handlesSignals = true
         /// Where `PATH` and `PARLEY_NATS_SERVER` are looked up; the server inherits it.
         public var environment: [String: String]
+        /// Receives what the network's `host.log` receives, and debugging entries; silent by default.
+        public var logger = Logger.silent
         /// How many bytes the disk of a folder has left; nil where that is not known.
         package var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
 
@@ -50,79 +53,87 @@ public struct NetworkHost: Sendable {
     /// Runs the network until it is idle, a signal comes, the task is cancelled, or it cannot go on. The server has
     /// ended when this returns.
     public func run() async -> Outcome {
-        await directory.host { log throws(NetworkError) in
-            let identity = try NetworkIdentity.open(in: directory)
-            let program = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
-            if program.version == nil { log.note("\(program.path) does not say its version") }
-            try await RunningProcess.end([directory.runningServer].compactMap(\.self), log)
-            let server = HostedServer(
-                directory: directory, options: options, identity: identity, program: program, log: log,
-                listener: try directory.listener())
-            return try await supervise(server)
-        }
-    }
-
-    private func supervise(_ server: HostedServer) async throws(NetworkError) -> Outcome {
-        // Held so that no client comes while the network ends.
+        // Held from the moment when it is idle, so that no client comes while the network ends.
         let clients = NIOLockedValueBox<FileLock?>(nil)
         defer { withExtendedLifetime(clients) {} }
-        let outcome: Outcome? = try await untilOneEnds(
-            {
-                try await server.keeper.run()
-                return .stopped
-            },
-            {
-                let lock = try await untilIdle()
-                clients.withLockedValue { $0 = lock }
-                return .idle
-            },
-            {
-                await EndingSignals.wait(isWanted: options.handlesSignals)
-                return .stopped
-            })
-        return outcome ?? .stopped
+        return await directory.host(options) { log, server throws(NetworkError) in
+            let identity = try NetworkIdentity.open(in: directory)
+            try await RunningProcess.end([directory.runningServer].compactMap(\.self), log)
+            let hosted = HostedServer(
+                directory: directory, options: options, identity: identity, program: server, log: log,
+                listener: try directory.listener())
+            return try await untilOneEnds(
+                {
+                    try await hosted.keeper.run()
+                    return .stopped
+                },
+                {
+                    let lock = try await untilIdle()
+                    clients.withLockedValue { $0 = lock }
+                    return .idle
+                },
+                {
+                    await EndingSignals.wait(isWanted: options.handlesSignals)
+                    return .stopped
+                })
+        }
     }
 
     /// Waits until no client has been there for the idle time-out and nothing keeps the network.
     /// - Returns: the clients' lock.
     private func untilIdle() async throws(NetworkError) -> FileLock {
-        var clock = IdleClock(timeout: options.idleTimeout)
-        let step = min(Duration.seconds(1), options.idleTimeout / 4)
+        var idleSince: ContinuousClock.Instant?
         while true {
-            if let lock = try idleLock(&clock) { return lock }
-            try await Pause.sleep(step)
+            if let lock = try idleLock(&idleSince) { return lock }
+            try await Pause.sleep(min(.seconds(1), options.idleTimeout / 4))
         }
     }
 
-    /// Looks once; the clients' lock when it is time to end. Otherwise the lock is free again on return, or clients
-    /// that come during the pause would have to wait.
-    private func idleLock(_ clock: inout IdleClock) throws(NetworkError) -> FileLock? {
-        let lock = try FileLock.attempt(directory.clientsLock, .exclusive)
-        let isUsed = lock == nil || PrivateFile.exists(directory.keepMarker)
-        return clock.observe(isUsed: isUsed, at: .now) ? lock : nil
+    /// Looks once. Before it is time to end, the lock is free again on return, or clients that come during the pause
+    /// would have to wait.
+    private func idleLock(_ idleSince: inout ContinuousClock.Instant?) throws(NetworkError) -> FileLock? {
+        guard let lock = try FileLock.attempt(directory.clientsLock, .exclusive),
+            !PrivateFile.exists(directory.keepMarker)
+        else {
+            idleSince = nil
+            return nil
+        }
+        let begin = idleSince ?? .now
+        idleSince = begin
+        return .now - begin >= options.idleTimeout ? lock : nil
     }
 }
 
 extension NetworkDirectory {
-    /// Does a host's work, as the folder's only host, and tells clients why it could not go on.
-    func host(_ work: (LogFile) async throws(NetworkError) -> NetworkHost.Outcome) async -> NetworkHost.Outcome {
+    /// Does a host's work with the `nats-server` of this machine, as the folder's only host, and tells clients why it
+    /// could not go on.
+    func host(
+        _ options: NetworkHost.Options,
+        _ work: (Logger, ServerProgram) async throws(NetworkError) -> NetworkHost.Outcome
+    ) async -> NetworkHost.Outcome {
         do throws(NetworkError) {
             try prepare()
             guard let lock = try await takeHostLock() else { return .alreadyRunning }
             defer { withExtendedLifetime(lock) {} }
             PrivateFile.remove(failureFile)
             PrivateFile.remove(networkFile)
-            let log = try LogFile(hostLog)
-            log.note("host started")
+            let log = try LogFile(hostLog).logger(besides: options.logger)
+            log.info("host started", metadata: ["folder": "\(path)"])
+            defer { PrivateFile.remove(networkFile) }
             do throws(NetworkError) {
-                let outcome = try await work(log)
-                log.note("host ends: \(outcome)")
-                PrivateFile.remove(networkFile)
+                let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
+                if server.version == nil {
+                    log.warning("the server does not say its version", metadata: ["path": "\(server.path)"])
+                }
+                let outcome = try await work(log, server)
+                log.info("host ends", metadata: ["outcome": "\(outcome)"])
                 return outcome
             } catch {
-                log.note("host ends: \(error)")
-                PrivateFile.remove(networkFile)
-                if error == .cancelled { return .stopped }
+                guard error != .cancelled else {
+                    log.info("host ends", metadata: ["outcome": "cancelled"])
+                    return .stopped
+                }
+                log.error("host fails", metadata: ["error": "\(error)"])
                 let failure = HostFailure(reason: error.description, isServerMissing: error == .serverMissing)
                 try? PrivateFile.writeJSON(failure, to: failureFile)
                 return .failed(error)
@@ -130,27 +141,5 @@ extension NetworkDirectory {
         } catch {
             return error == .cancelled ? .stopped : .failed(error)
         }
-    }
-}
-
-/// Whether a network has been without clients for long enough to end.
-struct IdleClock: Hashable, Sendable {
-    let timeout: Duration
-    private var idleSince: ContinuousClock.Instant?
-
-    init(timeout: Duration) {
-        self.timeout = timeout
-    }
-
-    /// The network was looked at.
-    /// - Returns: whether to end it.
-    mutating func observe(isUsed: Bool, at now: ContinuousClock.Instant) -> Bool {
-        guard !isUsed else {
-            idleSince = nil
-            return false
-        }
-        let since = idleSince ?? now
-        idleSince = since
-        return now - since >= timeout
     }
 }

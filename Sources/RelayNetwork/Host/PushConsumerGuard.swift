@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
@@ -26,21 +27,19 @@ struct PushConsumerGuard: Sendable {
 
     private let jetStream: JetStream
     private let users: UserAccounts
-    private let note: @Sendable (String) -> Void
+    private let logger: Logger
     /// How many entries of who is here one user may have.
     private let entries: Int
     private let shares: NIOLockedValueBox<ConsumerShares>
     private let reports, departures, words: NATSSubscription
 
     /// Listens from now on.
-    /// - Parameter note: hears what was taken from whom.
     init(
-        jetStream: JetStream, users: UserAccounts, limits: NetworkSettings.UserLimits,
-        note: @escaping @Sendable (String) -> Void
+        jetStream: JetStream, users: UserAccounts, limits: NetworkSettings.UserLimits, logger: Logger
     ) throws(NATSError) {
         self.jetStream = jetStream
         self.users = users
-        self.note = note
+        self.logger = logger
         entries = limits.presenceEntries
         shares = NIOLockedValueBox(ConsumerShares(bound: limits.consumers))
         let limits = BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropOldest)
@@ -64,8 +63,7 @@ struct PushConsumerGuard: Sendable {
         while let report = try await iterator.next(isolation: nil) {
             guard let (made, account) = Self.made(report.bytes) else { continue }
             if Self.isOffender(made) {
-                // A consumer that is already gone needs no deletion.
-                try? await jetStream.deleteConsumer(made.name, in: made.stream)
+                await delete(made)
                 continue
             }
             guard let account, let user = await users.user(ofAccount: account) else { continue }
@@ -81,7 +79,9 @@ struct PushConsumerGuard: Sendable {
             await delete(place)
             if named[user].map({ now - $0 > .seconds(60) }) ?? true {
                 named[user] = now
-                note("\(user) makes more readers of \(made.stream) than one user may have; the newest are deleted")
+                logger.notice(
+                    "a user makes more readers than one may have; the newest are deleted",
+                    metadata: ["user": "\(user)", "stream": "\(made.stream)"])
             }
         }
         _ = await (earlier, departed, shut, present)
@@ -127,7 +127,9 @@ struct PushConsumerGuard: Sendable {
             let own = shares.withLockedValue { $0.shut(user, until: until) }
             for place in own { await delete(place) }
             await purgePresence(of: user.key)
-            note("\(user) is \(word.kind): \(own.count) readers and the entries of who is here are deleted")
+            logger.info(
+                "a user is shut out; the readers and the entries of who is here are deleted",
+                metadata: ["user": "\(user)", "kind": "\(word.kind)", "readers": "\(own.count)"])
         }
     }
 
@@ -139,7 +141,9 @@ struct PushConsumerGuard: Sendable {
             do { try await Task.sleep(for: .milliseconds(500)) } catch { return }
             for key in (try? await crowds()) ?? [] {
                 await purgePresence(of: key)
-                note("\(key) enters more often who is here than one user may; the entries are deleted")
+                logger.notice(
+                    "a user has more entries of who is here than one may; all are deleted", metadata: ["user": "\(key)"]
+                )
             }
         }
     }
@@ -176,13 +180,20 @@ struct PushConsumerGuard: Sendable {
         for stream in try await jetStream.streamNames() {
             do throws(NATSError) {
                 for consumer in try await jetStream.consumers(in: stream) where Self.isOffender(consumer) {
-                    // One that is already gone needs no deletion.
-                    try? await jetStream.deleteConsumer(consumer.name, in: stream)
+                    await delete(consumer)
                 }
             } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
                 // Its user was removed meanwhile.
             }
         }
+    }
+
+    /// Deletes a consumer that delivers where it must not.
+    private func delete(_ offender: ConsumerInfo) async {
+        logger.notice(
+            "a consumer that pushes where it must not is deleted", metadata: ["stream": "\(offender.stream)"])
+        // One that is already gone needs no deletion.
+        try? await jetStream.deleteConsumer(offender.name, in: offender.stream)
     }
 
     /// Whether a consumer delivers where it must not.

@@ -1,15 +1,13 @@
 import NATS
 import Platform
 
-/// A cluster on this machine alone: three servers, a network on them with a copy of everything on each, and two
-/// processes of its services. It is a network on a cluster like any other, only that its servers are in its folder too.
+/// A cluster on this machine alone: three servers, and a network on them with a copy of everything on each. It is a
+/// network on a cluster like any other, only that its servers are in its folder too.
 public struct LocalCluster: Hashable, Sendable {
     /// What the network is called, and the profile of whoever starts it.
     public static let name = "cluster"
     /// How many servers there are: the fewest of which one may be missing.
     static let size = 3
-    /// How many processes answer for the network.
-    static let services = 2
 
     /// The network's folder.
     public let directory: NetworkDirectory
@@ -26,8 +24,6 @@ public struct LocalCluster: Hashable, Sendable {
 
     /// The folder with a folder for each server.
     var servers: String { directory.path + "/servers" }
-    /// The log of the processes that answer for the network.
-    public var servicesLog: String { directory.path + "/services.log" }
     /// The processes and the ports, kept for whoever looks after them next.
     var processesFile: String { directory.path + "/processes.json" }
 
@@ -90,7 +86,6 @@ struct LocalClusterProcesses: Codable, Hashable, Sendable {
     /// Who looks after the cluster.
     var host: RunningProcess?
     var servers: [Server]
-    var services: [RunningProcess?]
     /// The password by which the servers know each other: whoever had it would be one of them.
     var password: String
 

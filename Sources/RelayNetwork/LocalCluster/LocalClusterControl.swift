@@ -32,7 +32,7 @@ extension LocalCluster {
     /// Whether it has come so far since its host began that it could be used.
     public func isAnnounced() throws(NetworkError) -> Bool { try directory.announced() != nil }
 
-    /// Ends services and servers; what is stored stays.
+    /// Ends the servers; what is stored stays.
     /// - Returns: false when nothing of it ran.
     /// - Throws: `NetworkError.file`, `.timedOut` when it does not end, `.cancelled`.
     @discardableResult
@@ -46,7 +46,7 @@ extension LocalCluster {
         // Held meanwhile, so that a host that begins now does not see its own processes end.
         guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: .seconds(1)) else { return ran }
         defer { withExtendedLifetime(lock) {} }
-        try await endProcesses(besides: getpid(), log: nil)
+        try await endServers(nil)
         PrivateFile.remove(directory.networkFile)
         return ran
     }

@@ -1,56 +1,43 @@
+import Logging
 import NATS
 import NIOConcurrencyHelpers
 import Platform
 
-/// The process behind a cluster on this machine: it keeps the servers and the services running, and puts the network
-/// onto the servers. One runs for each folder, until it is asked to end; what it started ends with it, however it ends.
+/// The process behind a cluster on this machine: it keeps the servers running, puts the network onto them and answers
+/// for it. One runs for each folder, until it is asked to end; the servers end with it, however it ends.
 public struct LocalClusterHost: Sendable {
     let cluster: LocalCluster
-    let serveCommand: [String]
     let options: NetworkHost.Options
 
     /// Names a cluster; nothing happens before ``run()``.
-    /// - Parameters:
-    ///   - serveCommand: the path of an executable and its arguments that run ``NetworkServing``, with `--services` and
-    ///     the path of the file behind them.
-    ///   - options: as those of the host of one server; a cluster is there without clients too.
-    public init(_ cluster: LocalCluster = .standard(), serveCommand: [String], options: NetworkHost.Options = .init()) {
-        (self.cluster, self.serveCommand, self.options) = (cluster, serveCommand, options)
+    /// - Parameter options: as those of the host of one server; a cluster is there without clients too.
+    public init(_ cluster: LocalCluster = .standard(), options: NetworkHost.Options = .init()) {
+        (self.cluster, self.options) = (cluster, options)
     }
-
-    private var directory: NetworkDirectory { cluster.directory }
 
     /// So often other ports are tried where somebody else was quicker.
     private static let tries = 4
 
-    /// Runs the cluster until a signal comes, the task is cancelled, or it cannot go on. All processes have ended when
+    /// Runs the cluster until a signal comes, the task is cancelled, or it cannot go on. All servers have ended when
     /// this returns.
     public func run() async -> NetworkHost.Outcome {
-        await directory.host { log throws(NetworkError) in
+        await cluster.directory.host(options) { log, server throws(NetworkError) in
             try cluster.prepare()
-            let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
-            try await cluster.endProcesses(besides: getpid(), log: log)
-            try await runServers(server, log)
-            return .stopped
-        }
-    }
-
-    private func runServers(_ server: ServerProgram, _ log: LogFile) async throws(NetworkError) {
-        var attempt = 1
-        while true {
-            let processes = try cluster.choosePorts()
-            let run = LocalClusterRun(
-                cluster: cluster, serveCommand: serveCommand, options: options, server: server, log: log,
-                processes: .init(processes))
-            do throws(NetworkError) { return try await run.run() } catch {
-                // Between a look at a port and its use somebody else may take it.
-                let ports = processes.servers.flatMap { [$0.port, $0.routePort] }
-                guard error != .cancelled, attempt < Self.tries, !ports.allSatisfy(LoopbackPort.isFree) else {
-                    throw error
+            try await cluster.endServers(log)
+            for attempt in 1... {
+                let processes = try cluster.choosePorts()
+                let run = LocalClusterRun(
+                    cluster: cluster, options: options, server: server, log: log, processes: .init(processes))
+                do throws(NetworkError) { return try await run.run() } catch {
+                    // Between a look at a port and its use somebody else may take it.
+                    let ports = processes.servers.flatMap { [$0.port, $0.routePort] }
+                    guard error != .cancelled, attempt < Self.tries, !ports.allSatisfy(LoopbackPort.isFree) else {
+                        throw error
+                    }
+                    log.notice("a port was taken meanwhile", metadata: ["error": "\(error)"])
                 }
-                log.note("a port was taken meanwhile: \(error)")
             }
-            attempt += 1
+            throw .cancelled
         }
     }
 }
@@ -71,7 +58,7 @@ extension LocalCluster {
             servers.append(.init(port: try choose(before?.port), routePort: try choose(before?.routePort)))
         }
         let chosen = LocalClusterProcesses(
-            host: RunningProcess(getpid()), servers: servers, services: Array(repeating: nil, count: Self.services),
+            host: RunningProcess(getpid()), servers: servers,
             password: known?.password ?? LocalClusterProcesses.newPassword())
         try PrivateFile.writeJSON(chosen, to: processesFile)
         return chosen
@@ -82,71 +69,49 @@ extension LocalCluster {
         (try? PrivateFile.readJSON(LocalClusterProcesses.self, from: processesFile)) ?? nil
     }
 
-    /// Ends what a host has left behind.
-    /// - Parameter own: the caller, which goes on.
-    func endProcesses(besides own: Int32, log: LogFile?) async throws(NetworkError) {
-        guard let known = processes() else { return }
-        let left = (known.servers.map(\.process) + known.services).compactMap(\.self)
-        try await RunningProcess.end(left.filter { $0.pid != own }, log)
+    /// Ends the servers that a host has left behind.
+    func endServers(_ log: Logger?) async throws(NetworkError) {
+        try await RunningProcess.end(processes()?.servers.compactMap(\.process) ?? [], log)
     }
 }
 
 /// The cluster on one choice of ports.
 struct LocalClusterRun: Sendable {
     let cluster: LocalCluster
-    let serveCommand: [String]
     let options: NetworkHost.Options
     let server: ServerProgram
-    let log: LogFile
+    let log: Logger
     let processes: NIOLockedValueBox<LocalClusterProcesses>
+
+    /// How long three servers may take until there is a network on them, whatever one alone may.
+    private static let startTimeout = Duration.seconds(120)
 
     private var directory: NetworkDirectory { cluster.directory }
     private var addresses: [ServerAddress] {
         processes.withLockedValue { $0.servers.map { ServerAddress(host: "127.0.0.1", port: $0.port) } }
     }
 
-    /// Runs until a signal comes. The services end first, and then the servers.
-    /// - Throws: `NetworkError.cancelled`, or why it cannot go on.
-    func run() async throws(NetworkError) {
-        let (failures, failed) = AsyncStream.makeStream(
-            of: NetworkError.self, bufferingPolicy: .bufferingOldest(1))
-        let outcome = await withTaskGroup(of: Void.self) { servers in
-            for index in 0..<LocalCluster.size {
-                servers.addTask {
-                    do throws(NetworkError) { try await keeper(ofServer: index).run() } catch {
-                        if error != .cancelled { failed.yield(error) }
-                    }
+    /// Runs until a signal comes.
+    /// - Throws: `NetworkError.cancelled`, or why it cannot go on: also a server that never answers, without which the
+    ///   network cannot begin.
+    func run() async throws(NetworkError) -> NetworkHost.Outcome {
+        try await untilOneEnds(
+            among: (0..<LocalCluster.size).map { index in
+                {
+                    try await keeper(ofServer: index).run()
+                    return .stopped
                 }
-            }
-            let outcome: Result<Void, NetworkError>
-            do throws(NetworkError) { outcome = .success(try await serve(failures)) } catch {
-                outcome = .failure(error)
-            }
-            servers.cancelAll()
-            await servers.waitForAll()
-            return outcome
-        }
-        try outcome.get()
-    }
-
-    /// Puts the network onto the servers and answers for it.
-    private func serve(_ failures: AsyncStream<NetworkError>) async throws(NetworkError) {
-        defer { PrivateFile.remove(directory.networkFile) }
-        _ = try await untilOneEnds(
-            {
-                try await provision()
-                await keepServices()
-                throw NetworkError.cancelled
-            },
-            {
-                // A server that never answers is something that the network cannot begin without.
-                for await failure in failures { throw failure }
-                throw NetworkError.cancelled
-            },
-            {
-                await EndingSignals.wait(isWanted: options.handlesSignals)
-                if Task.isCancelled { throw NetworkError.cancelled }
-            })
+            } + [
+                {
+                    try await provision()
+                    try await serve()
+                    return .stopped
+                },
+                {
+                    await EndingSignals.wait(isWanted: options.handlesSignals)
+                    return .stopped
+                },
+            ])
     }
 
     // MARK: Servers
@@ -156,7 +121,7 @@ struct LocalClusterRun: Sendable {
         let address = addresses[index]
         return ProcessKeeper(
             name: server.name, output: server.log, environment: ChildEnvironment.reduced(options.environment),
-            patience: .untilAnswered, log: log,
+            log: log,
             prepare: { () throws(NetworkError) in
                 .init(command: try command(ofServer: index)) { _, answered throws(NetworkError) in
                     while await !ServerProbe.answers(at: address) { try await Pause.sleep(.milliseconds(50)) }
@@ -193,15 +158,12 @@ struct LocalClusterRun: Sendable {
         processes.withLockedValue { processes in
             change(&processes)
             do throws(NetworkError) { try PrivateFile.writeJSON(processes, to: cluster.processesFile) } catch {
-                log.note("\(error)")
+                log.error("the processes could not be written down", metadata: ["error": "\(error)"])
             }
         }
     }
 
     // MARK: The network
-
-    /// How long three servers may take until there is a network on them, whatever one alone may.
-    private static let startTimeout = Duration.seconds(120)
 
     /// Makes what is missing of the network, and mends what is otherwise.
     private func provision() async throws(NetworkError) {
@@ -211,9 +173,8 @@ struct LocalClusterRun: Sendable {
         wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
         wanted.applies = true
         let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
-        let end = ContinuousClock.now + Self.startTimeout
         let report = try await persist(
-            until: end, every: .milliseconds(250),
+            until: .now + Self.startTimeout, every: .milliseconds(250),
             where: { error in
                 switch error {
                 // Servers that have just started are not ready for everything.
@@ -222,61 +183,28 @@ struct LocalClusterRun: Sendable {
                 }
             }
         ) { try await provision.run() }
-        for part in report.parts where part.state != .same { log.note("\(part.name): \(part.state)") }
-    }
-
-    /// Runs the services, and tells others of the network once it is answered for.
-    private func keepServices() async {
-        await withTaskGroup(of: Void.self) { group in
-            for index in 0..<LocalCluster.services {
-                group.addTask { try? await keeper(ofService: index).run() }
-            }
-            group.addTask { await answerForNetwork() }
-            group.addTask { await NetworkAdministrator(directory: directory).finishActs(log) }
-            await group.waitForAll()
+        for part in report.parts where part.state != .same {
+            log.notice("the network was changed", metadata: ["part": "\(part.name)", "state": "\(part.state)"])
         }
     }
 
-    /// Tells others of the network as soon as one of the services answers, and watches its disk from then on. What
-    /// fails meanwhile, such as a connection to a server that is just being restarted, is tried again for as long as
-    /// the host runs: a cluster that nobody is told of cannot be used, and one whose disk nobody watches fills it.
-    private func answerForNetwork() async {
-        var told: NetworkError?
-        while !Task.isCancelled {
-            do throws(NetworkError) {
-                let identity = try IdentityFiles(folder: directory.keys).read()
-                try await firstAnswer(identity)
-                try announce(identity)
-                return await watchDisk(identity)
-            } catch {
-                guard error != .cancelled else { return }
-                if error != told { log.note("the network is not announced yet: \(error)") }
-                told = error
-            }
-            do throws(NetworkError) { try await Pause.sleep(.milliseconds(250)) } catch { return }
-        }
-    }
-
-    private func keeper(ofService index: Int) -> ProcessKeeper {
-        ProcessKeeper(
-            name: "service \(index + 1)", output: cluster.servicesLog,
-            environment: ChildEnvironment.reduced(options.environment), patience: .endless, log: log,
-            prepare: {
-                .init(command: serveCommand + ["--services", directory.servicesFile]) {
-                    _, answered throws(NetworkError) in
-                    answered()
-                    try await Pause.untilCancelled()
-                }
-            },
-            running: { process in record { $0.services[index] = process } })
-    }
-
-    /// Returns when one of the services answers.
-    private func firstAnswer(_ identity: NetworkIdentity) async throws(NetworkError) {
-        while true {
-            if try await !ServiceObservation.ask(addresses, identity, within: .milliseconds(250)).isEmpty { return }
-            try await Pause.sleep(.milliseconds(100))
-        }
+    /// Answers for the network and watches its disk. Others are told of it as soon as it is answered for, and again
+    /// where that failed: a cluster that nobody is told of cannot be used.
+    private func serve() async throws(NetworkError) {
+        let identity = try IdentityFiles(folder: directory.keys).read()
+        var serving = NetworkServing.Options()
+        serving.handlesSignals = false
+        serving.logger = log
+        serving.answering = { () throws(NetworkError) in try announce(identity) }
+        let services = try NetworkServing(ServiceAccess(path: directory.servicesFile), options: serving)
+        let watch = DiskWatch(
+            directory: directory, identity: identity, folder: cluster.servers, places: addresses,
+            freeSpace: options.freeDiskSpace, log: log)
+        let reserved = try directory.settings().reservedDiskBytes
+        try await untilOneEnds(
+            { try await services.run() },
+            { await watch.run(DiskGuard(reserved: reserved, isFresh: true)) },
+            { await NetworkAdministrator(directory: directory, logger: log).finishActs() })
     }
 
     private func announce(_ identity: NetworkIdentity) throws(NetworkError) {
@@ -286,14 +214,6 @@ struct LocalClusterRun: Sendable {
                 serverPid: processes.withLockedValue { $0.servers[0].process?.pid } ?? getpid(),
                 namespace: identity.names.namespace, hash: identity.names.hash),
             to: directory.networkFile)
-        log.note("the network is ready")
-    }
-
-    private func watchDisk(_ identity: NetworkIdentity) async {
-        let reserved = (try? directory.settings().reservedDiskBytes) ?? NetworkSettings().reservedDiskBytes
-        await DiskWatch(
-            directory: directory, identity: identity, folder: cluster.servers, places: addresses,
-            freeSpace: options.freeDiskSpace, log: log
-        ).run(DiskGuard(reserved: reserved, isFresh: true))
+        log.info("the network can be used")
     }
 }

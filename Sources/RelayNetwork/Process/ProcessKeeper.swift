@@ -1,3 +1,4 @@
+import Logging
 import NIOConcurrencyHelpers
 import Platform
 
@@ -12,16 +13,6 @@ struct ProcessKeeper: Sendable {
             @Sendable (ServerProcess, _ answered: @escaping @Sendable () -> Void) async throws(NetworkError) -> Void
     }
 
-    /// When a process is given up that ends again and again.
-    enum Patience: Sendable {
-        /// After some short lives.
-        case bounded
-        /// When it has never been of use.
-        case untilAnswered
-        /// Never.
-        case endless
-    }
-
     /// What the process is called in the log.
     let name: String
     /// What its output goes to.
@@ -29,8 +20,9 @@ struct ProcessKeeper: Sendable {
     let environment: [String: String]
     /// How long it may take to end when it is asked to.
     var grace = Duration.seconds(10)
-    let patience: Patience
-    let log: LogFile
+    /// Whether a process that was of use once is given up too when it ends again and again.
+    var givesUp = false
+    let log: Logger
     /// Prepares a start.
     let prepare: @Sendable () throws(NetworkError) -> Start
     /// Hears which process runs; nil for none.
@@ -53,11 +45,13 @@ struct ProcessKeeper: Sendable {
             if Task.isCancelled { break }
             let didAnswer = hasAnswered.withLockedValue(\.self)
             let delay = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: didAnswer)
-            if delay == nil, patience == .bounded || patience == .untilAnswered && !didAnswer {
+            if delay == nil, givesUp || !didAnswer {
                 throw failure ?? .serverFailed(LogFile.tail(of: output, lines: 3))
             }
             let pause = delay ?? policy.longestDelay
-            log.note("\(name) has ended\(failure.map { ": \($0)" } ?? ""); the next starts in \(pause)")
+            log.warning(
+                "a server has ended and is started again",
+                metadata: ["server": "\(name)", "error": "\(failure?.description ?? "none")", "after": "\(pause)"])
             try await Pause.sleep(pause)
         }
         throw .cancelled
@@ -65,7 +59,7 @@ struct ProcessKeeper: Sendable {
 
     private func waitWhileHeldBack() async throws(NetworkError) {
         guard isHeldBack() else { return }
-        log.note("\(name) is not started while somebody rehearses that it is gone")
+        log.notice("a server stays away for a rehearsal", metadata: ["server": "\(name)"])
         repeat { try await Pause.sleep(.milliseconds(100)) } while isHeldBack()
     }
 
@@ -74,12 +68,12 @@ struct ProcessKeeper: Sendable {
         let start = try prepare()
         let process = try await ServerProcess.start(start.command, environment: environment, log: LogFile(output))
         running(RunningProcess(process.id) ?? RunningProcess(pid: process.id, arguments: start.command))
-        log.note("\(name) started as \(process.id)")
+        log.info("a server was started", metadata: ["server": "\(name)", "pid": "\(process.id)"])
         // Whoever holds it back ends the process that is known then; this one may have become known too late.
         if isHeldBack() { process.signal(SIGKILL) }
         var failure: NetworkError?
         do throws(NetworkError) {
-            _ = try await untilOneEnds({ _ = await process.end() }, { try await start.work(process, answered) })
+            try await untilOneEnds({ _ = await process.end() }, { try await start.work(process, answered) })
         } catch {
             failure = error
         }

@@ -1,3 +1,4 @@
+import Logging
 import Platform
 
 /// Another process, by its id and the words it was started with: the id alone may be another one's by now.
@@ -31,10 +32,10 @@ struct RunningProcess: Codable, Hashable, Sendable {
 
     /// Ends processes that a host left behind, as one does that is killed where the kernel does not end its children
     /// too: by force where they take long.
-    static func end(_ processes: [RunningProcess], _ log: LogFile?) async throws(NetworkError) {
+    static func end(_ processes: [RunningProcess], _ log: Logger?) async throws(NetworkError) {
         let left = processes.filter(\.isRunning)
         for process in left {
-            log?.note("ending \(process.pid), which a host left behind")
+            log?.notice("ending a process that a host left behind", metadata: ["pid": "\(process.pid)"])
             kill(process.pid, SIGTERM)
         }
         let deadline = ContinuousClock.now + .seconds(10)

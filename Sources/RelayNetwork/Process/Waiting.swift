@@ -34,10 +34,15 @@ func persist<R>(
 }
 
 /// Runs all of these until one of them ends, and cancels the others then. All have ended when this returns.
-/// - Returns: what the first one returned; nil where there are none.
+/// - Returns: what the first one returned.
 /// - Throws: what the first one threw.
-func untilOneEnds<R: Sendable>(_ works: (@Sendable () async throws -> R)...) async throws(NetworkError) -> R? {
-    try await withTaskGroup(of: Result<R, NetworkError>.self) { group in
+func untilOneEnds<R: Sendable>(_ works: (@Sendable () async throws -> R)...) async throws(NetworkError) -> R {
+    try await untilOneEnds(among: works)
+}
+
+/// The same for any number of them.
+func untilOneEnds<R: Sendable>(among works: [@Sendable () async throws -> R]) async throws(NetworkError) -> R {
+    let first = await withTaskGroup(of: Result<R, NetworkError>.self) { group in
         for work in works {
             group.addTask {
                 do { return .success(try await work()) } catch { return .failure(NetworkError(error)) }
@@ -47,5 +52,6 @@ func untilOneEnds<R: Sendable>(_ works: (@Sendable () async throws -> R)...) asy
         group.cancelAll()
         await group.waitForAll()
         return first
-    }?.get()
+    }
+    return try (first ?? .failure(.cancelled)).get()
 }

@@ -328,7 +328,7 @@ public struct NetworkProvision: Sendable {
             cluster, authority: try cluster.authority(), identity, try directory.settings())
         try PrivateFile.write(access.text().utf8, to: directory.servicesFile)
         if !PrivateFile.exists(directory.observerFile) {
-            let observer = try ServiceDiscovery.observer(identity.issuer)
+            let observer = try HostRole.observing.credentials(identity.issuer)
             try PrivateFile.write(observer.fileText().utf8, to: directory.observerFile)
         }
     }

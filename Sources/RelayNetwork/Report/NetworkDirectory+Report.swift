@@ -54,13 +54,13 @@ extension NetworkDirectory {
         _ words: String, within patience: Duration = patience, _ body: @escaping @Sendable () async throws -> Value
     ) async -> (value: Value?, trouble: String?) {
         do throws(NetworkError) {
-            let value: Value?? = try await untilOneEnds(
+            let value: Value? = try await untilOneEnds(
                 { try await body() },
                 {
                     try await Task.sleep(for: patience)
                     return nil
                 })
-            guard let value, let value else { return (nil, "\(words): no answer came in time.") }
+            guard let value else { return (nil, "\(words): no answer came in time.") }
             return (value, nil)
         } catch {
             return (nil, "\(words): \(error)")

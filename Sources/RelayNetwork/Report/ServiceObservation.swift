@@ -10,11 +10,7 @@ enum ServiceObservation {
     static func ask(
         _ addresses: [ServerAddress], _ identity: NetworkIdentity, within limit: Duration
     ) async throws(NetworkError) -> [NetworkReport.Service] {
-        let credentials = try ServiceDiscovery.observer(identity.issuer)
-        let options = ConnectOptions(
-            name: "parley observer", authentication: .init(credentials), inboxPrefix: ServiceDiscovery.inboxPrefix,
-            connectTimeout: .seconds(5))
-        let connection = try await addresses.firstToTake { try await NATSConnection.connect(to: $0, options: options) }
+        let connection = try await HostRole.observing.connect(toOneOf: addresses, identity.issuer)
         defer { connection.closeNow() }
         var found: [NetworkReport.Service] = []
         try await connection.askAll("$SRV.STATS.\(ServiceDiscovery.name)", within: limit) { bytes in

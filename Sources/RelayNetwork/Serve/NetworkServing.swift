@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import NIOConcurrencyHelpers
 import Platform
@@ -17,8 +18,10 @@ public struct NetworkServing: Sendable {
         public var handlesSignals = true
         /// How long requests that came before its end may take.
         var patience = Duration.seconds(5)
-        /// Hears each event of its life, as a line.
-        public var note: @Sendable (String) -> Void = { _ in }
+        /// Receives the log; silent by default.
+        public var logger = Logger.silent
+        /// Called whenever requests begin to be answered; where it throws, that is tried again.
+        var answering: @Sendable () throws(NetworkError) -> Void = {}
 
         /// Tells nobody how it is doing.
         public init() {}
@@ -61,14 +64,14 @@ public struct NetworkServing: Sendable {
         ).addresses()
         let listener = try await listener()
         defer { listener?.close() }
-        if let port = listener?.port { options.note("answers HTTP at port \(port)") }
-        _ = try await untilOneEnds(
+        if let port = listener?.port { options.logger.info("answers HTTP at port \(port)") }
+        try await untilOneEnds(
             { await serve(addresses) },
             {
                 await EndingSignals.wait(isWanted: options.handlesSignals)
                 if !Task.isCancelled { await drain() }
             })
-        options.note("ends")
+        options.logger.info("ends")
     }
 
     private func listener() async throws(NetworkError) -> HTTPListener? {
@@ -128,7 +131,7 @@ public struct NetworkServing: Sendable {
             let full = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: true) ?? policy.longestDelay
             let wait = max(full, policy.firstDelay) * Double.random(in: 0.5..<1)
             state.withLockedValue { $0.ended(reason) }
-            options.note("answers nothing for now: \(reason)")
+            options.logger.warning("answers nothing for now", metadata: ["error": "\(reason)"])
             addresses.append(addresses.removeFirst())
             do throws(NetworkError) { try await Pause.sleep(wait) } catch { return }
         }
@@ -136,10 +139,10 @@ public struct NetworkServing: Sendable {
 
     /// Answers over one pair of connections, until one of them ends.
     private func answer(_ addresses: [ServerAddress]) async throws(NetworkError) {
-        let keeping = try await HostRole.keeping.connect(toOneOf: addresses, access.issuer)
+        let keeping = try await HostRole.keeping.connect(toOneOf: addresses, access.issuer, logger: options.logger)
         defer { keeping.closeNow() }
         if isEnding { return }
-        let answering = try await HostRole.answering.connect(toOneOf: addresses, access.issuer)
+        let answering = try await HostRole.answering.connect(toOneOf: addresses, access.issuer, logger: options.logger)
         defer { answering.closeNow() }
         try await reached {
             let jetStream = JetStream(keeping)
@@ -147,7 +150,7 @@ public struct NetworkServing: Sendable {
             let made = try ServiceSession(
                 answering: answering, jetStream: jetStream, plan: access.plan, users: users, issuer: access.issuer,
                 postboxes: PostboxService(jetStream: jetStream, plan: access.plan, users: users),
-                id: state.withLockedValue(\.id), figures: figures, note: options.note)
+                id: state.withLockedValue(\.id), figures: figures, logger: options.logger)
             // Before the server hears of it: from here on its end takes in what has come.
             let isWanted = life.withLockedValue { life in
                 if !life.isEnding { life.session = made }
@@ -161,7 +164,8 @@ public struct NetworkServing: Sendable {
             life.withLockedValue { life in
                 if !life.isEnding { state.withLockedValue { $0.began(at: server) } }
             }
-            options.note("answers at \(server)")
+            options.logger.info("answers at \(server)")
+            try options.answering()
             try await made.run()
         }
     }

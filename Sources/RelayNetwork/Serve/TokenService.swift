@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Relay
 
@@ -11,14 +12,12 @@ public struct TokenService: Sendable {
 
     private let administrator: NetworkAdministrator
     private let secret: SharedSecret
-    /// Hears why something failed that the asker learns nothing of.
-    private let note: @Sendable (String) -> Void
+    private let logger: Logger
 
     /// For the users of a network whose folder is on this machine.
-    public init(
-        _ administrator: NetworkAdministrator, secret: SharedSecret, note: @escaping @Sendable (String) -> Void
-    ) {
-        (self.administrator, self.secret, self.note) = (administrator, secret, note)
+    /// - Parameter logger: receives why something failed that the asker learns nothing of.
+    public init(_ administrator: NetworkAdministrator, secret: SharedSecret, logger: Logger) {
+        (self.administrator, self.secret, self.logger) = (administrator, secret, logger)
     }
 
     /// The answer to a question; nil for one that is none of these.
@@ -89,7 +88,7 @@ public struct TokenService: Sendable {
         case .unknownKey: return Self.failure(404, "There is no such token.")
         case .tooManyKeys, .userNameTaken: return Self.failure(409, "\(error)")
         default:
-            note("a token: \(error)")
+            logger.error("no token could be handed out or revoked", metadata: ["error": "\(error)"])
             return Self.failure(503, "The network cannot do this now. Its log says why.")
         }
     }

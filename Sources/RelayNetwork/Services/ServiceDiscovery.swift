@@ -10,8 +10,6 @@ struct ServiceDiscovery: Sendable {
     static let name = "parley"
     /// Subscriptions with wildcards alone: JetStream hands what a push consumer delivers to literal subjects.
     static let subjects = ["$SRV.*", "$SRV.*.*", "$SRV.*.*.*"]
-    /// Where answers may go: to whom observes the network, and to no user who listens to `_INBOX.>`.
-    static let inboxPrefix = "_INBOX_~observer"
     /// The version of the services.
     static let version = "1.0.0"
 
@@ -40,7 +38,8 @@ struct ServiceDiscovery: Sendable {
                 group.addTask {
                     var iterator = subscription.makeAsyncIterator()
                     while let message = try? await iterator.next(isolation: nil) {
-                        guard let reply = message.reply, reply.hasPrefix(Self.inboxPrefix + "."),
+                        // Answers go to whoever observes the network, and to no user who listens to `_INBOX.>`.
+                        guard let reply = message.reply, reply.hasPrefix(HostRole.observing.inboxPrefix + "."),
                             let answer = report.answer(to: message.subject, figures.withLockedValue(\.self))
                         else { continue }
                         _ = try? connection.publish(answer, to: reply)
@@ -48,14 +47,6 @@ struct ServiceDiscovery: Sendable {
                 }
             }
         }
-    }
-
-    /// Credentials for whoever observes the services and may do nothing else.
-    static func observer(_ issuer: UserTokenIssuer) throws(NetworkError) -> Credentials {
-        try issuer.issue(
-            name: "~observer",
-            permissions: Permissions(
-                pub: SubjectRules(allow: ["$SRV.>"]), sub: SubjectRules(allow: ["\(inboxPrefix).>"])))
     }
 }
 

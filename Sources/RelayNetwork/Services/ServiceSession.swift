@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import NIOConcurrencyHelpers
 
@@ -14,20 +15,19 @@ struct ServiceSession: Sendable {
     ///   - jetStream: the network's streams, over a connection of ``HostRole/keeping``.
     ///   - id: names the process among those that share the requests.
     ///   - figures: where it is counted what was answered.
-    ///   - note: hears what was taken from a user who had too much of what all share.
     init(
         answering: NATSConnection, jetStream: JetStream, plan: NetworkPlan, users: any UserRegister,
         issuer: UserTokenIssuer, postboxes: PostboxService, id: String = ServiceSession.newID(),
         figures: NIOLockedValueBox<ServiceFigures> = NIOLockedValueBox(
             ServiceFigures(start: NetworkAdministrator.now)),
-        note: @escaping @Sendable (String) -> Void = { _ in }
+        logger: Logger
     ) throws(NATSError) {
         services = try NetworkServices(
             connection: answering, users: users, issuer: issuer, names: plan.names, jetStream: jetStream,
             postboxes: postboxes, figures: figures)
         discovery = try ServiceDiscovery(connection: answering, id: id, figures: figures)
         guardian = try PushConsumerGuard(
-            jetStream: jetStream, users: UserAccounts(users), limits: plan.settings.users, note: note)
+            jetStream: jetStream, users: UserAccounts(users), limits: plan.settings.users, logger: logger)
     }
 
     /// A name for a process that no other has.
@@ -41,6 +41,6 @@ struct ServiceSession: Sendable {
     func run() async throws(NetworkError) {
         // Its end with a connection says nothing of the cause, which the others know.
         async let _: Void = discovery.run()
-        _ = try await untilOneEnds({ try await services.run() }, { try await guardian.run() })
+        try await untilOneEnds({ try await services.run() }, { try await guardian.run() })
     }
 }

@@ -94,15 +94,15 @@ extension EndToEndTests {
                 #expect(revoked.exitCode == 0, "\(revoked)")
                 for url in urls { #expect(try await reads(at: url).exitCode == 77, "\(url)") }
 
-                // One of each kind.
-                let victims = [try #require(box.serverIDs().first), try #require(box.serviceIDs().first)]
-                for victim in victims { kill(victim, SIGKILL) }
+                // One of the servers.
+                let victim = try #require(box.serverIDs().first)
+                kill(victim, SIGKILL)
                 try await write("without one")
                 try await waitForAll()
-                #expect(try Set(box.serverIDs() + box.serviceIDs()).isDisjoint(with: victims))
+                #expect(try !box.serverIDs().contains(victim))
 
                 // Who looks after them: nothing of it outlives that, and all begins again.
-                let left = try box.serverIDs() + box.serviceIDs()
+                let left = try box.serverIDs()
                 kill(try box.hostID(), SIGKILL)
                 try await eventually("the end of what the host has started") {
                     !left.contains(where: PrivateNetworkFixture.isRunning)
@@ -113,12 +113,12 @@ extension EndToEndTests {
                 try await write("after the host")
 
                 // All at once, as when the power fails.
-                for process in try [box.hostID()] + box.serverIDs() + box.serviceIDs() { kill(process, SIGKILL) }
+                for process in try [box.hostID()] + box.serverIDs() { kill(process, SIGKILL) }
                 _ = try await start()
                 #expect(try await history() == texts)
                 try await write("after all")
 
-                let running = try [box.hostID()] + box.serverIDs() + box.serviceIDs()
+                let running = try [box.hostID()] + box.serverIDs()
                 let stopped = try await box.parley("owner", "network", "cluster", "stop")
                 #expect(stopped.exitCode == 0 && stopped.output == "stopped\n", "\(stopped)")
                 #expect(!running.contains(where: PrivateNetworkFixture.isRunning))

@@ -41,17 +41,12 @@ final class LocalClusterFixture: Machines {
         try processes()["servers"].array.compactMap { $0["process"]["pid"].int.map(Int32.init) }
     }
 
-    /// The services' process ids.
-    func serviceIDs() throws -> [Int32] {
-        try processes()["services"].array.compactMap { $0["pid"].int.map(Int32.init) }
-    }
-
     /// The host's process id.
     func hostID() throws -> Int32 { Int32(try processes()["host"]["pid"].int ?? 0) }
 
     /// What the processes have written, for messages of failed tests.
     private var log: String {
-        ["host.log", "services.log", "servers/1/server.log"].map { name in
+        ["host.log", "servers/1/server.log"].map { name in
             let text = try? String(contentsOfFile: network + "/" + name, encoding: .utf8)
             return "\n\(name):\n\((text ?? "").suffix(3_000))"
         }.joined()
@@ -59,7 +54,7 @@ final class LocalClusterFixture: Machines {
 
     private func end() async throws {
         guard FileManager.default.fileExists(atPath: network) else { return }
-        let left = ((try? serverIDs() + serviceIDs() + [hostID()]) ?? []).filter { $0 > 1 }
+        let left = ((try? serverIDs() + [hostID()]) ?? []).filter { $0 > 1 }
         let result = try await parley("owner", "network", "cluster", "stop")
         guard result.status.isSuccess else { throw TestFailure("\(result)\(log)") }
         for process in left {

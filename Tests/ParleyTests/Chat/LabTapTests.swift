@@ -15,7 +15,7 @@ struct LabTapTests {
         func close() async {}
         func lifecycleChanged(_ event: LifecycleEvent) async {}
         func signIn(on device: String) async throws {}
-        func read(topic: String) async throws -> any LabReader { Silence() }
+        func read(topic: String) async throws -> (any LabReader)? { Silence() }
         func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
             { .uncertain }
         }
@@ -27,9 +27,8 @@ struct LabTapTests {
 
     private static func begun() async -> (LabTap, LabSession) {
         let session = LabSession(
-            LabSession.Parts(
-                subject: Nobody(), link: nil, server: nil, writer: "you",
-                heading: LabHeading(title: "t", seed: 1, policy: "parley")))
+            subject: Nobody(), link: nil, server: nil, writer: "you",
+            heading: LabHeading(title: "t", seed: 1, policy: "parley"))
         await session.begin(connects: false)
         let tap = LabTap()
         tap.attach(session)

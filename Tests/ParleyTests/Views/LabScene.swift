@@ -6,9 +6,9 @@ import Relay
 struct LabScene {
     private var run = LabRun()
     private var now = LabTime.zero
-    private var lasting: [LabGlance.Lasting] = []
+    private var lasting: [LabReport.Lasting] = []
 
-    var glance: LabGlance { LabGlance(run, at: now, lasting: lasting) }
+    var glance: LabReport { LabReport(run, at: now, lasting: lasting) }
 
     private mutating func tell(_ kind: LabEvent.Kind, at milliseconds: Int64) {
         now = LabTime(microseconds: milliseconds * 1_000)
@@ -40,7 +40,7 @@ struct LabScene {
     static var cut: LabScene {
         var scene = begun
         scene.tell(.fault(LabFault("refuse", .began)), at: 6_000)
-        scene.lasting = [LabGlance.Lasting(name: .refuse)]
+        scene.lasting = [LabReport.Lasting(name: .refuse)]
         scene.tell(.fault(LabFault("cut", .struck)), at: 6_001)
         scene.status("reconnecting", attempt: 1, retryIn: 20, at: 6_010)
         scene.status("reconnecting", attempt: 1, at: 6_030)

@@ -44,7 +44,7 @@ struct ShareTests {
             }
             try await eventually("alice has her share") { try await left("alice") == 20 }
             #expect(try await left("bob") == 3)
-            #expect(LogFile.tail(of: network.directory.hostLog, lines: 20).contains("alice makes more readers"))
+            #expect(LogFile.tail(of: network.directory.hostLog, lines: 20).contains("user=alice"))
             try await NetworkAdministrator(directory: network.directory).ban(user: "alice")
             try await eventually("nothing of alice's is left") { try await left("alice") == 0 }
             #expect(try await left("bob") == 3)
