@@ -213,7 +213,7 @@ struct ServiceTests {
                 answering: second, jetStream: JetStream.patient(second), plan: plan, users: network.directory,
                 issuer: identity.issuer,
                 postboxes: PostboxService(
-                    jetStream: JetStream.patient(second), plan: plan, users: network.directory))
+                    jetStream: JetStream.patient(second), plan: plan, users: network.directory), logger: .silent)
             let answering = Task { try await services.run() }
             try await second.flush()
             let names = (0..<12).map { "p\($0)" }

@@ -30,7 +30,7 @@ struct PushConsumerGuardTests {
         }
         let guardian = try PushConsumerGuard(
             jetStream: jetStream, users: UserAccounts(NetworkDirectory(path: TemporaryFolder().path)),
-            limits: NetworkSettings().users, note: { _ in })
+            limits: NetworkSettings().users, logger: .silent)
         let watch = Task { try await guardian.run() }
         try await eventually("what may stay alone is left") {
             let letters = try await jetStream.consumers(in: "PB_alice").map(\.name)
