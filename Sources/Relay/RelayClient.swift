@@ -28,11 +28,12 @@ public actor RelayClient {
     private var lifecycle: LifecycleMachine
     private var idle: IdleRest
     private var signIn: SignIn
-    private var following: Following
     private var session: SessionKeeping
-    private var presence = PresenceKeeping()
     private var away = LifecycleKeeping()
-    private var listeners = Listeners()
+
+    // What decides and carries out.
+    let subscriptions: Subscriptions
+    let presence = PresenceDriver()
 
     // What is under way for them.
     private var timers = TimerSet<TimerID>()
@@ -86,7 +87,7 @@ public actor RelayClient {
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
             clock: surroundings.clock, location: configuration.store, choice: configuration.keptChoice)
         clientID = configuration.clientID
-        following = Following(configuration.namespace)
+        subscriptions = Subscriptions(configuration.namespace)
         session = SessionKeeping(SessionClaim(configuration))
     }
 
@@ -98,9 +99,7 @@ public actor RelayClient {
         network.end()
         storeOpening?.cancel()
         timers.cancelAll()
-        for follower in following.all { follower.end(.success(())) }
         connectWaiters.complete(.cancelled)
-        presence.end()
         away.end()
         storeBoard.finish()
         statusBoard.finish()
@@ -217,8 +216,8 @@ public actor RelayClient {
         await publisher.settle()
         await sessionRelease?.value
         await away.farewell?.value
-        handleFollowing(.closed)
-        listeners.endTopics()
+        subscriptions.handle(.closed, for: self)
+        subscriptions.listeners.endTopics()
         // What has arrived is on the disk then. A failure has been reported by ``storeNews()``, and the network has the
         // messages.
         if let store = await storeOpening?.value { try? await store.flush() }
@@ -275,7 +274,7 @@ public actor RelayClient {
         log.note(action, before: statusBoard.current, now: surroundings.clock.now)
         switch action {
         case .dial(let generation, _): startDial(generation)
-        case .restore: link?.restore(configuration, known: following.namespace, publisher)
+        case .restore: link?.restore(configuration, known: namespace, publisher)
         case .closeSocket(let generation): if link?.generation == generation { endLink() }
         case .probe: probe()
         case .renewCredentials(let generation):
@@ -285,7 +284,7 @@ public actor RelayClient {
         case .cancelTimer(let id): cancelTimer(.connection(id))
         case .publish(let status):
             statusBoard.post(status)
-            handleFollowing(.connectionChanged)
+            subscriptions.handle(.connectionChanged, for: self)
             settleRest(by: status)
         case .event(let event): deliver(event)
         case .completeConnect(let error): connectWaiters.complete(error)
@@ -303,14 +302,6 @@ public actor RelayClient {
         }
     }
 
-    /// Has decided about what is followed, and carries that out.
-    ///
-    /// - Returns: for each that begins to be followed, a completion that is fulfilled once nothing of it can be missed.
-    @discardableResult
-    func handleFollowing(_ event: Following.Event) -> [Completion<Void>] {
-        following.handle(event).compactMap { perform($0) }
-    }
-
     /// Has decided about as whom the client connects, and carries that out.
     ///
     /// - Returns: whether anything was to be done.
@@ -326,31 +317,9 @@ public actor RelayClient {
         if let reason = session.handle(event) { handle(.serverControl(generation: generation, reason: reason)) }
     }
 
-    /// Has decided about a subscription that is for a view on the screen, and carries that out.
-    func handleScreen(_ event: ScreenLeases.Event) {
-        for action in away.leases.handle(event, at: surroundings.clock.now) { perform(action) }
-        // No timer runs while the connection rests.
-        if away.isResting { releaseHidden() }
-    }
-
-    /// Lets every subscription go whose view is off the screen.
-    private func releaseHidden() {
-        for action in away.leases.handle(.connectionRests, at: surroundings.clock.now) { perform(action) }
-    }
-
-    /// Has decided about presence, and carries that out over a link; the present one when nil.
-    ///
-    /// - Returns: whether anything was written that has yet to leave.
-    @discardableResult
-    func handlePresence(_ event: PresenceKeeping.Event, over link: LiveLink? = nil) -> Bool {
-        let actions = presence.handle(event, presenceCircumstances)
-        for action in actions { perform(action, over: link ?? self.link) }
-        return actions.contains { if case .write = $0 { true } else { false } }
-    }
-
     /// Something is followed, or is to be sent.
     func connectionIsNeeded() {
-        perform(idle.needed(isFollowed: isFollowing, at: surroundings.clock.now))
+        perform(idle.needed(isFollowed: subscriptions.isFollowing, at: surroundings.clock.now))
         waitForNothingAtRest()
     }
 
@@ -388,11 +357,11 @@ public actor RelayClient {
         guard away.rest(isResting) else { return }
         if isResting {
             network.rest()
-            releaseHidden()
+            subscriptions.handle(.connectionRests, for: self)
             perform(idle.pause())
         } else if hasSession {
             watchNetwork()
-            perform(idle.goOn(isFollowed: isFollowing, at: surroundings.clock.now))
+            perform(idle.goOn(isFollowed: subscriptions.isFollowing, at: surroundings.clock.now))
         }
     }
 
@@ -402,17 +371,13 @@ public actor RelayClient {
     public var accessRights: AccessRights? { namespace?.rights }
 
     /// The names of the network's topics, as far as they are known.
-    var namespace: RelayConfiguration.Namespace? { following.namespace }
-    /// Whether anything is followed.
-    var isFollowing: Bool { !following.isEmpty }
+    var namespace: RelayConfiguration.Namespace? { subscriptions.namespace }
     /// Where other credentials come from.
     var tokenSupply: SignIn.Supply { signIn.supply }
     /// Whether dialling is of no use before the token provider has given another token.
     var hasExpiredToken: Bool { signIn.isExpired(at: surroundings.clock.secondsSince1970) }
     /// The exclusive session; nil where sessions are shared.
     var sessionClaim: SessionClaim? { session.claim }
-    /// Whether the user is to be seen anywhere, or anybody is watched.
-    var isPresenceInUse: Bool { presence.isInUse }
     /// The signals of the application's life that are watched.
     var lifecycleSources: [any LifecycleSource] { away.sources }
     /// What they tell and nobody has taken in yet.
@@ -428,13 +393,6 @@ public actor RelayClient {
     var isIdle: Bool { idle.isResting }
     /// The last words over a connection that was let go, and its end.
     var farewell: Task<Void, Never>? { away.farewell }
-    /// Whether who is in one more topic may be watched.
-    func mayWatchPresence(of topic: String) -> Bool { presence.mayWatch(topic) }
-    /// When the next entry of a watched topic ends, or its user's typing.
-    func nextPresenceEnd(of topic: String) -> ContinuousClock.Instant? { presence.nextEnd(of: topic) }
-    /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
-    /// entry that is written or watched.
-    public var isPresenceAvailable: Bool? { presence.isAvailable }
 
     // MARK: Timers
 
@@ -453,26 +411,14 @@ public actor RelayClient {
         case .lifecycle(let id): handleLifecycle(.timerFired(id))
         case .idle(let id):
             perform(idle.timerFired(id, isNeeded: isConnectionNeeded, at: surroundings.clock.now))
-        case .presence(let id): handlePresence(.timerFired(id))
-        case .screen(let id): handleScreen(.timerFired(id))
         case .look: lookAgain()
         }
     }
 
-    // MARK: Listeners
-
-    func addListener(_ entry: Listeners.Entry, isOnly: Bool) -> UInt64 { listeners.add(entry, isOnly: isOnly) }
-    func removeListener(_ key: UInt64) { listeners.remove(key) }
-    func hasOnlyListener(of topic: String) -> Bool { listeners.hasOnly(topic) }
-    func removeOnlyListener(of topic: String) -> Bool { listeners.removeOnly(topic) }
-    func listeners(of event: SystemEvent) -> [any MessageListener] { listeners.listeners(of: event) }
-    func keepToken(_ token: SubscriptionToken) { listeners.keep(token) }
-    func cancelTokens() { listeners.cancelTokens() }
+    // MARK: The link
 
     /// Tells whoever reads ``events``.
     func post(_ event: SystemEvent) { systemEvents.post(event, keepsCurrent: false) }
-
-    // MARK: The link
 
     private func startDial(_ generation: UInt64) {
         renewal?.cancel()
@@ -491,7 +437,8 @@ public actor RelayClient {
         guard let connection = link.connection else { return }
         let state = machine.status.state
         let isFarewell = state == .disconnected || state == .suspended
-        let isTelling = handlePresence(.closed(tellsOthers: isFarewell && connection.isOpen), over: link)
+        let isTelling = presence.handle(
+            .closed(tellsOthers: isFarewell && connection.isOpen), over: link, for: self)
         if state == .disconnected {
             let release = endSession(over: link, giving: session.release(), isTelling: isTelling)
             if let release { sessionRelease = release }
@@ -500,7 +447,7 @@ public actor RelayClient {
         } else {
             connection.closeNow()
         }
-        handleFollowing(.connectionLost)
+        subscriptions.handle(.connectionLost, for: self)
         publisher.connectionLost()
     }
 

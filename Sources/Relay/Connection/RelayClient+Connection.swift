@@ -68,7 +68,7 @@ extension RelayClient {
 
     func restored(_ roundTrip: Duration, generation: UInt64) {
         handle(.restored(generation: generation))
-        handlePresence(.opened)
+        presence.handle(.opened, for: self)
         handle(.roundTrip(generation: generation, roundTrip))
     }
 }

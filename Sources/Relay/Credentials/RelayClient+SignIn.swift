@@ -99,7 +99,7 @@ extension RelayClient {
         case .cancel(let tokenRequest): tokenRequest.answer.cancel()
         case .forgetNames:
             leftConsumers.forget()
-            handleFollowing(.userChanged(configuration.namespace))
+            subscriptions.handle(.userChanged(configuration.namespace), for: self)
         case .discardOutbox: publisher.discardAll()
         case .adopt(let credentials, let user):
             settings.withLockedValue { settings in

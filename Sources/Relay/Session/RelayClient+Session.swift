@@ -1,3 +1,5 @@
+import NATS
+
 // An exclusive session, and what the network's administrator says to this user.
 extension RelayClient {
     /// The session to take before anything is restored; nil where sessions are shared.
@@ -44,5 +46,11 @@ extension RelayClient {
             await LiveLink.release(claim, of: user, over: jetStream)
             connection.closeNow()
         }
+    }
+
+    /// Closes a connection once everything written has left.
+    static func closeBehind(_ connection: NATSConnection) async {
+        try? await connection.flush(timeout: .seconds(1))
+        await connection.closed(within: .milliseconds(500))
     }
 }

@@ -33,9 +33,14 @@ extension RelayClient {
         case connection(ConnectionMachine.TimerID)
         case lifecycle(LifecycleMachine.TimerID)
         case idle(IdleRest.TimerID)
-        case presence(PresenceKeeping.TimerID)
-        case screen(ScreenLease.TimerID)
         /// The next look at the signals of the application's life.
         case look
+    }
+}
+
+extension Actor {
+    /// Runs `body` in the actor's isolation.
+    func run<Value: Sendable>(_ body: @Sendable (isolated Self) throws -> Value) rethrows -> Value {
+        try body(self)
     }
 }

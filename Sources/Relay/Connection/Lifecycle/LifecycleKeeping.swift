@@ -14,8 +14,6 @@ struct LifecycleKeeping: Sendable {
     /// The last words over a connection that was let go, and its end. The next dial comes behind it: there is one
     /// socket at a time.
     var farewell: Task<Void, Never>?
-    /// The subscriptions that are for a view on the screen.
-    var leases = ScreenLeases()
 
     /// The connection rests, or runs.
     ///

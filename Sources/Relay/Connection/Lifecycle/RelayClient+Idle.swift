@@ -29,7 +29,8 @@ extension RelayClient {
     /// Whether anything needs the connection now. An exclusive session is held by being connected. Who waits for a
     /// connection, or for an answer over it, needs it.
     var isConnectionNeeded: Bool {
-        isFollowing || publisher.count > 0 || isPresenceInUse || sessionClaim != nil || status.state != .connected
+        subscriptions.isFollowing || publisher.count > 0 || presence.isInUse || sessionClaim != nil
+            || status.state != .connected
             || link?.connection?.hasOpenRequests == true
     }
 }

@@ -16,7 +16,9 @@ extension LiveLink {
                 if let claim = await link.inClient({ $0.sessionToTake }) ?? nil {
                     guard try await link.take(claim.claim, of: claim.user) else { return }
                 }
-                guard let openings = await link.inClient({ $0.handleFollowing(.opened(namespace)) }) else { return }
+                guard
+                    let openings = await link.inClient({ $0.subscriptions.handle(.opened(namespace), for: $0) })
+                else { return }
                 for opening in openings { await opening.value() }
                 guard connection.isOpen else { return }
                 guard await link.inClient({ $0.openOutbox(over: link, namespace) }) != nil,

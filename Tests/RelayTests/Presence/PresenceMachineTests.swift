@@ -2,19 +2,19 @@ import Testing
 
 @testable import Relay
 
-@Suite("PresenceKeeping: what a client says of its user, and whom it watches")
-struct PresenceKeepingTests {
+@Suite("PresenceMachine: what a client says of its user, and whom it watches")
+struct PresenceMachineTests {
     private let start = ContinuousClock.now
 
     private func around(
         _ seconds: Int = 0, user: String? = "alice", granted: [String]? = nil
-    ) -> PresenceKeeping.Circumstances {
-        PresenceKeeping.Circumstances(
+    ) -> PresenceMachine.Circumstances {
+        PresenceMachine.Circumstances(
             now: start + .seconds(seconds), user: user, granted: granted, policy: PresencePolicy())
     }
 
     /// What is to be done, as words.
-    private func words(_ actions: [PresenceKeeping.Action]) -> [String] {
+    private func words(_ actions: [PresenceMachine.Action]) -> [String] {
         actions.map { action in
             switch action {
             case .write(let writes, let user, _, let asks):
@@ -23,7 +23,7 @@ struct PresenceKeepingTests {
                         (write.presence == nil ? "-" : "") + write.topic + (write.isTyping ? "…" : "")
                     }.joined(separator: " ")
             case .read(let topic): "read \(topic)"
-            case .stop: "stop"
+            case .stop(let topic): "stop \(topic)"
             case .startTimer(let id, let moment): "\(word(id)) at \((moment - start).components.seconds)"
             case .cancelTimer(let id): "no \(word(id))"
             case .tell(let readers, let roster):
@@ -33,7 +33,7 @@ struct PresenceKeepingTests {
         }
     }
 
-    private func word(_ id: PresenceKeeping.TimerID) -> String {
+    private func word(_ id: PresenceMachine.TimerID) -> String {
         switch id {
         case .renewal: "renewal"
         case .retry: "retry"
@@ -43,22 +43,18 @@ struct PresenceKeepingTests {
     }
 
     private func handle(
-        _ presence: inout PresenceKeeping, _ event: PresenceKeeping.Event, _ seconds: Int = 0
+        _ presence: inout PresenceMachine, _ event: PresenceMachine.Event, _ seconds: Int = 0
     ) -> [String] {
         words(presence.handle(event, around(seconds)))
     }
 
     /// A user who is seen in a topic over an open connection.
-    private func seen(in topic: String = "room") -> PresenceKeeping {
-        var presence = PresenceKeeping(device: "desk")
+    private func seen(in topic: String = "room") -> PresenceMachine {
+        var presence = PresenceMachine(device: "desk")
         _ = presence.handle(.appeared(in: [topic]), around())
         _ = presence.handle(.opened, around())
         _ = presence.handle(.answered(.kept), around())
         return presence
-    }
-
-    private func reader() -> PresenceKeeping.Reader {
-        AsyncStream.makeStream(of: PresenceRoster.self, bufferingPolicy: .bufferingNewest(1)).continuation
     }
 
     private func item(_ user: String) -> PresenceTable.Item {
@@ -68,7 +64,7 @@ struct PresenceKeepingTests {
 
     @Test("Where a user appears is written with the connection, renewed during it, and withdrawn at a farewell")
     func appearing() {
-        var presence = PresenceKeeping(device: "desk")
+        var presence = PresenceMachine(device: "desk")
         #expect(handle(&presence, .appeared(in: ["room"])) == [])
         #expect(handle(&presence, .opened) == ["renewal at 30", "alice asks room"])
         #expect(handle(&presence, .answered(.kept)) == ["no retry"])
@@ -92,8 +88,8 @@ struct PresenceKeepingTests {
 
     @Test("A network that keeps no presence, or does not permit it, is asked again, more and more rarely")
     func missing() {
-        #expect(PresenceKeeping.Answer(.publishNotPermitted(subject: "$KV.relay_here.alice.desk.room")) == .missing)
-        var presence = PresenceKeeping(device: "desk")
+        #expect(PresenceMachine.Answer(.publishNotPermitted(subject: "$KV.relay_here.alice.desk.room")) == .missing)
+        var presence = PresenceMachine(device: "desk")
         _ = presence.handle(.appeared(in: ["room"]), around())
         _ = presence.handle(.opened, around())
         #expect(handle(&presence, .answered(.missing), 0) == ["no renewal", "retry at 1"])
@@ -109,29 +105,27 @@ struct PresenceKeepingTests {
 
     @Test("A watched topic is read on each connection, its readers hear each change, and the last one ends it")
     func watching() {
-        var presence = PresenceKeeping(device: "desk")
-        #expect(handle(&presence, .readerCame(reader(), id: "1", topic: "room")) == ["tell 1: unknown"])
+        var presence = PresenceMachine(device: "desk")
+        #expect(handle(&presence, .readerCame(id: "1", topic: "room")) == ["tell 1: unknown"])
         #expect(handle(&presence, .opened) == ["no renewal", "read room"])
-        #expect(handle(&presence, .reading(Task {}, topic: "room")) == [])
         #expect(handle(&presence, .watched(topic: "room")) == ["no retry"])
         #expect(
             handle(&presence, .heard([item("bob")], topic: "room")) == ["tell 1: bob", "expiry of room at 90"])
-        #expect(handle(&presence, .readerCame(reader(), id: "2", topic: "room")) == ["tell 1: bob"])
+        #expect(handle(&presence, .readerCame(id: "2", topic: "room")) == ["tell 1: bob"])
         #expect(handle(&presence, .timerFired(.expiry(topic: "room")), 90) == ["tell 2: "])
         #expect(handle(&presence, .readerLeft(id: "1", topic: "room")) == [])
-        #expect(handle(&presence, .readerLeft(id: "2", topic: "room")) == ["stop", "no expiry of room"])
+        #expect(handle(&presence, .readerLeft(id: "2", topic: "room")) == ["stop room", "no expiry of room"])
         #expect(!presence.isInUse)
-        #expect(handle(&presence, .reading(Task {}, topic: "room")) == ["stop"])
     }
 
     @Test("A topic that is not granted is not read, and no more than 64 are watched at once")
     func limits() {
-        var presence = PresenceKeeping(device: "desk")
+        var presence = PresenceMachine(device: "desk")
         _ = presence.handle(.opened, around())
-        let refused = presence.handle(.readerCame(reader(), id: "1", topic: "ops"), around(granted: ["chat.>"]))
+        let refused = presence.handle(.readerCame(id: "1", topic: "ops"), around(granted: ["chat.>"]))
         #expect(words(refused) == ["tell 1: unknown"])
-        for number in 1..<PresenceKeeping.watchLimit {
-            _ = presence.handle(.readerCame(reader(), id: "\(number)", topic: "chat.\(number)"), around())
+        for number in 1..<PresenceMachine.watchLimit {
+            _ = presence.handle(.readerCame(id: "\(number)", topic: "chat.\(number)"), around())
         }
         #expect(!presence.mayWatch("chat.0") && presence.mayWatch("chat.1"))
     }
