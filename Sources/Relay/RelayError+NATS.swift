@@ -25,13 +25,6 @@ extension ConnectionReason {
         }
     }
 
-    /// How soon a login that failed is tried again at the latest; nil leaves that to the policy. Whoever takes the
-    /// places of an account that is closed leaves them within seconds.
-    static func retryLimit(after error: NATSError) -> Duration? {
-        if case .connectionLimit = error { return .seconds(10) }
-        return nil
-    }
-
     /// The error's sentence as part of another one.
     private static func clause(_ error: NATSError) -> String {
         var text = error.description

@@ -32,7 +32,7 @@ extension ConnectionMachine {
         case connectRequested(timeLimit: Duration?)
         /// The socket of this dial is open and the server accepted the credentials.
         case dialSucceeded(generation: UInt64)
-        /// Subscriptions are live and the outbox has been flushed on this dial's socket.
+        /// Everything on this dial's socket is as it is to be.
         case restored(generation: UInt64)
         /// The dial failed, or its socket closed or went silent. The next attempt, if there is one, comes within the
         /// limit where one is given. A session that was never connected ends where every attempt would fail alike.
@@ -77,7 +77,7 @@ extension ConnectionMachine {
     package enum Action: Hashable, Sendable {
         /// Open a socket. The generation names it in every later event; the attempt is for the log.
         case dial(generation: UInt64, attempt: Int)
-        /// Bring the subscriptions back, then flush the outbox, then report ``Event/restored(generation:)``.
+        /// Bring everything on the socket back, then report ``Event/restored(generation:)``.
         case restore(generation: UInt64)
         /// Close this dial's socket, or stop the dial. Harmless when it is closed already.
         case closeSocket(generation: UInt64)
@@ -91,11 +91,25 @@ extension ConnectionMachine {
         case cancelTimer(TimerID)
         /// Show the new status; never equal to the one before.
         case publish(ConnectionStatus)
-        /// Deliver a RelayX system event.
-        case event(SystemEvent)
+        /// Tell of a step in the session's life.
+        case event(ConnectionEvent)
         /// Answer every caller that waits in connect: nil is success.
-        case completeConnect(RelayError?)
-        /// The session ended: let the outbox's policy decide about what is queued.
-        case discardOutbox(ConnectionReason)
+        case completeConnect(ConnectionReason?)
+        /// The session has ended.
+        case ended(ConnectionReason)
     }
+}
+
+/// A step in a session's life. Each outage has one ``reconnecting`` and one of the three that follow it.
+package enum ConnectionEvent: Hashable, Sendable {
+    /// The session's first connection is open. Once per session.
+    case connected
+    /// An outage began.
+    case reconnecting
+    /// The outage is over, and everything on the connection is restored.
+    case reconnected
+    /// The reconnection window passed without success; ``disconnected`` follows.
+    case reconnectFailed
+    /// The session is over. Once per session.
+    case disconnected
 }

@@ -2,7 +2,7 @@
 ///
 /// One vocabulary for all the systems that Parley maps onto (see the folder OtherSystems). The texts inside are the
 /// server's or the system's own words and never a secret; treat them as remote text when showing them.
-public enum ConnectionReason: Hashable, Sendable {
+public enum ConnectionReason: Error, Hashable {
     /// `close()` or `disconnect()` was called.
     case closedByUser
     /// The system has no network; attempts pause until it returns.

@@ -162,7 +162,7 @@ final class PresenceDriver {
     }
 
     private static func report(_ event: PresenceMachine.Event, of link: LiveLink) async {
-        await link.inClient { client in _ = client.presence.handle(event, for: client) }
+        await link.inOwner { client in _ = client.presence.handle(event, for: client) }
     }
 }
 

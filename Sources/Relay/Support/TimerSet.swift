@@ -27,17 +27,6 @@ struct TimerSet<ID: Hashable & Sendable> {
     }
 }
 
-extension RelayClient {
-    /// Names a timer of one of the values that decide.
-    enum TimerID: Hashable, Sendable {
-        case connection(ConnectionMachine.TimerID)
-        case lifecycle(LifecycleMachine.TimerID)
-        case idle(IdleRest.TimerID)
-        /// The next look at the signals of the application's life.
-        case look
-    }
-}
-
 extension Actor {
     /// Runs `body` in the actor's isolation.
     func run<Value: Sendable>(_ body: @Sendable (isolated Self) throws -> Value) rethrows -> Value {

@@ -68,7 +68,7 @@ extension RelayClient {
         post(event)
         tell(event.rawValue, ofEvent: event)
         if event == .connected || event == .reconnected { reportResent() }
-        if event == .disconnected { handleLifecycle(.userDisconnected) }
+        if event == .disconnected { lifecycle.handle(.userDisconnected, for: self) }
     }
 
     /// Tells the listeners of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads

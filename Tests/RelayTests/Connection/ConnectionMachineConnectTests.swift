@@ -42,7 +42,7 @@ import Testing
         driver.advance(.milliseconds(1))
         let reason = ConnectionReason.timeLimit(.seconds(10), after: .unreachable("refused"))
         #expect(driver.status.reason == reason && driver.state == .disconnected)
-        #expect(driver.completions == [.connection(reason)])
+        #expect(driver.completions == [reason])
         #expect(driver.events == [.disconnected])
         let dials = driver.dials
         driver.advance(.seconds(3_600))
@@ -59,7 +59,7 @@ import Testing
         driver.connect(limit: .seconds(60))
         driver.handle(.connectionFailed(generation: driver.generation, reason: reason, isHopeless: true))
         #expect(driver.status == ConnectionStatus(state: .disconnected, reason: reason))
-        #expect(driver.completions == [.connection(reason)] && driver.timers.isEmpty)
+        #expect(driver.completions == [reason] && driver.timers.isEmpty)
 
         var connected = MachineDriver.connected()
         connected.fail()
@@ -155,7 +155,7 @@ import Testing
             driver.fail(reason)
             #expect(driver.status == ConnectionStatus(state: .disconnected, reason: reason))
             #expect(driver.events == (step > 1 ? [.connected, .disconnected] : [.disconnected]))
-            #expect(driver.discards == [reason])
+            #expect(driver.ends == [reason])
             driver.advance(.seconds(1_000))
             driver.handle(.nudged)
             #expect(driver.dials == [1] && driver.timers.isEmpty && driver.sockets.isEmpty)
@@ -210,7 +210,7 @@ import Testing
         }
         driver.fail(.tokenExpired)
         #expect(driver.status.reason == .tokenExpired && driver.state == .disconnected)
-        #expect(driver.completions == [.connection(.tokenExpired)])
+        #expect(driver.completions == [.tokenExpired])
     }
 
     @Test("B5: a refused token is renewed as an expired one is, and the refusal is what ends the session")

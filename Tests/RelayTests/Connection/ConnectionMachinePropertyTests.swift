@@ -18,7 +18,7 @@ import Testing
         var timers: Set<ConnectionMachine.TimerID> = []
         var inSession = false
         var connectPending = false
-        var announced: SystemEvent?
+        var announced: ConnectionEvent?
         var faults: [String] = []
         var sessions = 0
 
@@ -58,13 +58,13 @@ import Testing
                 case .cancelTimer(let id): expect(timers.remove(id) != nil, "cancelled a timer that does not run")
                 case .publish(let next): noteStatus(next)
                 case .event(let event): noteEvent(event)
-                case .completeConnect(let error):
+                case .completeConnect(let reason):
                     expect(connectPending, "completed twice")
                     let isConnected = status.state == .connected
-                    expect((error == nil) == isConnected, "completed in the wrong state")
+                    expect((reason == nil) == isConnected, "completed in the wrong state")
                     connectPending = false
-                case .discardOutbox(let reason):
-                    expect(!inSession && status.reason == reason, "discard within a session")
+                case .ended(let reason):
+                    expect(!inSession && status.reason == reason, "an end within a session")
                     if isConnect { noteConnect() }
                 }
             }
@@ -85,7 +85,7 @@ import Testing
             status = next
         }
 
-        private mutating func noteEvent(_ event: SystemEvent) {
+        private mutating func noteEvent(_ event: ConnectionEvent) {
             switch event {
             case .connected: expect(announced == nil, "CONNECTED twice")
             case .reconnecting: expect(announced == .connected || announced == .reconnected, "RECONNECTING again")
@@ -94,7 +94,6 @@ import Testing
             case .disconnected:
                 expect(inSession && announced != .disconnected, "DISCONNECTED twice")
                 inSession = false
-            case .reconnect, .messageResend: expect(false, "an event that is not the machine's")
             }
             announced = event
         }

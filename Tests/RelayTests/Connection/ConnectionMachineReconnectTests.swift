@@ -91,7 +91,7 @@ import Testing
         }
         #expect(driver.now - begin == .seconds(120))
         #expect(driver.events == [.connected, .reconnecting, .reconnectFailed, .disconnected])
-        #expect(driver.status.reason == .windowExpired && driver.discards == [.windowExpired])
+        #expect(driver.status.reason == .windowExpired && driver.ends == [.windowExpired])
         let dials = driver.dials.count
         driver.advance(.seconds(600))
         #expect(driver.dials.count == dials && driver.timers.isEmpty && driver.sockets.isEmpty)
@@ -190,9 +190,9 @@ import Testing
             driver.advance(.seconds(3_600))
             #expect(driver.dials == dials)
             #expect(driver.events.count { $0 == .disconnected } == 1 && !driver.events.contains(.reconnectFailed))
-            #expect(driver.discards == [.closedByUser])
+            #expect(driver.ends == [.closedByUser])
         }
-        #expect(starts[0].machine.handleDisconnect().contains(.completeConnect(.connection(.closedByUser))))
+        #expect(starts[0].machine.handleDisconnect().contains(.completeConnect(.closedByUser)))
         var untouched = MachineDriver()
         #expect(untouched.handle(.disconnectRequested).isEmpty && untouched.state == .initialized)
     }
@@ -433,7 +433,7 @@ import Testing
         driver.connect(limit: .seconds(60))
         driver.handle(.suspendRequested)
         driver.advance(.seconds(60))
-        #expect(driver.completions == [.connection(.timeLimit(.seconds(60)))])
+        #expect(driver.completions == [.timeLimit(.seconds(60))])
         #expect(driver.statuses.map(\.state) == [.connecting, .suspended, .disconnected])
     }
 

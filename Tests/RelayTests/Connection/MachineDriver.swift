@@ -8,10 +8,10 @@ struct MachineDriver {
     private(set) var timers: [ConnectionMachine.TimerID: ContinuousClock.Instant] = [:]
     private(set) var sockets: Set<UInt64> = []
     private(set) var dials: [UInt64] = []
-    private(set) var events: [SystemEvent] = []
+    private(set) var events: [ConnectionEvent] = []
     private(set) var statuses: [ConnectionStatus] = []
-    private(set) var completions: [RelayError?] = []
-    private(set) var discards: [ConnectionReason] = []
+    private(set) var completions: [ConnectionReason?] = []
+    private(set) var ends: [ConnectionReason] = []
     private(set) var probes = 0
     private(set) var renewals = 0
 
@@ -38,8 +38,8 @@ struct MachineDriver {
             case .cancelTimer(let id): timers[id] = nil
             case .publish(let status): statuses.append(status)
             case .event(let event): events.append(event)
-            case .completeConnect(let error): completions.append(error)
-            case .discardOutbox(let reason): discards.append(reason)
+            case .completeConnect(let reason): completions.append(reason)
+            case .ended(let reason): ends.append(reason)
             case .probe: probes += 1
             case .renewCredentials: renewals += 1
             case .restore: break

@@ -4,28 +4,24 @@ struct WatchedNetwork: Sendable {
     private var servers: [ServerAddress]?
     private var watcher: Task<Void, Never>?
 
-    /// Watches the network of a configuration's servers, unless it is watched already. A network that is asked for its
-    /// servers before every dial is on this machine and needs none.
+    /// Watches the network of these servers, unless it is watched already.
     ///
     /// - Parameter changed: hears what changes, and for which servers.
     mutating func follow(
-        _ configuration: RelayConfiguration,
+        _ servers: [ServerAddress],
         _ changed: @escaping @Sendable (NetworkPath.Change, [ServerAddress]) async -> Void
     ) {
-        guard configuration.followsNetwork, case .fixed(let servers) = configuration.servers else { return }
-        let proxy = configuration.proxy.map { ServerAddress(host: $0.host, port: $0.port) }
-        let watched = proxy.map { [$0] } ?? servers
-        guard watched != self.servers || watcher == nil else { return }
+        guard servers != self.servers || watcher == nil else { return }
         // A network that is there from the beginning is no news, except after other servers were judged.
         let isFirst = self.servers == nil
-        self.servers = watched
+        self.servers = servers
         watcher?.cancel()
         watcher = Task {
-            let monitor = NetworkPathMonitor(servers: watched)
+            let monitor = NetworkPathMonitor(servers: servers)
             var isNews = !isFirst
             for await change in monitor.changes {
                 defer { isNews = true }
-                if isNews || change == .unavailable { await changed(change, watched) }
+                if isNews || change == .unavailable { await changed(change, servers) }
             }
         }
     }
@@ -33,12 +29,9 @@ struct WatchedNetwork: Sendable {
     /// Whether these are the servers of now; news of other ones comes too late.
     func isWatching(_ servers: [ServerAddress]) -> Bool { servers == self.servers }
 
-    /// Watches nothing until somebody follows again, who then hears how things stand.
+    /// Watches nothing until the next call of `follow`, which reports how things are then.
     mutating func rest() {
         watcher?.cancel()
         watcher = nil
     }
-
-    /// Watches no more.
-    func end() { watcher?.cancel() }
 }

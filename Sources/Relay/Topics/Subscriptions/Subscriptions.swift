@@ -71,7 +71,7 @@ final class Subscriptions {
         case .follow(let id, let namespace):
             guard let link = client.link else { return nil }
             return followers[id]?.follow(over: link, namespace) { standing in
-                await link.inClient { client in
+                await link.inOwner { client in
                     _ = client.subscriptions.handle(.changed(id: id, standing), for: client)
                 }
             }
@@ -87,9 +87,9 @@ final class Subscriptions {
             }
         case .cancelTimer(let id): timers.cancel(id)
         case .report(let failing, let isComplete):
-            client.handle(.followingChanged(failing: failing, isComplete: isComplete))
+            client.connection.handle(.followingChanged(failing: failing, isComplete: isComplete), for: client)
         case .needConnection: client.connectionIsNeeded()
-        case .releaseConnection: client.subscriptionsEnded()
+        case .releaseConnection: client.lifecycle.subscriptionsEnded(for: client)
         }
         return nil
     }

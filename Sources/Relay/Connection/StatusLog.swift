@@ -1,37 +1,32 @@
 import Logging
-import NATS
 
-/// What a client logs of its own decisions; its connections log beside it.
-struct ClientLog: Sendable {
+/// The log of a connection's decisions; each single connection logs beside it.
+struct StatusLog: Sendable {
     private let logger: Logger
 
-    init(_ configuration: RelayConfiguration) {
-        var logger = configuration.logger
-        logger[metadataKey: "relay.client"] = "\(configuration.clientID)"
-        self.logger = logger
-    }
+    init(_ logger: Logger) { self.logger = logger }
 
-    func note(_ action: ConnectionMachine.Action, before: ConnectionStatus?, now: ContinuousClock.Instant) {
+    func note(_ action: ConnectionMachine.Action, before: ConnectionStatus, now: ContinuousClock.Instant) {
         switch action {
         case .dial(_, let attempt): logger.debug("Dialling", metadata: ["attempt": "\(attempt)"])
         case .renewCredentials: logger.debug("Asking for new credentials")
         case .publish(let status): changed(from: before, to: status, now)
-        case .discardOutbox(let reason): logger.debug("The session has ended", metadata: ["reason": "\(reason.words)"])
+        case .ended(let reason): logger.debug("The session has ended", metadata: ["reason": "\(reason.words)"])
         case .restore, .closeSocket, .probe, .startTimer, .cancelTimer, .event, .completeConnect: break
         }
     }
 
     private func changed(
-        from before: ConnectionStatus?, to status: ConnectionStatus, _ now: ContinuousClock.Instant
+        from before: ConnectionStatus, to status: ConnectionStatus, _ now: ContinuousClock.Instant
     ) {
         var metadata: Logger.Metadata = ["state": "\(status.state.rawValue)"]
         if let reason = status.reason { metadata["reason"] = "\(reason.words)" }
         if let next = status.nextRetryAt { metadata["retry.in"] = "\(max(.zero, next - now))" }
         if !status.failingTopics.isEmpty { metadata["topics"] = .array(status.failingTopics.map { "\($0)" }) }
         let isNews =
-            before?.state != status.state || before?.reason != status.reason
-            || before?.nextRetryAt != status.nextRetryAt && status.nextRetryAt != nil
-            || before?.failingTopics != status.failingTopics
+            before.state != status.state || before.reason != status.reason
+            || before.nextRetryAt != status.nextRetryAt && status.nextRetryAt != nil
+            || before.failingTopics != status.failingTopics
         if isNews {
             logger.debug("The connection's status has changed", metadata: metadata)
         } else {
