@@ -56,9 +56,15 @@ final class Login {
         guard let request = askProvider(for: client) else {
             return client.connection.handle(.credentialsUnavailable(generation: generation), for: client)
         }
+        renewal = Self.renewing(by: request, generation: generation, for: client)
+    }
+
+    private static func renewing(
+        by request: Task<Bool, Never>, generation: UInt64, for client: RelayClient
+    ) -> Task<Void, Never> {
         let (limit, clock) = (client.limits.provider, client.surroundings.clock)
-        renewal = Task { [weak client] in
-            let isRenewed = await Self.answer(of: request, within: limit, clock)
+        return Task { [weak client] in
+            let isRenewed = await answer(of: request, within: limit, clock)
             guard !Task.isCancelled else { return }
             let event: ConnectionMachine.Event =
                 isRenewed
@@ -78,17 +84,20 @@ final class Login {
 
     /// Asks the provider, unless it is being asked already; nil without a provider.
     private func askProvider(for client: isolated RelayClient) -> Task<Bool, Never>? {
-        switch signIn.supply {
-        case .asked: return request
-        case .nobody: return nil
-        case .ask(let provider, let epoch):
-            let answer = Task { [weak client] in
-                let credentials = try? await provider()
-                return await client?.run { $0.login.handle(.answered(credentials, epoch: epoch), for: $0) } ?? false
-            }
-            request = answer
-            handle(.asked, for: client)
-            return answer
+        switch signIn.ask() {
+        case .wait: break
+        case .none: return nil
+        case .ask(let provider, let epoch): request = Self.asking(provider, epoch, for: client)
+        }
+        return request
+    }
+
+    private static func asking(
+        _ provider: @escaping RelayCredentials.Provider, _ epoch: UInt64, for client: RelayClient
+    ) -> Task<Bool, Never> {
+        Task { [weak client] in
+            let credentials = try? await provider()
+            return await client?.run { $0.login.handle(.answered(credentials, epoch: epoch), for: $0) } ?? false
         }
     }
 

@@ -5,8 +5,6 @@ struct SignIn: Sendable {
     enum Event: Sendable {
         /// The application gives other credentials. Another user's are taken only where no session runs.
         case given(RelayCredentials, hasSession: Bool)
-        /// The provider is being asked. It is never asked twice at the same time.
-        case asked
         /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer. Nil
         /// where it gave none.
         case answered(RelayCredentials?, epoch: UInt64)
@@ -30,12 +28,12 @@ struct SignIn: Sendable {
 
     /// How to come by other credentials.
     enum Supply: Sendable {
-        /// The provider is being asked already.
-        case asked
-        /// Ask the provider, report ``Event/asked`` at once and ``Event/answered(_:epoch:)`` at the end.
+        /// Wait for the provider, which is being asked.
+        case wait
+        /// Ask the provider, and report ``Event/answered(_:epoch:)``.
         case ask(RelayCredentials.Provider, epoch: UInt64)
-        /// There is nobody to ask.
-        case nobody
+        /// There is no provider.
+        case none
     }
 
     private(set) var credentials: RelayCredentials
@@ -53,10 +51,11 @@ struct SignIn: Sendable {
         user = configuration.user
     }
 
-    /// Where other credentials come from.
-    var supply: Supply {
-        if request != nil { return .asked }
-        guard let provider = credentials.provider else { return .nobody }
+    /// Other credentials are needed. The provider is never asked twice at the same time.
+    mutating func ask() -> Supply {
+        guard request == nil else { return .wait }
+        guard let provider = credentials.provider else { return .none }
+        request = epoch
         return .ask(provider, epoch: epoch)
     }
 
@@ -66,7 +65,6 @@ struct SignIn: Sendable {
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .given(let credentials, let hasSession): return given(credentials, mayChangeUser: !hasSession)
-        case .asked: request = epoch
         case .answered(let credentials, let epoch): return answered(credentials, epoch: epoch)
         case .failed(let reason):
             // The server has refused the token, so the provider's next one is another.

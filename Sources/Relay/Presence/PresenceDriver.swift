@@ -70,11 +70,9 @@ final class PresenceDriver {
             reading[topic] = Self.reading(topic, over: link)
         case .stop(let topic): reading.removeValue(forKey: topic)?.cancel()
         case .startTimer(let id, let moment):
-            timers.start(id, at: moment, on: client.surroundings.clock) { [weak client] in
-                await client?.run { client in
-                    client.presence.timers.cancel(id)
-                    client.presence.handle(.timerFired(id), for: client)
-                }
+            timers.start(id, at: moment, on: client.surroundings.clock, for: client) { client in
+                client.presence.timers.cancel(id)
+                client.presence.handle(.timerFired(id), for: client)
             }
         case .cancelTimer(let id): timers.cancel(id)
         case .tell(let ids, let roster): for id in ids { readers[id]?.yield(roster) }

@@ -34,7 +34,7 @@ struct SessionClientTests {
 
     /// Whether the newest entry is this client's, and the client knows it.
     private func holds(_ client: RelayClient, _ network: MemoryNetwork) async -> Bool {
-        guard let claim = await client.run { $0.login.claim }, let newest = entry(network) else { return false }
+        guard let claim = await client.run({ $0.login.claim }), let newest = entry(network) else { return false }
         return newest.payload == claim.value && newest.sequence == claim.revision
     }
 

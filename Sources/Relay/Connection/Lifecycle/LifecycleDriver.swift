@@ -1,3 +1,5 @@
+import NATS
+
 /// The application's life and the rest of an idle connection: drives ``LifecycleMachine`` and ``IdleRest``. Belongs to
 /// the client's isolation.
 final class LifecycleDriver {
@@ -16,7 +18,7 @@ final class LifecycleDriver {
     /// The signals, once they are watched.
     private var sources: [any LifecycleSource] = []
     /// Signals that were not taken in yet, repetitions apart. More than this wait only while the client does nothing.
-    private let signals = BoundedChannel<LifecycleEvent>(
+    let signals = BoundedChannel<LifecycleEvent>(
         capacity: 64, weight: { _ in ChannelWeight() }, join: { $0 == $1 })
     /// When the signals are looked at next.
     private var nextLook: ContinuousClock.Instant?
@@ -127,8 +129,8 @@ final class LifecycleDriver {
     }
 
     private func startTimer(_ id: TimerID, at moment: ContinuousClock.Instant, for client: isolated RelayClient) {
-        timers.start(id, at: moment, on: client.surroundings.clock) { [weak client] in
-            await client?.run { $0.lifecycle.timerFired(id, for: $0) }
+        timers.start(id, at: moment, on: client.surroundings.clock, for: client) {
+            $0.lifecycle.timerFired(id, for: $0)
         }
     }
 

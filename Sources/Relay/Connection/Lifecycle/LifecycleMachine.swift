@@ -1,3 +1,5 @@
+import NATS
+
 /// Foreground, background and the connection's rest, as a pure value: an event and the present moment in, actions out.
 ///
 /// The last signal decides, however fast signals come: a return within the grace period costs nothing, and 100 quick

@@ -79,11 +79,9 @@ final class Subscriptions {
         case .pause(let id): followers[id]?.pause()
         case .end(let id): followers.removeValue(forKey: id)?.end(.success(()))
         case .startTimer(let id, let moment):
-            timers.start(id, at: moment, on: client.surroundings.clock) { [weak client] in
-                await client?.run { client in
-                    client.subscriptions.timers.cancel(id)
-                    client.subscriptions.handle(.timerFired(id: id), for: client)
-                }
+            timers.start(id, at: moment, on: client.surroundings.clock, for: client) { client in
+                client.subscriptions.timers.cancel(id)
+                client.subscriptions.handle(.timerFired(id: id), for: client)
             }
         case .cancelTimer(let id): timers.cancel(id)
         case .report(let failing, let isComplete):

@@ -1,31 +1,30 @@
-import Relay
-import Testing
+import NATS
 
 /// Plays a driver without sockets and clocks: it carries the machine's actions out on paper and keeps the books.
-struct MachineDriver {
-    var machine: ConnectionMachine
-    private(set) var now = ContinuousClock.now
-    private(set) var timers: [ConnectionMachine.TimerID: ContinuousClock.Instant] = [:]
-    private(set) var sockets: Set<UInt64> = []
-    private(set) var dials: [UInt64] = []
-    private(set) var events: [ConnectionEvent] = []
-    private(set) var statuses: [ConnectionStatus] = []
-    private(set) var completions: [ConnectionReason?] = []
-    private(set) var ends: [ConnectionReason] = []
-    private(set) var probes = 0
-    private(set) var renewals = 0
+package struct MachineDriver {
+    package var machine: ConnectionMachine
+    package private(set) var now = ContinuousClock.now
+    package private(set) var timers: [ConnectionMachine.TimerID: ContinuousClock.Instant] = [:]
+    package private(set) var sockets: Set<UInt64> = []
+    package private(set) var dials: [UInt64] = []
+    package private(set) var events: [ConnectionEvent] = []
+    package private(set) var statuses: [ConnectionStatus] = []
+    package private(set) var completions: [ConnectionReason?] = []
+    package private(set) var ends: [ConnectionReason] = []
+    package private(set) var probes = 0
+    package private(set) var renewals = 0
 
-    init(_ policy: ReconnectPolicy = .rongcloud, seed: UInt64 = 1) {
+    package init(_ policy: ReconnectPolicy = .rongcloud, seed: UInt64 = 1) {
         machine = ConnectionMachine(policy: policy, seed: seed)
     }
 
-    var status: ConnectionStatus { machine.status }
-    var state: ConnectionStatus.State { machine.status.state }
-    var generation: UInt64 { machine.generation }
-    var waiting: Duration? { status.nextRetryAt.map { $0 - now } }
+    package var status: ConnectionStatus { machine.status }
+    package var state: ConnectionStatus.State { machine.status.state }
+    package var generation: UInt64 { machine.generation }
+    package var waiting: Duration? { status.nextRetryAt.map { $0 - now } }
 
     @discardableResult
-    mutating func handle(_ event: ConnectionMachine.Event) -> [ConnectionMachine.Action] {
+    package mutating func handle(_ event: ConnectionMachine.Event) -> [ConnectionMachine.Action] {
         if case .connectionFailed(let generation, _, _, _) = event { sockets.remove(generation) }
         let actions = machine.handle(event, at: now)
         for action in actions {
@@ -49,7 +48,7 @@ struct MachineDriver {
     }
 
     /// Lets time pass, firing the timers that fall due in their order.
-    mutating func advance(_ duration: Duration) {
+    package mutating func advance(_ duration: Duration) {
         let end = now + duration
         while let (id, moment) = timers.min(by: { $0.value < $1.value }), moment <= end {
             now = max(now, moment)
@@ -60,30 +59,30 @@ struct MachineDriver {
     }
 
     /// Lets time pass while nothing can run, as when a laptop sleeps.
-    mutating func sleep(_ duration: Duration) { now += duration }
+    package mutating func sleep(_ duration: Duration) { now += duration }
 
     /// Fires whatever is due, in the opposite of its order.
-    mutating func fireLate() {
+    package mutating func fireLate() {
         for (id, moment) in timers.sorted(by: { $0.value > $1.value }) where moment <= now && timers[id] != nil {
             timers[id] = nil
             handle(.timerFired(id))
         }
     }
 
-    mutating func connect(limit: Duration? = nil) { handle(.connectRequested(timeLimit: limit)) }
+    package mutating func connect(limit: Duration? = nil) { handle(.connectRequested(timeLimit: limit)) }
 
     /// The present dial succeeds and everything is restored.
-    mutating func succeed() {
+    package mutating func succeed() {
         handle(.dialSucceeded(generation: generation))
         handle(.restored(generation: generation))
     }
 
-    mutating func fail(_ reason: ConnectionReason = .unreachable("refused")) {
+    package mutating func fail(_ reason: ConnectionReason = .unreachable("refused")) {
         handle(.connectionFailed(generation: generation, reason: reason))
     }
 
     /// A driver whose machine has been connected for a minute.
-    static func connected(_ policy: ReconnectPolicy = .rongcloud) -> MachineDriver {
+    package static func connected(_ policy: ReconnectPolicy = .rongcloud) -> MachineDriver {
         var driver = MachineDriver(policy)
         driver.connect()
         driver.succeed()
@@ -94,8 +93,8 @@ struct MachineDriver {
 
 extension ConnectionReason {
     /// The limit that was not kept, whatever was in the way.
-    var timeLimit: Duration? { if case .timeLimit(let limit, _) = self { limit } else { nil } }
+    package var timeLimit: Duration? { if case .timeLimit(let limit, _) = self { limit } else { nil } }
 
     /// What was in the way of keeping a limit.
-    var hindrance: ConnectionReason? { if case .timeLimit(_, let cause) = self { cause } else { nil } }
+    package var hindrance: ConnectionReason? { if case .timeLimit(_, let cause) = self { cause } else { nil } }
 }

@@ -1,4 +1,5 @@
-import Relay
+import NATS
+import TestSupport
 import Testing
 
 @Suite struct ConnectionMachineConnectTests {

@@ -1,5 +1,4 @@
 import Logging
-import NATS
 
 /// The actor that a connection is driven for. It holds the driver, and everything here runs in its isolation.
 package protocol ConnectionOwner: Actor {
@@ -203,9 +202,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         case .probe: probe()
         case .renewCredentials(let generation): owner.renewCredentials(generation: generation)
         case .startTimer(let id, let moment):
-            timers.start(id, at: moment, on: surroundings.clock) { [weak owner] in
-                await owner?.run { $0.connection.timerFired(id, for: $0) }
-            }
+            timers.start(id, at: moment, on: surroundings.clock, for: owner) { $0.connection.timerFired(id, for: $0) }
         case .cancelTimer(let id): timers.cancel(id)
         case .publish(let status): publish(status, for: owner)
         case .event(let event): owner.connectionEvent(event)

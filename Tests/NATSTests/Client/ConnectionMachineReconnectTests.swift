@@ -1,5 +1,5 @@
 import NATS
-import Relay
+import TestSupport
 import Testing
 
 @Suite struct ConnectionMachineReconnectTests {
@@ -27,8 +27,8 @@ import Testing
 
     @Test("B15: jitter can be repeated, is real and bounded, and the compatible presets have none")
     func jitter() {
-        var first = SeededGenerator(seed: 9)
-        var second = SeededGenerator(seed: 9)
+        var first = NATS.SeededGenerator(seed: 9)
+        var second = NATS.SeededGenerator(seed: 9)
         var seen: Set<Duration> = []
         for attempt in 1...2_000 {
             let wait = ReconnectPolicy.parley.delay(attempt: attempt, using: &first)
@@ -290,22 +290,22 @@ import Testing
     }
 
     @Test("B13 B43: RECONNECTED waits for topics that fail for a passing reason, and for no others")
-    func failingTopics() {
+    func failingSubscriptions() {
         var driver = MachineDriver.connected()
         driver.fail()
         driver.advance(.seconds(1))
         driver.handle(.dialSucceeded(generation: driver.generation))
         driver.handle(.followingChanged(failing: ["room", "secret"], isComplete: false))
         driver.handle(.restored(generation: driver.generation))
-        #expect(driver.state == .connected && driver.status.failingTopics == ["room", "secret"])
+        #expect(driver.state == .connected && driver.status.failingSubscriptions == ["room", "secret"])
         #expect(driver.events == [.connected, .reconnecting])
         driver.handle(.followingChanged(failing: ["secret"], isComplete: true))
-        #expect(driver.status.failingTopics == ["secret"])
+        #expect(driver.status.failingSubscriptions == ["secret"])
         #expect(driver.events == [.connected, .reconnecting, .reconnected])
         // A topic that fails later is named, and says nothing about the connection.
         driver.handle(.followingChanged(failing: ["room", "secret"], isComplete: false))
         driver.handle(.followingChanged(failing: [], isComplete: true))
-        #expect(driver.status.failingTopics == [] && driver.events.count == 3)
+        #expect(driver.status.failingSubscriptions == [] && driver.events.count == 3)
     }
 
     @Test("B40: a reader that is too slow shows in the status of its connection")
@@ -333,7 +333,7 @@ import Testing
         driver.fail()
         driver.advance(.seconds(1))
         driver.succeed()
-        #expect(driver.events == [.connected, .reconnecting, .reconnected] && driver.status.failingTopics == [])
+        #expect(driver.events == [.connected, .reconnecting, .reconnected] && driver.status.failingSubscriptions == [])
     }
 
     @Test("A key tries at once and keeps the count; keys in a row keep their distance")

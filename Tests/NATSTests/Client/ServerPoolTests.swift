@@ -1,5 +1,4 @@
 import NATS
-import Relay
 import Testing
 
 @Suite struct ServerPoolTests {
@@ -22,7 +21,7 @@ import Testing
 
     @Test("What a server tells of the others comes behind the configured ones, and an empty list changes nothing")
     func advertised() {
-        var random = SeededGenerator(seed: 3)
+        var random = NATS.SeededGenerator(seed: 3)
         var pool = ServerPool(servers("a"))
         pool.advertise(servers("a", "b", "c", "b"), using: &random)
         #expect(names(pool).first == "a" && Set(names(pool)) == ["a", "b", "c"] && names(pool).count == 3)
@@ -34,7 +33,7 @@ import Testing
 
     @Test("The server in use stays known although a list leaves it out, until it fails")
     func current() {
-        var random = SeededGenerator(seed: 3)
+        var random = NATS.SeededGenerator(seed: 3)
         var pool = ServerPool(servers("a"))
         pool.advertise(servers("b"), using: &random)
         pool.connected(to: ServerAddress(host: "b"))
@@ -46,7 +45,7 @@ import Testing
 
     @Test("Of a list without end the beginning is taken in, and the next list takes its place")
     func bounded() {
-        var random = SeededGenerator(seed: 3)
+        var random = NATS.SeededGenerator(seed: 3)
         var pool = ServerPool(servers("a"))
         for round in 0..<10 {
             pool.advertise((0..<10_000).map { ServerAddress(host: "h\(round)-\($0)") }, using: &random)

@@ -1,4 +1,3 @@
-import NATS
 import NIOConcurrencyHelpers
 
 /// One dial and the connection that it leads to, until their end.

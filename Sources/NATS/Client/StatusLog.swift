@@ -22,11 +22,13 @@ struct StatusLog: Sendable {
         var metadata: Logger.Metadata = ["state": "\(status.state.rawValue)"]
         if let reason = status.reason { metadata["reason"] = "\(reason.words)" }
         if let next = status.nextRetryAt { metadata["retry.in"] = "\(max(.zero, next - now))" }
-        if !status.failingTopics.isEmpty { metadata["topics"] = .array(status.failingTopics.map { "\($0)" }) }
+        if !status.failingSubscriptions.isEmpty {
+            metadata["topics"] = .array(status.failingSubscriptions.map { "\($0)" })
+        }
         let isNews =
             before.state != status.state || before.reason != status.reason
             || before.nextRetryAt != status.nextRetryAt && status.nextRetryAt != nil
-            || before.failingTopics != status.failingTopics
+            || before.failingSubscriptions != status.failingSubscriptions
         if isNews {
             logger.debug("The connection's status has changed", metadata: metadata)
         } else {

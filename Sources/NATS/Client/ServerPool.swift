@@ -1,5 +1,3 @@
-import NATS
-
 /// The servers of one network and the order in which they are tried, as a pure value.
 ///
 /// Configured servers come first, in their order; those that a server names in its INFO (`connect_urls`) follow in

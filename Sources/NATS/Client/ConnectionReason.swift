@@ -1,6 +1,6 @@
 /// Why the connection is not simply connected: what ended it, or what keeps it from returning.
 ///
-/// One vocabulary for all the systems that Parley maps onto (see the folder OtherSystems). The texts inside are the
+/// One vocabulary for all causes, those of servers and those of the services behind them. The texts inside are the
 /// server's or the system's own words and never a secret; treat them as remote text when showing them.
 public enum ConnectionReason: Error, Hashable {
     /// `close()` or `disconnect()` was called.
@@ -150,4 +150,37 @@ extension ConnectionReason {
 extension ConnectionReason: CustomStringConvertible {
     /// The same text as ``words``.
     public var description: String { words }
+}
+
+extension ConnectionReason {
+    /// What a failure of the wire means for the connection.
+    package init(_ error: NATSError) {
+        switch error {
+        case .authorization(.violation): self = .authenticationFailed("")
+        case .authorization(.userRevoked): self = .credentialsRevoked(nil)
+        case .authorization(.userExpired): self = .tokenExpired
+        case .authorization(.accountExpired): self = .accessExpired(nil)
+        case .proxy(let text): self = .proxyUnavailable(text)
+        case .tls(let text): self = .tlsFailure(text)
+        case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")
+        case .tlsFirst, .speaksBeforeTLS: self = .tlsFailure(error.description)
+        case .unreachable(let text): self = .unreachable(text)
+        case .unresolvableHost, .connectionRefused, .timeout, .connectionLimit, .invalidArgument,
+            .invalidSubject, .protocolViolation:
+            self = .unreachable(Self.clause(error))
+        // The reason says itself what was lost.
+        case .connectionLost(let text): self = .connectionLost(text)
+        case .closedByServer, .staleConnection, .closed, .cancelled, .noResponders,
+            .publishNotPermitted, .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .outboundBufferFull,
+            .jetStream:
+            self = .connectionLost(Self.clause(error))
+        }
+    }
+
+    /// The error's sentence as part of another one.
+    private static func clause(_ error: NATSError) -> String {
+        var text = error.description
+        if text.hasSuffix(".") { text.removeLast() }
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
 }

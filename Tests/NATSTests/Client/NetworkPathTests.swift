@@ -1,7 +1,8 @@
-import NATS
+import NIOConcurrencyHelpers
+import TestSupport
 import Testing
 
-@testable import Relay
+@testable import NATS
 
 @Suite("The way to the servers")
 struct NetworkPathTests {
@@ -122,6 +123,31 @@ struct NetworkPathTests {
                 Route(interface: "eth0", destination: zero + "/00", gateway: router),
             ])
         #expect(RouteTable.version6("").isEmpty)
+    }
+
+    @Test("counts the network as available where the system does not let it look")
+    func sandboxed() async {
+        let refused = NetworkPathMonitor(
+            servers: remote, open: { -1 }, snapshot: { NetworkPath(interfaces: [], routes: []) })
+        #expect(refused.descriptor == nil)
+        var iterator = refused.changes.makeAsyncIterator()
+        #expect(await iterator.next() == .available)
+        let unusable = NetworkPath(interfaces: [], routes: [])
+        #expect(unusable.change(since: nil, for: remote) == .unavailable)
+        let lo = NetworkPath.Interface(name: "lo", isRunning: true, isLoopback: true)
+        #expect(NetworkPath(interfaces: [lo], routes: []).change(since: nil, for: []) == nil)
+    }
+
+    @Test("B19 a network that is watched again tells how things stand, which may have changed in between")
+    func watchedAgain() async throws {
+        let told = NIOLockedValueBox<[NetworkPath.Change]>([])
+        var network = WatchedNetwork()
+        for _ in 0..<2 {
+            network.rest()
+            network.follow(local) { change, _ in told.withLockedValue { $0.append(change) } }
+        }
+        try await eventually("the news") { told.withLockedValue { $0 } == [.available] }
+        network.rest()
     }
 }
 

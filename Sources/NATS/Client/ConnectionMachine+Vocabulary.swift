@@ -64,7 +64,7 @@ extension ConnectionMachine {
         /// Of what is followed, these are not live on the present connection; complete when none of them is expected to
         /// be live soon by itself.
         case followingChanged(failing: [String], isComplete: Bool)
-        /// A reader was so slow on this dial's socket that messages had to be dropped here. Those of topics are asked
+        /// A reader was so slow on this dial's socket that messages had to be dropped here. Those of a stream are asked
         /// for again.
         case readerFellBehind(generation: UInt64)
         /// The token provider gave a new token.

@@ -1,10 +1,7 @@
-import NATS
-import NIOCore
-
 /// What the system knows of its networks at one moment, as far as it matters to a client: a pure value.
-public struct NetworkPath: Sendable, Hashable {
+struct NetworkPath: Sendable, Hashable {
     /// What a client learns.
-    public enum Change: Sendable, Hashable {
+    enum Change: Sendable, Hashable {
         /// There is no way to any server.
         case unavailable
         /// There is a way again. It says nothing of whether a server answers.
@@ -14,49 +11,34 @@ public struct NetworkPath: Sendable, Hashable {
     }
 
     /// A network interface.
-    public struct Interface: Sendable, Hashable {
+    struct Interface: Sendable, Hashable {
         /// Such as `eth0`.
-        public var name: String
+        var name: String
         /// Whether it is switched on and has a carrier.
-        public var isRunning: Bool
+        var isRunning: Bool
         /// Whether it leads nowhere but to this machine.
-        public var isLoopback: Bool
+        var isLoopback = false
         /// Its IP addresses as text, without zones.
-        public var addresses: Set<String>
-
-        /// Creates an interface.
-        public init(name: String, isRunning: Bool, isLoopback: Bool = false, addresses: Set<String> = []) {
-            self.name = name
-            self.isRunning = isRunning
-            self.isLoopback = isLoopback
-            self.addresses = addresses
-        }
+        var addresses: Set<String> = []
     }
 
     /// A way to some addresses.
-    public struct Route: Sendable, Hashable {
+    struct Route: Sendable, Hashable {
         /// The interface that it goes over.
-        public var interface: String
+        var interface: String
         /// Destination and prefix length as the system writes them; only compared.
-        public var destination: String
+        var destination: String
         /// The router, as the system writes it; only compared.
-        public var gateway: String
-
-        /// Creates a route.
-        public init(interface: String, destination: String, gateway: String = "") {
-            self.interface = interface
-            self.destination = destination
-            self.gateway = gateway
-        }
+        var gateway = ""
     }
 
     /// The interfaces by name.
-    public var interfaces: [String: Interface]
+    var interfaces: [String: Interface]
     /// The routes beyond links; nil on systems that do not list them, where an address on a running interface counts.
-    public var routes: Set<Route>?
+    var routes: Set<Route>?
 
     /// Creates a snapshot.
-    public init(interfaces: [Interface], routes: Set<Route>?) {
+    init(interfaces: [Interface], routes: Set<Route>?) {
         self.interfaces = Dictionary(interfaces.map { ($0.name, $0) }) { first, _ in first }
         self.routes = routes
     }
@@ -64,14 +46,17 @@ public struct NetworkPath: Sendable, Hashable {
     /// Whether a client of these servers can hope to reach one.
     ///
     /// Servers on this machine need no route, only the loopback interface; so does a client that knows no server yet.
-    public func isUsable(for servers: [ServerAddress]) -> Bool {
+    func isUsable(for servers: [ServerAddress]) -> Bool {
         Self.needsRoute(servers) ? !ways.isEmpty || !wayAddresses.isEmpty && routes == nil : isLoopbackRunning
     }
 
     /// What to tell a client of these servers when this snapshot follows another; nil when nothing that it would notice
     /// has changed.
-    public func change(since previous: NetworkPath, for servers: [ServerAddress]) -> Change? {
+    ///
+    /// - Parameter previous: nil where the system did not say, which counts as available.
+    func change(since previous: NetworkPath?, for servers: [ServerAddress]) -> Change? {
         let isUsable = isUsable(for: servers)
+        guard let previous else { return isUsable ? nil : .unavailable }
         if isUsable != previous.isUsable(for: servers) { return isUsable ? .available : .unavailable }
         // Nothing of the outside touches what stays within this machine.
         guard isUsable, Self.needsRoute(servers) else { return nil }
@@ -83,15 +68,7 @@ public struct NetworkPath: Sendable, Hashable {
 
     private static func isLoopback(_ host: String) -> Bool {
         let name = host.lowercased()
-        if name == "localhost" || name.hasSuffix(".localhost") { return true }
-        switch try? SocketAddress(ipAddress: host, port: 0) {
-        case .v4: return name.hasPrefix("127.")
-        case .v6(let address):
-            let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
-            let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-            return isMapped ? bytes[12] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
-        case .unixDomainSocket, nil: return false
-        }
+        return name == "localhost" || name.hasSuffix(".localhost") || IPLiteral(host)?.isLoopback == true
     }
 
     private var isLoopbackRunning: Bool { interfaces.values.contains { $0.isLoopback && $0.isRunning } }

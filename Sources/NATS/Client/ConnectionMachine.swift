@@ -1,5 +1,3 @@
-import NATS
-
 /// The life of one client's connection, as a pure value: an event and the present moment in, actions out.
 ///
 /// A session begins with connect and ends exactly once: by disconnect, a final reason, a passed limit or a passed
@@ -139,7 +137,7 @@ package struct ConnectionMachine: Sendable {
         case .online(let online):
             return ConnectionStatus(
                 state: .connected, roundTripTime: online.roundTrip, silentSince: online.silentSince,
-                recoveries: session.recoveries, failingTopics: online.followed.failing,
+                recoveries: session.recoveries, failingSubscriptions: online.followed.failing,
                 slowReaders: online.slowReaders)
         case .down(let outage):
             return ConnectionStatus(

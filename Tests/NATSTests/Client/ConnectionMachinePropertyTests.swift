@@ -1,5 +1,4 @@
 import NATS
-import Relay
 import TestSupport
 import Testing
 
@@ -105,7 +104,7 @@ import Testing
     ) func randomLife(_ preset: ReconnectPolicy) async {
         var policy = preset
         policy.tokenRenewals = 2
-        var random = SeededGenerator(seed: 11)
+        var random = NATS.SeededGenerator(seed: 11)
         var machine = ConnectionMachine(policy: policy, seed: 12)
         var books = Books()
         var now = ContinuousClock.now
@@ -141,7 +140,7 @@ import Testing
     }
 
     private func randomEvent(
-        _ random: inout SeededGenerator,
+        _ random: inout NATS.SeededGenerator,
         _ machine: ConnectionMachine,
         _ books: Books
     ) -> ConnectionMachine.Event {

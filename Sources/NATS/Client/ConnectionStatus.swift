@@ -36,10 +36,10 @@ public struct ConnectionStatus: Hashable, Sendable {
     public var isLongOutage: Bool
     /// How many outages this session has recovered from.
     public var recoveries: Int
-    /// While connected: the topics that are subscribed to and not live, sorted. Each is tried again until it is.
-    public var failingTopics: [String]
+    /// While connected: the names of the subscriptions that are not live, sorted. Each is tried again until it is.
+    public var failingSubscriptions: [String]
     /// How often a reader of this connection was so slow that messages had to be dropped here, counted once a second at
-    /// most. Those of topics are asked for again, so this costs time and no message.
+    /// most. Those of a stream are asked for again, so this costs time and no message.
     public var slowReaders: Int
 
     /// Makes a status.
@@ -53,7 +53,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         outageBegan: ContinuousClock.Instant? = nil,
         isLongOutage: Bool = false,
         recoveries: Int = 0,
-        failingTopics: [String] = [],
+        failingSubscriptions: [String] = [],
         slowReaders: Int = 0
     ) {
         self.state = state
@@ -65,7 +65,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         self.outageBegan = outageBegan
         self.isLongOutage = isLongOutage
         self.recoveries = recoveries
-        self.failingTopics = failingTopics
+        self.failingSubscriptions = failingSubscriptions
         self.slowReaders = slowReaders
     }
 
@@ -89,10 +89,24 @@ extension ConnectionStatus {
         }
     }
 
-    /// The first three of the failing topics, and how many more there are; nil where none fails.
+    /// The first three of the failing subscriptions, and how many more there are; nil where none fails.
     package var failingNames: String? {
-        guard !failingTopics.isEmpty else { return nil }
-        let names = failingTopics.prefix(3).joined(separator: ", ")
-        return failingTopics.count > 3 ? "\(names) and \(failingTopics.count - 3) more" : names
+        guard !failingSubscriptions.isEmpty else { return nil }
+        let names = failingSubscriptions.prefix(3).joined(separator: ", ")
+        return failingSubscriptions.count > 3 ? "\(names) and \(failingSubscriptions.count - 3) more" : names
+    }
+}
+
+extension ConnectionStatus.State {
+    /// The states that may follow this one. Nothing else ever happens.
+    public var successors: Set<ConnectionStatus.State> {
+        switch self {
+        case .initialized: [.connecting]
+        case .connecting: [.connected, .suspended, .disconnected]
+        case .connected: [.reconnecting, .suspended, .disconnected]
+        case .reconnecting: [.connected, .suspended, .disconnected]
+        case .suspended: [.connecting, .reconnecting, .disconnected]
+        case .disconnected: [.connecting]
+        }
     }
 }

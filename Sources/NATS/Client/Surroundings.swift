@@ -1,5 +1,3 @@
-import NATS
-
 /// What a client takes from the world around it: the network, and the time.
 package struct Surroundings: Sendable {
     /// Connects to a server and logs in.
