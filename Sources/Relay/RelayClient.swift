@@ -162,7 +162,7 @@ public actor RelayClient {
             }
         }
         publisher.begin()
-        lifecycle.sessionBegins(for: self)
+        lifecycle.watchSignals(for: self)
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
         connection.connect(within: limit, for: self)
@@ -226,7 +226,7 @@ public actor RelayClient {
 
     /// Ends the session from any state; only another `connect` starts one.
     public func disconnect() {
-        lifecycle.sessionEnds(for: self)
+        lifecycle.handle(.userDisconnected, for: self)
         connection.handle(.disconnectRequested, for: self)
     }
 

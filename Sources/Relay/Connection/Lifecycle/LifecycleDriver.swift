@@ -1,11 +1,10 @@
 import NATS
 
-/// The application's life and the rest of an idle connection: drives ``LifecycleMachine`` and ``IdleRest``. Belongs to
-/// the client's isolation.
+/// The application's life and the rest of an idle connection: drives ``LifecycleMachine``. Belongs to the client's
+/// isolation.
 final class LifecycleDriver {
     private enum TimerID: Hashable {
-        case lifecycle(LifecycleMachine.TimerID)
-        case idle(IdleRest.TimerID)
+        case machine(LifecycleMachine.TimerID)
         /// The next look at the signals.
         case look
     }
@@ -13,7 +12,6 @@ final class LifecycleDriver {
     /// Closed while the connection is suspended: upkeep of the local store waits then.
     let upkeep = RestGate()
     private var machine: LifecycleMachine
-    private var idle: IdleRest
     private var timers = TimerSet<TimerID>()
     /// The signals, once they are watched.
     private var sources: [any LifecycleSource] = []
@@ -24,8 +22,9 @@ final class LifecycleDriver {
     private var nextLook: ContinuousClock.Instant?
 
     init(_ configuration: RelayConfiguration) {
-        machine = LifecycleMachine(policy: configuration.lifecycle, patience: configuration.serverPatience)
-        idle = IdleRest(after: configuration.idleTimeout)
+        machine = LifecycleMachine(
+            policy: configuration.lifecycle, patience: configuration.serverPatience,
+            idleTimeout: configuration.idleTimeout)
     }
 
     deinit {
@@ -36,45 +35,18 @@ final class LifecycleDriver {
     /// Whether the background has suspended the connection.
     var isSuspended: Bool { machine.isSuspended }
     /// Whether the connection is let go when nobody needs it.
-    var hasIdleTimeout: Bool { idle.time != nil }
+    var hasIdleTimeout: Bool { machine.idleTimeout != nil }
 
     // MARK: The user and the connection
 
-    /// The user asks for a connection.
-    func sessionBegins(for client: isolated RelayClient) {
-        perform(idle.reset(), for: client)
-        watch(for: client)
-    }
-
-    /// The user ends the session.
-    func sessionEnds(for client: isolated RelayClient) {
-        perform(idle.reset(), for: client)
-        handle(.userDisconnected, for: client)
-    }
-
     /// Something is followed, or is to be sent.
     ///
-    /// - Returns: whether an idle connection is on its way back; ``returned()`` is to be called when that is over.
+    /// - Returns: whether an idle connection is on its way back; ``LifecycleMachine/Event/returned`` is to be reported
+    ///   when that is over.
     @discardableResult
     func connectionIsNeeded(for client: isolated RelayClient) -> Bool {
-        let isFollowing = client.subscriptions.isFollowing
-        perform(idle.needed(isFollowed: isFollowing, at: client.surroundings.clock.now), for: client)
-        waitForNothingAtRest(for: client)
-        return idle.isReturning
-    }
-
-    /// It is known what became of the way back.
-    func returned() { idle.returned() }
-
-    /// The last subscription has ended, or was let go.
-    func subscriptionsEnded(for client: isolated RelayClient) {
-        perform(idle.subscriptionsEnded(at: client.surroundings.clock.now), for: client)
-        waitForNothingAtRest(for: client)
-    }
-
-    /// While the connection is suspended no timer runs; the wait begins with the return.
-    private func waitForNothingAtRest(for client: isolated RelayClient) {
-        if client.status.state == .suspended { perform(idle.pause(), for: client) }
+        handle(.needed(isFollowed: client.subscriptions.isFollowing), for: client)
+        return machine.isReturning
     }
 
     /// Has everything rest or run that there is beside the connection.
@@ -91,40 +63,30 @@ final class LifecycleDriver {
         guard isSuspended != (earlier.state == .suspended) else { return }
         upkeep.set(isOpen: !isSuspended)
         if isSuspended {
-            perform(idle.pause(), for: client)
+            handle(.connectionSuspended, for: client)
         } else if hasSession {
-            let isFollowing = client.subscriptions.isFollowing
-            perform(idle.goOn(isFollowed: isFollowing, at: client.surroundings.clock.now), for: client)
+            handle(.connectionResumed(isFollowed: client.subscriptions.isFollowing), for: client)
         }
     }
 
-    // MARK: The machines
+    // MARK: The machine
 
-    /// Has the lifecycle's machine decide about an event, and carries out its actions.
+    /// Has the machine decide about an event, and carries out its actions.
     func handle(_ event: LifecycleMachine.Event, for client: isolated RelayClient) {
         for action in machine.handle(event, at: client.surroundings.clock.now) {
             switch action {
-            case .startTimer(let id, let moment): startTimer(.lifecycle(id), at: moment, for: client)
-            case .cancelTimer(let id): timers.cancel(.lifecycle(id))
-            case .suspend, .resume, .probe, .renew:
-                let events = action.connectionEvents(
-                    generation: client.connection.generation, isIdle: idle.isResting)
-                for event in events { client.connection.handle(event, for: client) }
+            case .startTimer(let id, let moment): startTimer(.machine(id), at: moment, for: client)
+            case .cancelTimer(let id): timers.cancel(.machine(id))
+            case .suspend, .rest, .resume, .probe, .renew:
+                for event in action.connectionEvents(generation: client.connection.generation) {
+                    client.connection.handle(event, for: client)
+                }
                 if action == .probe { client.connection.probe() }
             }
         }
-    }
-
-    private func perform(_ actions: [IdleRest.Action], for client: isolated RelayClient) {
-        for action in actions {
-            switch action {
-            case .startTimer(let id, let moment): startTimer(.idle(id), at: moment, for: client)
-            case .cancelTimer(let id): timers.cancel(.idle(id))
-            case .rest: client.connection.handle(.restRequested, for: client)
-            case .resume:
-                // In the background it stays away; the foreground brings it back.
-                if !isSuspended { client.connection.handle(.resumeRequested, for: client) }
-            }
+        // While the connection is suspended no timer runs; the wait for its rest begins with the return.
+        if client.status.state == .suspended, event != .connectionSuspended {
+            handle(.connectionSuspended, for: client)
         }
     }
 
@@ -137,10 +99,7 @@ final class LifecycleDriver {
     private func timerFired(_ id: TimerID, for client: isolated RelayClient) {
         timers.cancel(id)
         switch id {
-        case .lifecycle(let id): handle(.timerFired(id), for: client)
-        case .idle(let id):
-            let isNeeded = client.isConnectionNeeded
-            perform(idle.timerFired(id, isNeeded: isNeeded, at: client.surroundings.clock.now), for: client)
+        case .machine(let id): handle(.timerFired(id, isNeeded: client.isConnectionNeeded), for: client)
         case .look: lookAgain(for: client)
         }
     }
@@ -148,7 +107,7 @@ final class LifecycleDriver {
     // MARK: Signals
 
     /// Watches the application's and the machine's signals from the first session on, where the configuration wants it.
-    private func watch(for client: isolated RelayClient) {
+    func watchSignals(for client: isolated RelayClient) {
         let configuration = client.configuration
         guard configuration.handleAppLifecycle, sources.isEmpty else { return }
         sources = configuration.lifecycleSources()
@@ -243,7 +202,7 @@ extension RelayClient {
             guard isOnItsWay, status.reason == nil, status.nextRetryAt == nil else { break }
         }
         // Who is cancelled does not know.
-        if !Task.isCancelled { lifecycle.returned() }
+        if !Task.isCancelled { lifecycle.handle(.returned, for: self) }
     }
 
     /// Whether anything needs the connection now. An exclusive session is held by being connected. Who waits for a

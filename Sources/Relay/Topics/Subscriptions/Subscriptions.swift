@@ -87,7 +87,7 @@ final class Subscriptions {
         case .report(let failing, let isComplete):
             client.connection.handle(.followingChanged(failing: failing, isComplete: isComplete), for: client)
         case .needConnection: client.connectionIsNeeded()
-        case .releaseConnection: client.lifecycle.subscriptionsEnded(for: client)
+        case .releaseConnection: client.lifecycle.handle(.subscriptionsEnded, for: client)
         }
         return nil
     }
