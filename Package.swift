@@ -44,7 +44,7 @@ let package = Package(
         .target(
             name: "NATS",
             dependencies: [
-                "Platform",
+                "CRouteSocket", "Platform",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -60,7 +60,7 @@ let package = Package(
         .target(
             name: "Relay",
             dependencies: [
-                "CRouteSocket", "NATS", "Platform",
+                "NATS", "Platform",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),

@@ -207,3 +207,12 @@ package typealias IPLiteral = NATS.IPLiteral
 public typealias ProxyAddress = NATS.ProxyAddress
 /// What a TLS connection trusts and presents.
 public typealias TLSOptions = NATS.TLSOptions
+/// The connection's status at one moment.
+public typealias ConnectionStatus = NATS.ConnectionStatus
+/// Why the connection is not simply connected.
+public typealias ConnectionReason = NATS.ConnectionReason
+/// When to try again after a connection failed, and whether to stop.
+public typealias ReconnectPolicy = NATS.ReconnectPolicy
+package typealias Timekeeper = NATS.Timekeeper
+package typealias SystemTime = NATS.SystemTime
+package typealias Surroundings = NATS.Surroundings

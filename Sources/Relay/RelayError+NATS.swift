@@ -1,45 +1,5 @@
 import NATS
 
-extension ConnectionReason {
-    /// What a failure of the wire means for the connection.
-    init(_ error: NATSError) {
-        switch error {
-        case .authorization(.violation): self = .authenticationFailed("")
-        case .authorization(.userRevoked): self = .credentialsRevoked(nil)
-        case .authorization(.userExpired): self = .tokenExpired
-        case .authorization(.accountExpired): self = .accessExpired(nil)
-        case .proxy(let text): self = .proxyUnavailable(text)
-        case .tls(let text): self = .tlsFailure(text)
-        case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")
-        case .tlsFirst, .speaksBeforeTLS: self = .tlsFailure(error.description)
-        case .unreachable(let text): self = .unreachable(text)
-        case .unresolvableHost, .connectionRefused, .timeout, .connectionLimit, .invalidArgument,
-            .invalidSubject, .protocolViolation:
-            self = .unreachable(Self.clause(error))
-        // The reason says itself what was lost.
-        case .connectionLost(let text): self = .connectionLost(text)
-        case .closedByServer, .staleConnection, .closed, .cancelled, .noResponders,
-            .publishNotPermitted, .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .outboundBufferFull,
-            .jetStream:
-            self = .connectionLost(Self.clause(error))
-        }
-    }
-
-    /// How soon a login that failed is tried again at the latest; nil leaves that to the policy. Whoever takes the
-    /// places of an account that is closed leaves them within seconds.
-    static func retryLimit(after error: NATSError) -> Duration? {
-        if case .connectionLimit = error { return .seconds(10) }
-        return nil
-    }
-
-    /// The error's sentence as part of another one.
-    private static func clause(_ error: NATSError) -> String {
-        var text = error.description
-        if text.hasSuffix(".") { text.removeLast() }
-        return text.prefix(1).lowercased() + text.dropFirst()
-    }
-}
-
 extension RelayError {
     /// What a failure of the wire means for the caller of an operation.
     init(_ error: NATSError, during operation: String) {

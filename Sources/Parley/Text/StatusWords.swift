@@ -50,7 +50,8 @@ extension ConnectionStatus {
         guard let earlier else { return true }
         return state != earlier.state || reason != earlier.reason || attempt != earlier.attempt
             || nextRetryAt != earlier.nextRetryAt || isLongOutage != earlier.isLongOutage
-            || (silentSince == nil) != (earlier.silentSince == nil) || failingTopics != earlier.failingTopics
+            || (silentSince == nil) != (earlier.silentSince == nil)
+            || failingSubscriptions != earlier.failingSubscriptions
             || slowReaders > earlier.slowReaders
     }
 }

@@ -46,7 +46,7 @@ struct StatusText: Hashable {
             if let words = Self.silence(status, now: now) {
                 figures = [" · \(words)", " · no answer"]
             } else {
-                let failing = status.failingTopics.count
+                let failing = status.failingSubscriptions.count
                 let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
                 let notes = without + (recovered.map { " · back after \(Wording.length($0))" } ?? "")
                 let timed = status.roundTripTime.map { " \(Wording.latency($0))\(notes)" }

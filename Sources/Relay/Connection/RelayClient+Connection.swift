@@ -1,60 +1,73 @@
 import NATS
 
-// The calls about the connection, and what the present link asks of the client.
-extension RelayClient {
-    /// Leaves the present connection for a new one, at once; where there is no session, begins one. What waits to be
-    /// sent goes on waiting.
-    public func reconnect() {
-        switch status.state {
-        case .initialized, .disconnected, .suspended: beginConnecting()
-        case .connecting, .connected, .reconnecting:
-            handle(.connectionFailed(generation: generation, reason: .renewalRequested))
-            nudge()
+extension RelayClient: ConnectionOwner {
+    package var watchedServers: [ServerAddress]? {
+        let configuration = configuration
+        // A network that is asked for its servers before every dial is on this machine and needs no watching.
+        guard configuration.followsNetwork, case .fixed(let servers) = configuration.servers else { return nil }
+        return configuration.proxy.map { [ServerAddress(host: $0.host, port: $0.port)] } ?? servers
+    }
+
+    package static func dialPlan(for link: LiveLink) async throws(ConnectionReason) -> DialPlan? {
+        // The local store comes before the first byte on the network.
+        guard let opening = await link.inOwner({ $0.openingStore() }) else { return nil }
+        _ = await opening.value
+        let clock = link.surroundings.clock
+        guard let limits = await link.inOwner({ $0.limits }) else { return nil }
+        if let request = await link.inOwner({ $0.login.missingCredentials(for: $0) }) ?? nil,
+            await !Login.answer(of: request, within: limits.provider, clock)
+        {
+            throw .invalidCredentials("the token provider gave none")
+        }
+        if await link.inOwner({ $0.login.isExpired(at: clock.secondsSince1970) }) == true { throw .tokenExpired }
+        guard let source = await link.inOwner({ $0.configuration.servers }) else { return nil }
+        let servers = try await servers(source, within: limits.discovery, clock)
+        return await link.inOwner { $0.dialPlan(servers) }
+    }
+
+    private static func servers(
+        _ source: RelayConfiguration.Servers, within limit: Duration, _ clock: any Timekeeper
+    ) async throws(ConnectionReason) -> [ServerAddress] {
+        switch source {
+        case .fixed(let servers): return servers
+        case .discovered(let discover):
+            let found = await within(limit, clock) { () -> Result<[ServerAddress], RelayError> in
+                do throws(RelayError) { return .success(try await discover()) } catch { return .failure(error) }
+            }
+            switch found ?? .failure(.timeout("Finding the servers")) {
+            case .success(let servers): return servers
+            case .failure(.connection(let reason)): throw reason
+            case .failure(let error): throw .unreachable(error.words)
+            }
         }
     }
 
-    /// A sign that a person is waiting: the next attempt comes at once.
-    public func nudge() { handle(.nudged) }
-
-    /// Tells whether the system has a network at all. Without one, attempts pause; with a new one they begin at once.
-    public func setNetworkAvailable(_ isAvailable: Bool) {
-        handle(isAvailable ? .networkReturned : .networkLost)
-    }
-
-    /// Measures the round trip to the server now.
-    ///
-    /// - Throws: ``RelayError/notConnected``, ``RelayError/timeout(_:)``.
-    public func ping() async throws(RelayError) -> Duration {
-        guard let link, let connection = link.connection else { throw .notConnected }
-        do throws(NATSError) {
-            let duration = try await connection.ping()
-            handle(.roundTrip(generation: link.generation, duration))
-            return duration
-        } catch { throw RelayError(error, during: "a ping") }
-    }
-
-    /// The version of the server, while connected.
-    public var serverVersion: String? { link?.connection?.info.version }
-
-    /// The name of the server, while connected.
-    public var serverName: String? { link?.connection?.info.serverName }
-
-    // MARK: The link
-
-    /// Runs `body`, unless the link is no longer the present one.
-    func run<Value: Sendable>(_ body: @Sendable (isolated RelayClient) -> Value, for link: LiveLink) -> Value? {
-        guard self.link === link else { return nil }
-        return body(self)
-    }
-
-    /// How to dial.
-    var connectOptions: ConnectOptions {
+    private func dialPlan(_ servers: [ServerAddress]) -> DialPlan {
         let configuration = configuration
-        return ConnectOptions(
+        let options = ConnectOptions(
             name: configuration.clientID, authentication: configuration.credentials.authentication,
             tls: configuration.tls, proxy: configuration.proxy, connectTimeout: configuration.dialTimeout,
             pingInterval: configuration.pingInterval, pongTimeout: configuration.pongTimeout,
             logger: configuration.logger)
+        return DialPlan(servers: servers, options: options, followsCluster: configuration.followsCluster)
+    }
+
+    package func makeAttachment() -> LinkAttachment {
+        personas = Personas(after: personas)
+        return LinkAttachment(
+            personas, DeletedLetters(clock: surroundings.clock), pullLimit, leftConsumers)
+    }
+
+    package func explained(_ reason: ConnectionReason) -> ConnectionReason {
+        login.explained(reason, at: surroundings.clock.secondsSince1970)
+    }
+
+    package func connectionOpened(_ link: LiveLink) {
+        if let user, user.isSubjectToken { link.followControl(for: user) }
+    }
+
+    package func restore(over link: LiveLink) {
+        link.restore(configuration, known: namespace, publisher)
     }
 
     /// Lets what waits leave over this link.
@@ -66,9 +79,67 @@ extension RelayClient {
         publisher.open(jetStream, namespace)
     }
 
-    func restored(_ roundTrip: Duration, generation: UInt64) {
-        handle(.restored(generation: generation))
-        handlePresence(.opened)
-        handle(.roundTrip(generation: generation, roundTrip))
+    package func renewCredentials(generation: UInt64) { login.renewCredentials(generation: generation, for: self) }
+
+    package func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus) {
+        boards.statuses.post(status)
+        subscriptions.handle(.connectionChanged, for: self)
+        if status.state == .connected, earlier.state != .connected { presence.handle(.opened, for: self) }
+        if status.state == .suspended { subscriptions.handle(.connectionRests, for: self) }
+        lifecycle.statusChanged(to: status, from: earlier, for: self)
+    }
+
+    package func connectionEvent(_ event: ConnectionEvent) { deliver(SystemEvent(event)) }
+
+    package func connectionCloses(
+        _ link: LiveLink, isFarewell: Bool
+    ) -> (@Sendable () async -> Void)? {
+        let tellsOthers = isFarewell && link.connection?.isOpen == true
+        let isTelling = presence.handle(.closed(tellsOthers: tellsOthers), over: link, for: self)
+        if !connection.hasSession, let claim = login.release(), let user, let jetStream = link.jetStream {
+            return { await LiveLink.release(claim, of: user, over: jetStream) }
+        }
+        // What was told has yet to leave.
+        guard isTelling else { return nil }
+        return {}
+    }
+
+    package func connectionLost() {
+        subscriptions.handle(.connectionLost, for: self)
+        publisher.connectionLost()
+    }
+
+    package func sessionEnded(_ reason: ConnectionReason) { publisher.sessionEnded(reason) }
+
+    package func connectionWoke() { lifecycle.look(for: self) }
+
+    /// Another user signs in, for whom the network may have other names.
+    func userChanged() {
+        leftConsumers.forget()
+        subscriptions.handle(.userChanged(configuration.namespace), for: self)
+    }
+}
+
+extension SystemEvent {
+    init(_ event: ConnectionEvent) {
+        self =
+            switch event {
+            case .connected: .connected
+            case .reconnecting: .reconnecting
+            case .reconnected: .reconnected
+            case .reconnectFailed: .reconnectFailed
+            case .disconnected: .disconnected
+            }
+    }
+}
+
+extension RelayError {
+    /// The error of a call of connect; nil for success.
+    init?(_ outcome: ConnectOutcome) {
+        switch outcome {
+        case .connected: return nil
+        case .ended(let reason): self = .connection(reason)
+        case .cancelled: self = .cancelled
+        }
     }
 }

@@ -1,27 +1,10 @@
-/// Which user the next dial signs in as, and what the token provider is being asked, as a pure value: what happens
-/// comes in, and what to do goes out.
+/// The user and credentials of the next dial, and the question to the token provider, as a pure value: events in, actions
+/// out.
 struct SignIn: Sendable {
-    /// A call of the token provider, until it returns. Callers that need a token meanwhile wait for the same one.
-    struct TokenRequest: Sendable {
-        /// Whether the call has brought other credentials than there were before it.
-        let answer: Task<Bool, Never>
-        /// The epoch of the credentials that it is to replace.
-        let epoch: UInt64
-
-        /// Waits for the answer; false when the provider takes longer than `limit`, which cancels the call.
-        func wait(_ limit: Duration, _ clock: any Timekeeper) async -> Bool {
-            if let answer = await within(limit, clock, { [answer] in await answer.value }) { return answer }
-            if !Task.isCancelled { answer.cancel() }
-            return false
-        }
-    }
-
     /// What can happen.
     enum Event: Sendable {
         /// The application gives other credentials. Another user's are taken only where no session runs.
         case given(RelayCredentials, hasSession: Bool)
-        /// The provider is being asked. It is never asked twice at the same time.
-        case asked(TokenRequest)
         /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer. Nil
         /// where it gave none.
         case answered(RelayCredentials?, epoch: UInt64)
@@ -31,8 +14,8 @@ struct SignIn: Sendable {
 
     /// What the driver does, in order.
     enum Action: Sendable {
-        /// Cancel a call of the provider that nobody waits for any more.
-        case cancel(TokenRequest)
+        /// Cancel the call of the provider, which nobody waits for any more.
+        case cancelRequest
         /// Forget the names of the network's topics, which were another user's.
         case forgetNames
         /// Discard what waits to be sent: what one user wrote is never sent as another.
@@ -45,19 +28,19 @@ struct SignIn: Sendable {
 
     /// How to come by other credentials.
     enum Supply: Sendable {
-        /// The provider is being asked already.
-        case asked(TokenRequest)
-        /// Ask the provider, report ``Event/asked(_:)`` at once and ``Event/answered(_:epoch:)`` at the end.
+        /// Wait for the provider, which is being asked.
+        case wait
+        /// Ask the provider, and report ``Event/answered(_:epoch:)``.
         case ask(RelayCredentials.Provider, epoch: UInt64)
-        /// There is nobody to ask.
-        case nobody
+        /// There is no provider.
+        case none
     }
 
     private(set) var credentials: RelayCredentials
     /// The user's name; nil when neither credentials nor configuration have it.
     private(set) var user: String?
-    /// The call of the provider that is under way.
-    private(set) var tokenRequest: TokenRequest?
+    /// The epoch of the credentials that the provider is being asked to replace; nil while it is not asked.
+    private var request: UInt64?
     /// Counts the credentials that the application gave.
     private var epoch: UInt64 = 0
     /// Whether the provider gave a token that no server has refused yet; it is tried even if it seems to have expired.
@@ -68,10 +51,11 @@ struct SignIn: Sendable {
         user = configuration.user
     }
 
-    /// Where other credentials come from.
-    var supply: Supply {
-        if let tokenRequest { return .asked(tokenRequest) }
-        guard let provider = credentials.provider else { return .nobody }
+    /// Other credentials are needed. The provider is never asked twice at the same time.
+    mutating func ask() -> Supply {
+        guard request == nil else { return .wait }
+        guard let provider = credentials.provider else { return .none }
+        request = epoch
         return .ask(provider, epoch: epoch)
     }
 
@@ -81,7 +65,6 @@ struct SignIn: Sendable {
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .given(let credentials, let hasSession): return given(credentials, mayChangeUser: !hasSession)
-        case .asked(let tokenRequest): self.tokenRequest = tokenRequest
         case .answered(let credentials, let epoch): return answered(credentials, epoch: epoch)
         case .failed(let reason):
             // The server has refused the token, so the provider's next one is another.
@@ -92,13 +75,12 @@ struct SignIn: Sendable {
 
     private mutating func given(_ credentials: RelayCredentials, mayChangeUser: Bool) -> [Action] {
         guard let actions = replace(credentials, mayChangeUser: mayChangeUser) else { return [] }
-        defer { (epoch, tokenRequest, trustsProvidedToken) = (epoch + 1, nil, false) }
-        guard let tokenRequest else { return actions }
-        return [.cancel(tokenRequest)] + actions
+        defer { (epoch, request, trustsProvidedToken) = (epoch + 1, nil, false) }
+        return request == nil ? actions : [.cancelRequest] + actions
     }
 
     private mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> [Action] {
-        if tokenRequest?.epoch == epoch { tokenRequest = nil }
+        if request == epoch { request = nil }
         // What the application gave meanwhile is newer.
         guard epoch == self.epoch else { return [.adopt(self.credentials, user: user)] }
         guard let credentials else { return [] }

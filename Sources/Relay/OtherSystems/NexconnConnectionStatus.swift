@@ -1,3 +1,5 @@
+import NATS
+
 /// The connection status of Nexconn's `NCConnectionStatus`, which RongCloud shares, by its raw values.
 public enum NexconnConnectionStatus: Hashable, Sendable {
     /// 0: connected.

@@ -1,3 +1,5 @@
+import NATS
+
 /// A subscription's status in the Sudo platform's words.
 public enum PlatformSubscriptionStatus: Hashable, Sendable {
     /// Made, and not started.

@@ -1,3 +1,5 @@
+import NATS
+
 extension SystemEvent {
     /// The last RelayX event that a client in this status has seen; nil before the first one of a session, and while it
     /// rests in the background, for which RelayX has no word.

@@ -1,3 +1,5 @@
+import NATS
+
 /// The client status of Supabase's realtime library.
 public enum SupabaseStatus: String, Hashable, Sendable, CaseIterable {
     /// Not connected, and not about to be.

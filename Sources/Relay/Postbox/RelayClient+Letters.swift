@@ -39,12 +39,12 @@ extension RelayClient {
             await events.callBack(statusChangeHandler: statusChangeHandler, resultHandler: resultHandler)
         }
         let token = SubscriptionToken { task.cancel() }
-        keepToken(token)
+        subscriptions.listeners.keep(token)
         return token
     }
 
     /// Ends every subscription made by ``subscribeToMessageCreated(statusChangeHandler:resultHandler:)``.
-    public func unsubscribeAll() { cancelTokens() }
+    public func unsubscribeAll() { subscriptions.listeners.cancelTokens() }
 
     // MARK: Deleting
 

@@ -1,5 +1,4 @@
 import NATS
-import NIOCore
 
 // Who is in a topic. On a network that keeps no presence, such as RelayX's own, nothing fails for it: rosters are
 // unknown there. Where the network does not permit it, it is not asked again on that connection.
@@ -16,7 +15,7 @@ extension RelayClient {
     public func appear(in topics: [String]) throws(RelayError) {
         for topic in topics { try Self.checkPlace(topic) }
         if !topics.isEmpty { connectionIsNeeded() }
-        handlePresence(.appeared(in: topics))
+        presence.handle(.appeared(in: topics), for: self)
     }
 
     /// What others see of this user where it appears (``appear(in:)``): at first that it is here.
@@ -24,7 +23,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidArgument(_:)`` for a text of more than 200 characters or 800 bytes.
     public func setPresence(_ new: Presence) throws(RelayError) {
         if let mistake = new.mistake { throw .invalidArgument(mistake) }
-        handlePresence(.said(new))
+        presence.handle(.said(new), for: self)
     }
 
     /// Tells others that the person types a line in a topic, or in none any more. To be called as keys are pressed.
@@ -38,7 +37,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
     public func setTyping(in topic: String?) throws(RelayError) {
         if let topic { try Self.checkPlace(topic) }
-        handlePresence(.typed(in: topic))
+        presence.handle(.typed(in: topic), for: self)
     }
 
     /// Who is in a topic: now, and whenever that changes, through all connections. It goes on until nobody reads it.
@@ -49,16 +48,10 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)``; ``RelayError/invalidArgument(_:)`` beyond 64 topics at once.
     public func presence(topic: String) throws(RelayError) -> AsyncStream<PresenceRoster> {
         try Self.checkPlace(topic)
-        guard mayWatchPresence(of: topic) else {
-            throw .invalidArgument("Presence is watched in at most \(PresenceKeeping.watchLimit) topics at once.")
-        }
-        let id = UniqueToken.next()
-        let (rosters, reader) = AsyncStream.makeStream(of: PresenceRoster.self, bufferingPolicy: .bufferingNewest(1))
-        reader.onTermination = { [weak self] _ in
-            Task { await self?.handlePresence(.readerLeft(id: id, topic: topic)) }
-        }
         connectionIsNeeded()
-        handlePresence(.readerCame(reader, id: id, topic: topic))
+        guard let rosters = presence.rosters(of: topic, for: self) else {
+            throw .invalidArgument("Presence is watched in at most \(PresenceMachine.watchLimit) topics at once.")
+        }
         return rosters
     }
 
@@ -82,78 +75,22 @@ extension RelayClient {
             var table = PresenceTable(lifetime: configuration.presence.lifetime)
             table.opened()
             table.take(page.messages.compactMap { PresenceTable.Item($0, isListed: true) }, at: surroundings.clock.now)
-            handlePresence(.answered(.kept))
+            presence.handle(.answered(.kept), for: self)
             return table.roster
         } catch {
-            guard let answer = PresenceKeeping.Answer(error) else {
+            guard let answer = PresenceMachine.Answer(error) else {
                 throw RelayError(error, during: "looking who is in \(topic)")
             }
-            handlePresence(.answered(answer))
+            presence.handle(.answered(answer), for: self)
             return .unknown
         }
     }
 
+    /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
+    /// entry that is written or watched.
+    public var isPresenceAvailable: Bool? { presence.isAvailable }
+
     private static func checkPlace(_ topic: String) throws(RelayError) {
         do throws(TopicError) { _ = try Topic(topic) } catch { throw .invalidTopic("\(error)") }
-    }
-
-    // MARK: Actions
-
-    /// What decisions about presence rest on now.
-    var presenceCircumstances: PresenceKeeping.Circumstances {
-        let configuration = configuration
-        return PresenceKeeping.Circumstances(
-            now: surroundings.clock.now, user: configuration.user, granted: namespace?.topics,
-            policy: configuration.presence)
-    }
-
-    /// Carries out what presence asks for over a link.
-    func perform(_ action: PresenceKeeping.Action, over link: LiveLink?) {
-        switch action {
-        case .write(let writes, let user, let device, let asks):
-            guard let link, let jetStream = link.jetStream else { return }
-            write(writes, of: user, device, jetStream, asksThrough: asks ? link : nil)
-        case .read(let topic):
-            guard let link else { return }
-            handlePresence(.reading(Task { await link.readPresence(of: topic) }, topic: topic))
-        case .stop(let task): task.cancel()
-        case .startTimer(let id, let moment): startTimer(.presence(id), at: moment)
-        case .cancelTimer(let id): cancelTimer(.presence(id))
-        case .tell(let readers, let roster): for reader in readers { reader.yield(roster) }
-        }
-    }
-
-    /// - Parameter link: hears what the network says to the first of them; nil leaves all without an answer.
-    private func write(
-        _ writes: [PresenceAnnouncement.Write], of user: String, _ device: String, _ jetStream: JetStream,
-        asksThrough link: LiveLink?
-    ) {
-        jetStream.connection.together {
-            for (index, write) in writes.enumerated() {
-                let subject = PresenceEntry.subject(user: user, device: device, topic: write.topic)
-                let value = ByteBuffer(
-                    bytes: write.presence.map { PresenceEntry.value($0, isTyping: write.isTyping) } ?? [])
-                let headers: NATSHeaders? = write.presence == nil ? ["KV-Operation": "DEL"] : nil
-                if index == 0, let link {
-                    try? jetStream.send(value, to: subject, headers: headers) { answer in
-                        let meaning: PresenceKeeping.Answer? =
-                            switch answer {
-                            case .success: .kept
-                            case .failure(let error): PresenceKeeping.Answer(error)
-                            }
-                        guard let meaning else { return }
-                        Task { await link.presence(.answered(meaning)) }
-                    }
-                } else {
-                    _ = try? jetStream.connection.publish(value, to: subject, headers: headers)
-                }
-            }
-        }
-    }
-
-    /// Closes a connection behind what was written last.
-    static func closeBehind(_ connection: NATSConnection) async {
-        try? await connection.flush(timeout: .seconds(1))
-        await connection.closed(within: .milliseconds(500))
     }
 }

@@ -18,7 +18,7 @@ struct OwnedListener: @unchecked Sendable {
     let listener: any MessageListener
 }
 
-/// The listeners that are called back, as a value.
+/// The listeners that are called back.
 struct Listeners: Sendable {
     /// A listener with the task that feeds it; system events need none.
     struct Entry: Sendable {

@@ -19,7 +19,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     @discardableResult
     public func on(topic: String, listener: sending any MessageListener) async throws(RelayError) -> Bool {
-        guard !hasOnlyListener(of: topic) else { return false }
+        guard !subscriptions.listeners.hasOnly(topic) else { return false }
         let (_, opened) = try add(OwnedListener(listener: listener), to: topic, isOnly: true)
         await opened?.value()
         return true
@@ -29,7 +29,7 @@ extension RelayClient {
     ///
     /// - Returns: whether there was one.
     @discardableResult
-    public func off(topic: String) -> Bool { removeOnlyListener(of: topic) }
+    public func off(topic: String) -> Bool { subscriptions.listeners.removeOnly(topic) }
 
     /// Has one more listener called for a topic, a pattern, or a system event's name, for as long as the token is kept.
     ///
@@ -41,7 +41,7 @@ extension RelayClient {
         let (key, opened) = try add(OwnedListener(listener: listener), to: topic, isOnly: false)
         await opened?.value()
         return SubscriptionToken { [weak self] in
-            Task { await self?.removeListener(key) }
+            Task { await self?.run { $0.subscriptions.listeners.remove(key) } }
         }
     }
 
@@ -49,7 +49,7 @@ extension RelayClient {
         _ owned: OwnedListener, to topic: String, isOnly: Bool
     ) throws(RelayError) -> (key: UInt64, opened: Completion<Void>?) {
         if SystemEvent(rawValue: topic) != nil {
-            return (addListener(.init(topic: topic, owned: owned, task: nil), isOnly: isOnly), nil)
+            return (subscriptions.listeners.add(.init(topic: topic, owned: owned, task: nil), isOnly: isOnly), nil)
         }
         let (events, opened) = try subscribe(topic: topic, from: .new)
         let task = Task {
@@ -58,7 +58,7 @@ extension RelayClient {
                 for case .message(let message) in batch where !Task.isCancelled { owned.listener.onMessage(message) }
             }
         }
-        return (addListener(.init(topic: topic, owned: owned, task: task), isOnly: isOnly), opened)
+        return (subscriptions.listeners.add(.init(topic: topic, owned: owned, task: task), isOnly: isOnly), opened)
     }
 
     // MARK: System events
@@ -68,7 +68,7 @@ extension RelayClient {
         post(event)
         tell(event.rawValue, ofEvent: event)
         if event == .connected || event == .reconnected { reportResent() }
-        if event == .disconnected { handleLifecycle(.userDisconnected) }
+        if event == .disconnected { lifecycle.handle(.userDisconnected, for: self) }
     }
 
     /// Tells the listeners of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
@@ -82,6 +82,6 @@ extension RelayClient {
 
     /// Calls the listeners of a system event.
     private func tell(_ message: Any, ofEvent event: SystemEvent) {
-        for listener in listeners(of: event) { listener.onMessage(message) }
+        for listener in subscriptions.listeners.listeners(of: event) { listener.onMessage(message) }
     }
 }

@@ -1,4 +1,5 @@
 import JSON5
+import NATS
 import Relay
 
 /// What a scenario expects to come. All that is said has to hold at the same time, but for the status and its reason,

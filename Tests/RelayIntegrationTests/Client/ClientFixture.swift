@@ -120,5 +120,7 @@ extension RelayClient {
     }
 
     /// Takes the connection away, as the background does, or lets it come back.
-    func setReachable(_ isReachable: Bool) { handle(isReachable ? .resumeRequested : .suspendRequested) }
+    func setReachable(_ isReachable: Bool) {
+        connection.handle(isReachable ? .resumeRequested : .suspendRequested, for: self)
+    }
 }

@@ -80,7 +80,7 @@ struct ClientRegressionTests {
         try await received.wait(for: "the live subscription") { $0.contains(.live) }
         try server.reload(
             configuration: configuration(denying: #""_INBOX.>", "relay.control.>""#, publishing: presence))
-        try await eventually("the topic fails") { client.status.failingTopics == ["chat.room"] }
+        try await eventually("the topic fails") { client.status.failingSubscriptions == ["chat.room"] }
         await #expect {
             try await client.send(topic: "chat.room", message: "denied", timeout: .seconds(60))
         } throws: { error in
@@ -90,7 +90,7 @@ struct ClientRegressionTests {
         try await eventually("a message is stored") {
             (try? await client.send(topic: "chat.room", message: "permitted", timeout: .seconds(60))) != nil
         }
-        try await eventually("the topic is back") { client.status.failingTopics.isEmpty }
+        try await eventually("the topic is back") { client.status.failingSubscriptions.isEmpty }
         try await received.wait(for: "the message") { events in
             events.contains { if case .message(let message) = $0 { message.text == "permitted" } else { false } }
         }

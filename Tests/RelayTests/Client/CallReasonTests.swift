@@ -195,7 +195,7 @@ struct CallReasonTests {
     func responseTimeout() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        await client.handle(.suspendRequested)
+        await client.setReachable(false)
         let pending = try await client.enqueue(topic: "chat.room", message: "waits")
         let receipt = Task { try await pending.receipt(within: .seconds(7)) }
         try await eventually("the caller's limit") { network.time.waits.contains(.seconds(7)) }

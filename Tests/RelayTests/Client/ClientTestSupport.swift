@@ -78,10 +78,14 @@ extension RelayClient {
     }
 
     /// Takes the connection away, as the background does, or lets it come back.
-    func setReachable(_ isReachable: Bool) { handle(isReachable ? .resumeRequested : .suspendRequested) }
+    func setReachable(_ isReachable: Bool) {
+        connection.handle(isReachable ? .resumeRequested : .suspendRequested, for: self)
+    }
 
     /// Has the administrator end the session.
-    func end(by reason: ConnectionReason) { handle(.serverControl(generation: generation, reason: reason)) }
+    func end(by reason: ConnectionReason) {
+        connection.handle(.serverControl(generation: connection.generation, reason: reason), for: self)
+    }
 
     /// What is heard of a topic, from when the subscription is live.
     func gathered(_ topic: String, from start: SubscriptionStart = .new) async throws -> Gathered<TopicEvent> {

@@ -70,7 +70,7 @@ struct ConnectionClientTests {
         try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
         network.server.refuseDials(with: nil)
         try await network.attemptNow(client)
-        #expect(await second.value() == nil)
+        #expect(RelayError(await second.value()) == nil)
         #expect(client.status.state == .connected)
         // The background concerns the session that has begun.
         await client.setAppStateActive(false)
@@ -390,9 +390,9 @@ extension RelayClient {
     /// Connects after a time in which none of the client's timers could fire, as after a laptop's sleep.
     fileprivate func connect(
         afterSleepOf duration: Duration, _ time: ManualTime
-    ) throws(RelayError) -> Completion<RelayError?> {
+    ) throws(RelayError) -> Completion<ConnectOutcome> {
         time.advance(by: duration)
-        return try startConnecting(within: nil).waiter
+        return try startConnecting(within: nil).outcome
     }
 }
 

@@ -41,9 +41,11 @@ struct FollowingClientTests {
         network.server.disconnectAll()
         try await network.attemptNow(client)
         // What passes in a moment is no news.
-        try await eventually("a second try") { network.time.untilNext != nil && client.status.failingTopics.isEmpty }
+        try await eventually("a second try") {
+            network.time.untilNext != nil && client.status.failingSubscriptions.isEmpty
+        }
         try await network.letTimePass("the failing topics") {
-            client.status.failingTopics == ["chat.other", "chat.room"]
+            client.status.failingSubscriptions == ["chat.other", "chat.room"]
         }
         try await client.state(is: .connected)
         #expect(!events.all.contains(.reconnected))
@@ -51,7 +53,7 @@ struct FollowingClientTests {
         // Lines are still sent.
         _ = try await client.send(topic: "chat.room", message: "meanwhile")
         network.server.fail(subjectPrefix: Self.create, with: nil)
-        try await network.letTimePass("the end of what fails") { client.status.failingTopics.isEmpty }
+        try await network.letTimePass("the end of what fails") { client.status.failingSubscriptions.isEmpty }
         try await eventually("RECONNECTED") { events.all.last == .reconnected }
         try await heard.wait(for: "live", times: 2)
         try await eventually("what came meanwhile") { heard.all.contains { $0.hasSuffix("meanwhile") } }
@@ -67,11 +69,11 @@ struct FollowingClientTests {
         let client = try await network.connected()
         let heard = Heard(try await client.messages(topic: "chat.secret"))
         try await heard.wait(for: "refused")
-        #expect(client.status.failingTopics == ["chat.secret"])
+        #expect(client.status.failingSubscriptions == ["chat.secret"])
         network.server.fail(subjectPrefix: Self.create, with: nil)
         let room = Heard(try await client.messages(topic: "chat.room"))
         try await room.wait(for: "live")
-        try await network.letTimePass("the end of what fails") { client.status.failingTopics.isEmpty }
+        try await network.letTimePass("the end of what fails") { client.status.failingSubscriptions.isEmpty }
         try await heard.wait(for: "live")
         try network.store("granted", on: "chat.secret")
         try await heard.wait(for: "> granted")

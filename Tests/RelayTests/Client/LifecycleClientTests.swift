@@ -388,20 +388,6 @@ struct LifecycleClientTests {
 
     // MARK: Silence
 
-    @Test("B19 a network that is watched again tells how things stand, which may have changed in between")
-    func network() async throws {
-        let here = ServerAddress(host: "127.0.0.1")
-        let configuration = RelayConfiguration(servers: .fixed([here]))
-        let told = NIOLockedValueBox<[NetworkPath.Change]>([])
-        var network = WatchedNetwork()
-        for _ in 0..<2 {
-            network.rest()
-            network.follow(configuration) { change, _ in told.withLockedValue { $0.append(change) } }
-        }
-        try await eventually("the news") { told.withLockedValue { $0 } == [.available] }
-        network.end()
-    }
-
     @Test("B21 suspended means silent: no connection, no timer, nobody shown as here, and what is written waits")
     func silent() async throws {
         let network = try MemoryNetwork()

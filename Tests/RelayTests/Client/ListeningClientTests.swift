@@ -58,7 +58,7 @@ struct ListeningClientTests {
         let listener = TextListener()
         let token = try await client.listen(to: "chat.room", listener: listener)
         token.cancel()
-        try await eventually("the end of the subscription") { await !client.isFollowing }
+        try await eventually("the end of the subscription") { await client.run { !$0.subscriptions.isFollowing } }
         try await client.connect()
         try network.store("unheard")
         #expect(network.server.consumers(of: "test_stream").isEmpty && listener.heard.all.isEmpty)

@@ -55,7 +55,7 @@ struct OnScreenClientTests {
         network.server.disconnectAll()
         try await network.attemptNow(client)
         try await client.state(is: .connected)
-        #expect(network.server.consumers(of: "test_stream").isEmpty && client.status.failingTopics.isEmpty)
+        #expect(network.server.consumers(of: "test_stream").isEmpty && client.status.failingSubscriptions.isEmpty)
         try network.store("meanwhile")
         room.setOnScreen(true)
         try await eventually("the line") { heard.all.contains { $0.hasSuffix("meanwhile") } }

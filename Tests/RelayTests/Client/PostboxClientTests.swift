@@ -491,13 +491,13 @@ struct PostboxClientTests {
         try await eventually("the refusal") {
             statuses.withLockedValue { $0 } == [.initialized, .connecting, refused]
         }
-        #expect(client.status.state == .connected && client.status.failingTopics == ["the postbox"])
+        #expect(client.status.state == .connected && client.status.failingSubscriptions == ["the postbox"])
         network.server.fail(subjectPrefix: create, with: nil)
         try await network.letTimePass("the permitted subscription") {
             statuses.withLockedValue { $0.last } == .connected
         }
         #expect(statuses.withLockedValue { $0.count } == 4)
-        #expect(client.status.failingTopics.isEmpty)
+        #expect(client.status.failingSubscriptions.isEmpty)
         try network.postLetter("permitted")
         try await eventually("the letter") { letters.all == ["permitted"] }
         token.cancel()

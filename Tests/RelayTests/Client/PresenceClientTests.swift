@@ -201,7 +201,7 @@ struct PresenceClientTests {
         try await eventually("that there is none") { await client.isPresenceAvailable == false }
         network.server.fail(subjectPrefix: "$KV.", with: nil)
         // As a reader says whose question came after the entry, when the bucket was there.
-        await client.handlePresence(.answered(.kept))
+        await client.run { _ = $0.presence.handle(.answered(.kept), for: $0) }
         try await network.letTimePass("the entry") { !stored(network).isEmpty }
         // The answer to it comes after it is stored.
         try await eventually("that it is kept") { await client.isPresenceAvailable == true }
@@ -258,12 +258,12 @@ struct PresenceClientTests {
             await #expect(throws: RelayError.self) { _ = try await client.presence(topic: topic) }
         }
         var kept: [AsyncStream<PresenceRoster>] = []
-        for number in 0..<PresenceKeeping.watchLimit { kept.append(try await client.presence(topic: "a.\(number)")) }
+        for number in 0..<PresenceMachine.watchLimit { kept.append(try await client.presence(topic: "a.\(number)")) }
         await #expect(throws: RelayError.self) { _ = try await client.presence(topic: "b") }
         // A topic that is watched already costs nothing more.
         kept.append(try await client.presence(topic: "a.0"))
         kept.removeAll()
-        try await eventually("the end of the watches") { await !client.isPresenceInUse }
+        try await eventually("the end of the watches") { await client.run { !$0.presence.isInUse } }
     }
 
     // MARK: Typing
@@ -326,7 +326,7 @@ struct PresenceClientTests {
         try await eventually("the second entry") { newest(network, of: "alice") != first }
         // Bob's timer is still that of the first entry, whose typing would end now; it finds that of the second.
         try await eventually("the second entry at bob's") {
-            await bob.nextPresenceEnd(of: Self.topic) == network.time.now + .seconds(6)
+            await bob.run { $0.presence.nextEnd(of: Self.topic) } == network.time.now + .seconds(6)
         }
         network.time.advance(by: .seconds(2))
         try await eventually("the wait for the other end") { network.time.waits.contains(.seconds(4)) }
@@ -407,8 +407,8 @@ struct PresenceClientTests {
             $0.last?.users.contains { $0.name == "user0" && !$0.isTyping } == true
         }
         // All the others end before it is looked again.
-        try await eventually("the pause") { network.time.waits.contains(PresenceKeeping.expiryPause) }
-        network.time.advance(by: PresenceKeeping.expiryPause)
+        try await eventually("the pause") { network.time.waits.contains(PresenceMachine.expiryPause) }
+        network.time.advance(by: PresenceMachine.expiryPause)
         try await wait(forTypists: [], seen)
         #expect(seen.all.count == before + 2 && seen.all.last?.users.count == 20)
         await client.close()

@@ -34,7 +34,7 @@ struct SessionClientTests {
 
     /// Whether the newest entry is this client's, and the client knows it.
     private func holds(_ client: RelayClient, _ network: MemoryNetwork) async -> Bool {
-        guard let claim = await client.sessionClaim, let newest = entry(network) else { return false }
+        guard let claim = await client.run({ $0.login.claim }), let newest = entry(network) else { return false }
         return newest.payload == claim.value && newest.sequence == claim.revision
     }
 
@@ -45,9 +45,11 @@ struct SessionClientTests {
         let network = try network()
         let client = device("desk", .yield, network)
         try await client.connect()
-        let session = try #require(await client.sessionClaim)
+        let session = try #require(await client.run { $0.login.claim })
         let renewed = try network.server.store(Self.subject, session.value)
-        try await eventually("the client knows of its newest entry") { await client.sessionClaim?.revision == renewed }
+        try await eventually("the client knows of its newest entry") {
+            await client.run { $0.login.claim }?.revision == renewed
+        }
         #expect(client.status.state == .connected)
         try await renewal(of: client, network)
         #expect(entry(network)?.sequence == renewed + 1)
@@ -73,15 +75,15 @@ struct SessionClientTests {
         #expect(client.status.state == .connected && client.status.recoveries == 0)
         await client.close()
         try await isGivenBack(network)
-        #expect(await client.sessionClaim?.revision == nil)
+        #expect(await client.run { $0.login.claim }?.revision == nil)
     }
 
     /// Lets the time come at which the client writes its entry again, and waits until it has.
     private func renewal(of client: RelayClient, _ network: MemoryNetwork) async throws {
-        let revision = await client.sessionClaim?.revision ?? 0
+        let revision = await client.run { $0.login.claim }?.revision ?? 0
         try await eventually("the wait for the renewal") { network.time.waits.contains(SessionClaim.renewal) }
         network.time.advance(by: SessionClaim.renewal)
-        try await eventually("the renewal") { await client.sessionClaim?.revision ?? 0 > revision }
+        try await eventually("the renewal") { await client.run { $0.login.claim }?.revision ?? 0 > revision }
     }
 
     // MARK: Two devices

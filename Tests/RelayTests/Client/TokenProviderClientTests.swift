@@ -38,11 +38,11 @@ struct TokenProviderClientTests {
         let client = network.client(with: .provided(startingWith: start) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
-        guard case .asked(let tokenRequest) = await client.tokenSupply else { throw RelayError.cancelled }
+        let request = try #require(await client.run { $0.login.request })
         await client.disconnect()
         try await client.use(UserToken.credentials(for: "bob"))
         desk.answer(try UserToken.credentials())
-        _ = await tokenRequest.answer.value
+        _ = await request.value
         #expect(client.user == "bob")
         try await client.connect()
         #expect(client.user == "bob")

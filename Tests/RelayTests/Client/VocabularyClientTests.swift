@@ -55,13 +55,13 @@ struct VocabularyClientTests {
         try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
         let events = Gathered(client.events)
         // The connection goes away, as in the background, and comes back.
-        await client.handle(.suspendRequested)
+        await client.setReachable(false)
         try await client.state(is: .suspended)
         let ids = [
             try await client.enqueue(topic: "chat.a", message: "one").id,
             try await client.enqueue(topic: "chat.b", message: "two").id,
         ]
-        await client.handle(.resumeRequested)
+        await client.setReachable(true)
         try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue { $0.isEmpty } }
         let messages = listener.heard.withLockedValue { $0 }
         #expect(messages.count == 1 && messages.first?.map(\.id) == ids)

@@ -14,15 +14,11 @@ struct SignInTests {
         SignIn(RelayConfiguration(servers: .fixed([]), credentials: credentials))
     }
 
-    private func tokenRequest(_ epoch: UInt64) -> SignIn.TokenRequest {
-        SignIn.TokenRequest(answer: Task { false }, epoch: epoch)
-    }
-
     /// What is to be done about an event, as words.
     private func handle(_ signIn: inout SignIn, _ event: SignIn.Event) -> [String] {
         signIn.handle(event).map { action in
             switch action {
-            case .cancel(let request): "cancel \(request.epoch)"
+            case .cancelRequest: "cancel"
             case .forgetNames: "forget the names"
             case .discardOutbox: "discard"
             case .adopt(_, let user): "adopt \(user ?? "nobody")"
@@ -32,11 +28,11 @@ struct SignInTests {
     }
 
     /// Where other credentials come from, as words.
-    private func supply(_ signIn: SignIn) -> String {
-        switch signIn.supply {
-        case .asked(let request): "asked \(request.epoch)"
+    private func supply(_ signIn: inout SignIn) -> String {
+        switch signIn.ask() {
+        case .wait: "wait"
         case .ask(_, let epoch): "ask \(epoch)"
-        case .nobody: "nobody"
+        case .none: "none"
         }
     }
 
@@ -56,26 +52,25 @@ struct SignInTests {
     @Test("B5 the first token names the user, for whom the lines have waited that have no name yet")
     func firstUser() throws {
         var signIn = signIn(provided(startingWith: nil))
-        #expect(signIn.credentials.isMissing && supply(signIn) == "ask 0")
-        #expect(handle(&signIn, .asked(tokenRequest(0))) == [])
-        #expect(supply(signIn) == "asked 0")
+        #expect(signIn.credentials.isMissing && supply(&signIn) == "ask 0")
+        #expect(supply(&signIn) == "wait")
         #expect(
             try handle(&signIn, .answered(UserToken.credentials(), epoch: 0))
                 == ["forget the names", "adopt alice", "sign as alice"])
-        #expect(signIn.user == "alice" && !signIn.credentials.isMissing && supply(signIn) == "ask 0")
+        #expect(signIn.user == "alice" && !signIn.credentials.isMissing && supply(&signIn) == "ask 0")
     }
 
     @Test("B5 a provider's answer is taken until the application has given other credentials")
     func answers() throws {
         var signIn = try signIn(provided(startingWith: UserToken.credentials()))
-        _ = signIn.handle(.asked(tokenRequest(0)))
+        #expect(supply(&signIn) == "ask 0")
         // A renewal names no other user.
         #expect(try handle(&signIn, .answered(UserToken.credentials(for: "bob"), epoch: 0)) == [])
-        #expect(signIn.user == "alice" && supply(signIn) == "ask 0")
+        #expect(signIn.user == "alice" && supply(&signIn) == "ask 0")
         #expect(handle(&signIn, .answered(nil, epoch: 0)) == [])
-        _ = signIn.handle(.asked(tokenRequest(0)))
-        #expect(try handle(&signIn, .given(UserToken.credentials(), hasSession: true)) == ["cancel 0", "adopt alice"])
-        #expect(supply(signIn) == "nobody")
+        #expect(supply(&signIn) == "ask 0")
+        #expect(try handle(&signIn, .given(UserToken.credentials(), hasSession: true)) == ["cancel", "adopt alice"])
+        #expect(supply(&signIn) == "none")
         // What comes late replaces nothing.
         #expect(try handle(&signIn, .answered(UserToken.credentials(for: "mallory"), epoch: 0)) == ["adopt alice"])
         #expect(signIn.user == "alice")

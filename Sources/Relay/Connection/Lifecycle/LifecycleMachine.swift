@@ -1,13 +1,19 @@
-/// Foreground, background and the connection's rest, as a pure value: an event and the present moment in, actions out.
+import NATS
+
+/// Whether there is to be a connection: foreground, background, and the rest of one that nobody needs. A pure value: an
+/// event and the present moment in, actions out.
 ///
 /// The last signal decides, however fast signals come: a return within the grace period costs nothing, and 100 quick
 /// changes suspend at most once. Only a client that its user connected, and did not disconnect, ever comes back by
-/// itself. Unknown means foreground: a machine starts active.
+/// itself. Unknown means foreground: a machine starts active. Only the end of the last subscription begins the wait for
+/// an idle connection's rest, so that a client that never subscribes is left alone.
 package struct LifecycleMachine: Sendable {
-    /// Names the grace timer. A cancelled or replaced timer has another serial, so that a late firing is recognised.
-    package struct TimerID: Hashable, Sendable {
-        /// Different for each timer that the machine starts.
-        package let serial: UInt64
+    /// A timer's purpose.
+    package enum TimerID: Hashable, Sendable {
+        /// The end of the grace period in the background.
+        case grace
+        /// The rest of a connection that nobody needs.
+        case idle
     }
 
     /// What can happen.
@@ -21,12 +27,25 @@ package struct LifecycleMachine: Sendable {
         case woke(after: Duration)
         /// Something suggests a look at the connection.
         case suspected
-        /// The user asked for a connection.
+        /// The user asked for a connection. An idle one rests no more.
         case userConnected
         /// The user ended the connection, or it ended and is not tried again.
         case userDisconnected
-        /// The grace timer reached its moment.
-        case timerFired(TimerID)
+        /// A timer reached its moment.
+        ///
+        /// - Parameter isNeeded: whether something other than a subscription needs the connection now.
+        case timerFired(TimerID, isNeeded: Bool = false)
+        /// The last subscription has ended, or was let go.
+        case subscriptionsEnded
+        /// Something needs the connection: a subscription, or without one something to send, after which the wait for
+        /// its rest begins anew.
+        case needed(isFollowed: Bool)
+        /// It is known what became of an idle connection's way back.
+        case returned
+        /// The connection was suspended, for whichever reason, so that nothing is waited for.
+        case connectionSuspended
+        /// The connection runs again after that.
+        case connectionResumed(isFollowed: Bool)
         /// The background does something else from now on.
         case policyChanged(LifecyclePolicy)
     }
@@ -37,8 +56,10 @@ package struct LifecycleMachine: Sendable {
         case startTimer(TimerID, at: ContinuousClock.Instant)
         /// Forget a timer.
         case cancelTimer(TimerID)
-        /// Put the connection to rest.
+        /// Suspend the connection for the background.
         case suspend
+        /// Let the connection go, since nobody needs it.
+        case rest
         /// Bring the connection back, with the backoff reset.
         case resume
         /// Check that the connection still lives. One that is waited for is tried at once.
@@ -47,22 +68,36 @@ package struct LifecycleMachine: Sendable {
         case renew
     }
 
+    private enum Idle {
+        /// The connection is needed, or is left alone.
+        case needed
+        case waiting(until: ContinuousClock.Instant)
+        case resting
+    }
+
     /// What the background does to the connection.
     package private(set) var policy: LifecyclePolicy
     /// How long the server waits for a client that says nothing.
     package let patience: Duration
+    /// How long a connection stays that nobody needs; nil for ever.
+    package let idleTimeout: Duration?
     /// Whether the application is in the foreground, by the last signal.
     package private(set) var isActive = true
     /// Whether the user wants a connection.
     package private(set) var wantsConnection = false
     /// Whether the machine has put the connection to rest.
     package private(set) var isSuspended = false
+    /// Whether an idle connection is on its way back, and what becomes of that is not known yet.
+    package private(set) var isReturning = false
 
-    private var grace: (id: TimerID, deadline: ContinuousClock.Instant)?
+    private var idle = Idle.needed
+    /// Whether there has been a subscription in this session.
+    private var hasFollowed = false
+    /// When the grace ends that runs.
+    private var grace: ContinuousClock.Instant?
     private var inactiveSince: ContinuousClock.Instant?
     /// When the connection was looked after last.
     private var checkedAt: ContinuousClock.Instant?
-    private var serial: UInt64 = 0
 
     /// Signals that mean the same come together: what was looked after is not looked after again within this time.
     static let checkSpacing = Duration.seconds(1)
@@ -72,13 +107,15 @@ package struct LifecycleMachine: Sendable {
     /// - Parameters:
     ///   - policy: what the background does.
     ///   - patience: how long the server waits for a client that says nothing.
-    package init(policy: LifecyclePolicy, patience: Duration = .seconds(240)) {
+    ///   - idleTimeout: how long a connection stays that nobody needs; nil for ever.
+    package init(policy: LifecyclePolicy, patience: Duration = .seconds(240), idleTimeout: Duration? = nil) {
         self.policy = policy
         self.patience = patience
+        self.idleTimeout = idleTimeout
     }
 
-    /// The timer that the driver should be running.
-    package var runningTimer: TimerID? { grace?.id }
+    /// Whether the connection was let go since nobody needed it.
+    package var isIdle: Bool { if case .resting = idle { true } else { false } }
 
     /// Takes in what happened and says what to do.
     ///
@@ -96,16 +133,41 @@ package struct LifecycleMachine: Sendable {
             wantsConnection = true
             // The user's own wish wins over the background, for one more grace period.
             isSuspended = false
-            return isActive ? [] : startGrace(at: now)
+            return resetIdle() + (isActive ? [] : startGrace(at: now))
         case .userDisconnected:
             wantsConnection = false
             isSuspended = false
-            return cancelGrace()
-        case .timerFired(let id):
-            guard let running = grace, running.id == id else { return [] }
-            grace = nil
+            return resetIdle() + cancelGrace()
+        // A timer that was cancelled as it fired comes too early for the next one.
+        case .timerFired(.grace, _):
+            guard let grace, grace <= now else { return [] }
+            self.grace = nil
             isSuspended = true
             return [.suspend]
+        case .timerFired(.idle, let isNeeded):
+            guard case .waiting(let deadline) = idle, deadline <= now else { return [] }
+            idle = .needed
+            guard !isNeeded else { return awaitRest(at: now) }
+            (idle, isReturning) = (.resting, false)
+            return [.rest]
+        case .subscriptionsEnded:
+            hasFollowed = true
+            return awaitRest(at: now)
+        case .needed(let isFollowed):
+            var actions: [Action] = []
+            if isIdle {
+                (idle, isReturning) = (.needed, true)
+                // In the background it stays away; the foreground brings it back.
+                if !isSuspended { actions = [.resume] }
+            } else {
+                actions = cancelIdle()
+            }
+            return isFollowed || !hasFollowed ? actions : actions + awaitRest(at: now)
+        case .returned:
+            isReturning = false
+            return []
+        case .connectionSuspended: return cancelIdle()
+        case .connectionResumed(let isFollowed): return hasFollowed && !isFollowed ? awaitRest(at: now) : []
         case .policyChanged(let new):
             policy = new
             guard !isActive, wantsConnection, !isSuspended else { return [] }
@@ -128,7 +190,8 @@ package struct LifecycleMachine: Sendable {
         var actions = cancelGrace()
         if isSuspended {
             isSuspended = false
-            actions.append(.resume)
+            // No return to the foreground brings a connection back that nobody needs.
+            if !isIdle { actions.append(.resume) }
         } else if wantsConnection, away >= LifecyclePolicy.shortestGrace {
             // The connection was kept, or a stopped process could not let it go in time: it may be dead by now.
             actions += check(at: now)
@@ -145,7 +208,7 @@ package struct LifecycleMachine: Sendable {
     private mutating func woke(after asleep: Duration, at now: ContinuousClock.Instant) -> [Action] {
         guard wantsConnection, !isSuspended else { return [] }
         // The grace went on while the machine slept; its timer may be late.
-        if let running = grace, running.deadline <= now { return suspend() }
+        if let grace, grace <= now { return suspend() }
         return asleep >= patience ? renew(at: now) : check(at: now)
     }
 
@@ -157,45 +220,54 @@ package struct LifecycleMachine: Sendable {
     private mutating func check(at now: ContinuousClock.Instant) -> [Action] {
         if let checkedAt, now - checkedAt < Self.checkSpacing { return [] }
         checkedAt = now
-        return [.probe]
+        return isIdle ? [] : [.probe]
     }
 
     private mutating func renew(at now: ContinuousClock.Instant) -> [Action] {
         checkedAt = now
-        return [.renew]
+        return isIdle ? [] : [.renew]
     }
 
     private mutating func startGrace(at now: ContinuousClock.Instant) -> [Action] {
         guard let length = policy.grace else { return [] }
-        var actions = cancelGrace()
-        serial += 1
-        let id = TimerID(serial: serial)
-        grace = (id, now + length)
-        actions.append(.startTimer(id, at: now + length))
-        return actions
+        defer { grace = now + length }
+        return cancelGrace() + [.startTimer(.grace, at: now + length)]
     }
 
-    private mutating func cancelGrace() -> [Action] {
-        guard let running = grace else { return [] }
-        grace = nil
-        return [.cancelTimer(running.id)]
+    private mutating func cancelGrace() -> [Action] { exchange(&grace, with: nil) == nil ? [] : [.cancelTimer(.grace)] }
+
+    /// Begins to wait for the rest of a connection that nobody needs, unless that is waited for or has begun.
+    private mutating func awaitRest(at now: ContinuousClock.Instant) -> [Action] {
+        guard let idleTimeout, wantsConnection, case .needed = idle else { return [] }
+        idle = .waiting(until: now + idleTimeout)
+        return [.startTimer(.idle, at: now + idleTimeout)]
+    }
+
+    private mutating func cancelIdle() -> [Action] {
+        guard case .waiting = idle else { return [] }
+        idle = .needed
+        return [.cancelTimer(.idle)]
+    }
+
+    private mutating func resetIdle() -> [Action] {
+        defer { (idle, isReturning, hasFollowed) = (.needed, false, false) }
+        return cancelIdle()
     }
 }
 
 extension LifecycleMachine.Action {
-    /// What this means to the connection, in order; nothing for a timer.
+    /// The meaning for the connection, in order; nothing for a timer.
     ///
-    /// - Parameters:
-    ///   - generation: the present dial's.
-    ///   - isIdle: whether the connection rests because nobody needs it, which no return to the foreground changes.
-    package func connectionEvents(generation: UInt64, isIdle: Bool) -> [ConnectionMachine.Event] {
+    /// - Parameter generation: the present dial's.
+    package func connectionEvents(generation: UInt64) -> [ConnectionMachine.Event] {
         switch self {
         case .startTimer, .cancelTimer: return []
         case .suspend: return [.suspendRequested]
-        case .resume, .probe: return isIdle ? [] : [.resumeRequested]
+        case .rest: return [.restRequested]
+        case .resume, .probe: return [.resumeRequested]
         case .renew:
             let reason = ConnectionReason.connectionLost("the machine slept, or the program was stopped, for too long")
-            return isIdle ? [] : [.connectionFailed(generation: generation, reason: reason), .resumeRequested]
+            return [.connectionFailed(generation: generation, reason: reason), .resumeRequested]
         }
     }
 }

@@ -13,18 +13,20 @@ extension LiveLink {
             do throws(NATSError) {
                 guard let namespace = try await link.namespace(configuration, known: known, connection) else { return }
                 link.speak(as: namespace)
-                if let claim = await link.inClient({ $0.sessionToTake }) ?? nil {
-                    guard try await link.take(claim.claim, of: claim.user) else { return }
+                if let claim = await link.inOwner({ $0.login.claim }) ?? nil, let user = configuration.user {
+                    guard try await link.take(claim, of: user) else { return }
                 }
-                guard let openings = await link.inClient({ $0.handleFollowing(.opened(namespace)) }) else { return }
+                guard
+                    let openings = await link.inOwner({ $0.subscriptions.handle(.opened(namespace), for: $0) })
+                else { return }
                 for opening in openings { await opening.value() }
                 guard connection.isOpen else { return }
-                guard await link.inClient({ $0.openOutbox(over: link, namespace) }) != nil,
+                guard await link.inOwner({ $0.openOutbox(over: link, namespace) }) != nil,
                     await publisher.flushed()
                 else { return }
                 // The first figure for the status bar, at once and not after the first ping interval.
                 let roundTrip = try await connection.ping()
-                await link.inClient { $0.restored(roundTrip, generation: link.generation) }
+                await link.inOwner { $0.connection.restored(roundTrip, over: link, for: $0) }
             } catch {
                 await link.lost(ConnectionReason(error))
             }
@@ -34,7 +36,7 @@ extension LiveLink {
     /// The names of the network's topics as they are by now.
     func namespaceNow(instead known: RelayConfiguration.Namespace) async -> RelayConfiguration.Namespace {
         guard known.streamCreated != nil, let connection,
-            let configuration = await inClient({ $0.configuration }), let question = Self.question(configuration)
+            let configuration = await inOwner({ $0.configuration }), let question = Self.question(configuration)
         else { return known }
         return ((try? await ask(question, connection, timeout: .seconds(2))) ?? nil) ?? known
     }
@@ -132,7 +134,9 @@ extension LiveLink {
                 topics: names.topics, rights: names.rights, streamCreated: names.created,
                 readsBatches: names.batches ?? false)
         }
-        if let refusal = answer?.refusal, await inClient({ $0.heardRefusal(refusal) }) != false { return nil }
+        if let refusal = answer?.refusal, await inOwner({ $0.login.heardRefusal(refusal, for: $0) }) != false {
+            return nil
+        }
         if answer?.busy == true { throw .noResponders(subject: NetworkNames.namespace) }
         throw .protocolViolation("the namespace service refused this user")
     }

@@ -21,7 +21,7 @@ extension LiveLink {
         for _ in 0..<8 {
             let present = try await find(entry)
             if case .leave(let device) = claim.step(onConnecting: present) {
-                await inClient { $0.handleSession(.displaced(by: device)) }
+                await inOwner { $0.login.handle(.displaced(by: device), for: $0) }
                 return false
             }
             do throws(NATSError) {
@@ -41,7 +41,7 @@ extension LiveLink {
     }
 
     private func keep(_ entry: Entry, revision: UInt64) async -> Bool {
-        guard await inClient({ $0.handleSession(.wrote(revision: revision)) }) != nil else { return false }
+        guard await inOwner({ $0.login.handle(.wrote(revision: revision), for: $0) }) != nil else { return false }
         start { link in await link.watch(entry) }
         start { link in await link.renew(entry) }
         return true
@@ -75,7 +75,7 @@ extension LiveLink {
                 while let change = try await changes.next() {
                     guard change.operation == .put else { continue }
                     let (holder, revision) = (Self.holder(change), change.revision)
-                    await inClient { $0.handleSession(.changed(holder, revision: revision)) }
+                    await inOwner { $0.login.handle(.changed(holder, revision: revision), for: $0) }
                 }
             } catch {
                 // A consumer that is lost while the connection is open is made anew.
@@ -88,7 +88,7 @@ extension LiveLink {
     private func renew(_ entry: Entry) async {
         while !Task.isCancelled {
             do { try await surroundings.clock.sleep(for: SessionClaim.renewal) } catch { return }
-            guard let claim = await inClient({ $0.sessionClaim }) ?? nil, let revision = claim.revision else {
+            guard let claim = await inOwner({ $0.login.claim }) ?? nil, let revision = claim.revision else {
                 continue
             }
             let value = ByteBuffer(bytes: claim.value)
@@ -99,7 +99,7 @@ extension LiveLink {
                 // Another device's entry is the watcher's news. One that was forgotten meanwhile is made again.
                 if Self.isConflict(error) { written = try? await entry.bucket.create(value, for: entry.key) }
             }
-            if let written { await inClient { $0.handleSession(.wrote(revision: written)) } }
+            if let written { await inOwner { $0.login.handle(.wrote(revision: written), for: $0) } }
         }
     }
 

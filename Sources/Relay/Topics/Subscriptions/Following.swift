@@ -1,146 +1,181 @@
-import NATS
-
-/// Something that is brought back on every connection.
-protocol Follower: Sendable {
-    /// Tells it from everything else that is followed.
-    var id: String { get }
-    /// How a person calls it.
-    var name: String { get }
-    /// Follows over this link.
-    ///
-    /// - Parameter report: called with each change of the follower's standing.
-    /// - Returns: fulfilled once nothing that is stored later can be missed, or once it has failed.
-    func follow(
-        over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
-        report: @escaping @Sendable (FollowerStanding) async -> Void
-    ) -> Completion<Void>
-    /// The connection's status has changed.
-    func connectionChanged(_ status: ConnectionStatus)
-    func pause()
-    func end(_ ending: Result<Void, RelayError>)
-}
-
-/// Whether something that is followed works on the present connection.
-enum FollowerStanding: Hashable, Sendable {
-    /// Nothing that is stored later can be missed.
-    case live
-    /// It failed and is tried again. What passes by itself keeps the connection from counting as restored.
-    case failed(passes: Bool)
-}
-
-/// What is brought back on every connection, under which names, and the standing of each, as a pure value: what happens
-/// comes in, and what to do goes out.
+/// The subscriptions that are brought back on every connection, and how each fares, as a pure value: events in, actions
+/// out.
+///
+/// One for a view is let go while the view is off the screen for longer than its grace; its place in the stream stays.
 struct Following: Sendable {
-    /// What can happen.
-    enum Event: Sendable {
-        /// Something is followed from now on.
-        case added(any Follower)
-        /// Something is not needed for now, and is followed on no connection until it is. Its place in the stream
-        /// stays.
-        case letGo(id: String)
-        /// Something that was let go is needed again, behind its place in the stream.
-        case takenAgain(id: String)
-        /// Something is followed no more.
+    /// An event of a subscription, or of the connection.
+    enum Event: Hashable, Sendable {
+        /// A new subscription; with a grace, one for a view, which is on the screen now.
+        case added(id: String, name: String, grace: Duration?)
+        /// The view of a subscription is on the screen, or not. Repetitions are harmless.
+        case shown(id: String, Bool)
+        /// A subscription's timer has reached its moment.
+        case timerFired(id: String)
+        /// A subscription has ended.
         case removed(id: String)
-        /// A follower has reported how it stands.
+        /// A subscription has become live, or has failed.
         case changed(id: String, FollowerStanding)
-        /// There is a connection over which everything can be followed, and the network's names are these.
+        /// A connection is open over which everything can be followed, under these names.
         case opened(RelayConfiguration.Namespace)
         /// The connection's status has changed.
         case connectionChanged
-        /// The connection is gone, and with it what failed on it.
+        /// The connection is gone.
         case connectionLost
-        /// Another user signs in. The names are these; nil where the network has to be asked for them.
+        /// The connection is suspended: a view that is off the screen has no time left.
+        case connectionRests
+        /// Another user signs in. The names are these, or nil if the network has to be asked.
         case userChanged(RelayConfiguration.Namespace?)
-        /// The client follows nothing any more.
+        /// The client has closed.
         case closed
     }
 
-    /// What the driver does, in order.
-    enum Action: Sendable {
-        /// Follow this over the present link, and report each ``Event/changed(id:_:)``.
-        case follow(any Follower, RelayConfiguration.Namespace)
-        /// Tell this how the connection stands now.
-        case tell(any Follower)
-        /// Have this stop reading; it goes on with the next connection.
-        case pause(any Follower)
-        /// End this.
-        case end(any Follower)
-        /// Hand these to the connection's machine: what is not live, by name, and whether none of it passes by itself.
+    /// An action of the driver; to be carried out in order.
+    enum Action: Hashable, Sendable {
+        /// Follow the subscription over the present link, and report each ``Event/changed(id:_:)``.
+        case follow(id: String, RelayConfiguration.Namespace)
+        /// Tell the subscription the connection's status.
+        case tell(id: String)
+        /// Stop reading until the next connection.
+        case pause(id: String)
+        /// End the subscription.
+        case end(id: String)
+        /// Report ``Event/timerFired(id:)`` at this moment.
+        case startTimer(id: String, at: ContinuousClock.Instant)
+        /// Forget the subscription's timer.
+        case cancelTimer(id: String)
+        /// Report the names of the subscriptions that fail, and whether none of them is expected to recover alone.
         case report(failing: [String], isComplete: Bool)
-        /// See that there is a connection, which may be at rest.
+        /// Bring an idle connection back.
         case needConnection
-        /// Let the connection rest, unless something else needs it.
+        /// Nothing is followed any more: the connection may be let go.
         case releaseConnection
     }
 
-    private var followers: [String: any Follower] = [:]
-    private var failures: [String: Bool] = [:]
-    /// What was let go for now.
-    private var released: Set<String> = []
-    /// Whether what is added can be followed at once.
-    private var isOpen = false
-    /// The names of the network's topics, as far as they are known.
-    private(set) var namespace: RelayConfiguration.Namespace?
+    private struct Entry {
+        enum Hold {
+            case held
+            /// The view is off the screen, and the subscription is still held.
+            case hidden(until: ContinuousClock.Instant)
+            case released
+        }
 
-    /// - Parameter namespace: the configured names; nil where the network has to be asked for them.
-    init(_ namespace: RelayConfiguration.Namespace? = nil) { self.namespace = namespace }
+        let name: String
+        let grace: Duration?
+        var hold = Hold.held
+    }
+
+    private enum Connection {
+        case closed(known: RelayConfiguration.Namespace?)
+        case open(RelayConfiguration.Namespace)
+    }
+
+    private var entries: [String: Entry] = [:]
+    /// Those of `entries` that are released.
+    private var releasedCount = 0
+    /// Those that fail, and whether each is expected to recover alone.
+    private var failures: [String: Bool] = [:]
+    private var connection: Connection
+
+    /// - Parameter namespace: the configured names, or nil if the network has to be asked.
+    init(_ namespace: RelayConfiguration.Namespace? = nil) { connection = .closed(known: namespace) }
+
+    /// The names of the network's topics, once known.
+    var namespace: RelayConfiguration.Namespace? {
+        switch connection {
+        case .closed(let known): known
+        case .open(let namespace): namespace
+        }
+    }
 
     /// Whether nothing is to be followed now.
-    var isEmpty: Bool { followers.count == released.count }
+    var isEmpty: Bool { entries.count == releasedCount }
 
-    /// All that is followed, also what was let go for now.
-    var all: [any Follower] { Array(followers.values) }
-
-    /// Takes in what happened and says what to do.
-    mutating func handle(_ event: Event) -> [Action] {
+    /// Takes in an event.
+    ///
+    /// - Returns: the actions, in order.
+    mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         switch event {
-        case .added(let follower):
-            followers[follower.id] = follower
-            // Whoever subscribes while there is no connection to wait for learns it.
-            let actions: [Action] = [.needConnection, .tell(follower)]
-            guard isOpen, let namespace else { return actions }
-            return actions + [.follow(follower, namespace)]
-        case .letGo(let id):
-            guard let follower = followers[id], released.insert(id).inserted else { return [] }
-            failures[id] = nil
-            let actions: [Action] = [.pause(follower), report]
-            return isEmpty ? actions + [.releaseConnection] : actions
-        case .takenAgain(let id):
-            guard released.remove(id) != nil, let follower = followers[id] else { return [] }
-            guard isOpen, let namespace else { return [.needConnection] }
-            return [.needConnection, .follow(follower, namespace)]
+        case .added(let id, let name, let grace):
+            entries[id] = Entry(name: name, grace: grace)
+            // A subscriber learns at once if no connection is on its way.
+            return [.needConnection, .tell(id: id)] + follow(id)
+        case .shown(let id, let isOnScreen): return isOnScreen ? show(id) : hide(id, at: now)
+        case .timerFired(let id):
+            // A timer that was cancelled as it fired comes too early for the next one.
+            guard case .hidden(let deadline)? = entries[id]?.hold, deadline <= now else { return [] }
+            return release(id)
         case .removed(let id):
+            guard let entry = entries.removeValue(forKey: id) else { return [] }
             failures[id] = nil
-            released.remove(id)
-            guard let follower = followers.removeValue(forKey: id) else { return [] }
-            let actions: [Action] = [.end(follower), report]
-            return isEmpty ? actions + [.releaseConnection] : actions
+            if case .released = entry.hold { releasedCount -= 1 }
+            return cancelTimer(of: id, entry) + [.end(id: id), report] + rest
         case .changed(let id, let standing):
-            guard followers[id] != nil, !released.contains(id) else { return [] }
+            guard let entry = entries[id] else { return [] }
+            if case .released = entry.hold { return [] }
             let failure: Bool? = if case .failed(let passes) = standing { passes } else { nil }
             guard failures[id] != failure else { return [] }
             failures[id] = failure
             return [report]
         case .opened(let namespace):
-            (self.namespace, isOpen) = (namespace, true)
-            return all.filter { !released.contains($0.id) }.map { .follow($0, namespace) }
-        case .connectionChanged: return all.map { .tell($0) }
+            connection = .open(namespace)
+            return entries.keys.flatMap(follow)
+        case .connectionChanged: return entries.keys.map { .tell(id: $0) }
         case .connectionLost:
-            (failures, isOpen) = ([:], false)
-            return all.map { .pause($0) }
+            failures = [:]
+            connection = .closed(known: namespace)
+            return entries.keys.map { .pause(id: $0) }
+        case .connectionRests:
+            var actions: [Action] = []
+            for (id, entry) in entries {
+                if case .hidden = entry.hold { actions += [.cancelTimer(id: id)] + release(id) }
+            }
+            return actions
         case .userChanged(let namespace):
-            self.namespace = namespace
+            connection = .closed(known: namespace)
             return []
         case .closed:
-            defer { (followers, failures, released) = ([:], [:], []) }
-            return all.map { .end($0) }
+            defer { (entries, failures, releasedCount) = ([:], [:], 0) }
+            return entries.flatMap { id, entry in cancelTimer(of: id, entry) + [.end(id: id)] }
         }
     }
 
+    private mutating func show(_ id: String) -> [Action] {
+        guard let entry = entries[id] else { return [] }
+        entries[id]?.hold = .held
+        guard case .released = entry.hold else { return cancelTimer(of: id, entry) }
+        releasedCount -= 1
+        return [.needConnection] + follow(id)
+    }
+
+    private mutating func hide(_ id: String, at now: ContinuousClock.Instant) -> [Action] {
+        guard let entry = entries[id], case .held = entry.hold else { return [] }
+        let deadline = now + max(.zero, entry.grace ?? .zero)
+        entries[id]?.hold = .hidden(until: deadline)
+        return [.startTimer(id: id, at: deadline)]
+    }
+
+    private mutating func release(_ id: String) -> [Action] {
+        entries[id]?.hold = .released
+        releasedCount += 1
+        failures[id] = nil
+        return [.pause(id: id), report] + rest
+    }
+
+    private func follow(_ id: String) -> [Action] {
+        guard case .open(let namespace) = connection, let entry = entries[id] else { return [] }
+        if case .released = entry.hold { return [] }
+        return [.follow(id: id, namespace)]
+    }
+
+    private func cancelTimer(of id: String, _ entry: Entry) -> [Action] {
+        if case .hidden = entry.hold { [.cancelTimer(id: id)] } else { [] }
+    }
+
+    private var rest: [Action] { isEmpty ? [.releaseConnection] : [] }
+
     private var report: Action {
         .report(
-            failing: failures.keys.compactMap { followers[$0]?.name }.sorted(),
+            failing: failures.keys.compactMap { entries[$0]?.name }.sorted(),
             isComplete: !failures.values.contains(true))
     }
 }

@@ -9,12 +9,10 @@ import Testing
 private struct WholeLife {
     private(set) var lifecycle: LifecycleMachine
     private(set) var connection = MachineDriver(.parley, seed: 7)
-    private var grace: (id: LifecycleMachine.TimerID, at: ContinuousClock.Instant)?
+    private var timers: [LifecycleMachine.TimerID: ContinuousClock.Instant] = [:]
     private(set) var suspensions = 0
     private(set) var resumptions = 0
     private(set) var probes = 0
-    private(set) var idle: IdleRest
-    private var idleTimer: (id: IdleRest.TimerID, at: ContinuousClock.Instant)?
     private var wasResting = false
     /// How many lines wait to be sent.
     private(set) var queued = 0
@@ -22,29 +20,27 @@ private struct WholeLife {
     private(set) var unreasonable = 0
 
     init(_ policy: LifecyclePolicy, idleTimeout: Duration? = nil) {
-        lifecycle = LifecycleMachine(policy: policy)
-        idle = IdleRest(after: idleTimeout)
+        lifecycle = LifecycleMachine(policy: policy, idleTimeout: idleTimeout)
     }
 
-    var hasGrace: Bool { grace != nil }
+    var hasTimer: Bool { !timers.isEmpty }
     var state: ConnectionStatus.State { connection.state }
 
     mutating func signal(_ event: LifecycleMachine.Event) {
         for action in lifecycle.handle(event, at: connection.now) {
             switch action {
-            case .startTimer(let id, let moment): grace = (id, moment)
-            case .cancelTimer(let id): if grace?.id == id { grace = nil }
+            case .startTimer(let id, let moment): timers[id] = moment
+            case .cancelTimer(let id): timers[id] = nil
             case .suspend:
                 suspensions += 1
                 if lifecycle.policy.grace == nil, event != .stopping { unreasonable += 1 }
             case .resume: resumptions += 1
             case .probe: probes += 1
-            case .renew: break
+            case .rest, .renew: break
             }
-            for event in action.connectionEvents(
-                generation: connection.generation, isIdle: idle.isResting)
-            { take(event) }
+            for event in action.connectionEvents(generation: connection.generation) { take(event) }
         }
+        if state == .suspended, event != .connectionSuspended { signal(.connectionSuspended) }
     }
 
     /// An event of the connection; its end is news for the other machine.
@@ -63,48 +59,27 @@ private struct WholeLife {
         wasResting = isResting
         let hasSession = state != .initialized && state != .disconnected
         if isResting {
-            perform(idle.pause())
+            signal(.connectionSuspended)
         } else if hasSession {
-            perform(idle.goOn(isFollowed: false, at: connection.now))
+            signal(.connectionResumed(isFollowed: false))
         }
-    }
-
-    private mutating func perform(_ actions: [IdleRest.Action]) {
-        for action in actions {
-            switch action {
-            case .startTimer(let id, let moment): idleTimer = (id, moment)
-            case .cancelTimer(let id): if idleTimer?.id == id { idleTimer = nil }
-            case .rest: take(.restRequested)
-            case .resume: if !lifecycle.isSuspended { take(.resumeRequested) }
-            }
-        }
-    }
-
-    private mutating func waitForNothingAtRest() {
-        if state == .suspended { perform(idle.pause()) }
     }
 
     /// The person writes a line.
     mutating func submit() {
         queued = state == .connected ? 0 : queued + 1
-        perform(idle.needed(isFollowed: false, at: connection.now))
-        waitForNothingAtRest()
+        signal(.needed(isFollowed: false))
     }
 
     /// The last subscription ends.
-    mutating func unsubscribe() {
-        perform(idle.subscriptionsEnded(at: connection.now))
-        waitForNothingAtRest()
-    }
+    mutating func unsubscribe() { signal(.subscriptionsEnded) }
 
     mutating func connect() {
-        perform(idle.reset())
         take(.connectRequested(timeLimit: nil))
         signal(.userConnected)
     }
 
     mutating func disconnect() {
-        perform(idle.reset())
         signal(.userDisconnected)
         take(.disconnectRequested)
     }
@@ -115,17 +90,13 @@ private struct WholeLife {
         if asleep {
             connection.sleep(duration)
             connection.fireLate()
-        } else if let (_, moment) = grace, moment <= end {
+        } else if let moment = timers[.grace], moment <= end {
             connection.advance(moment - connection.now)
         }
-        if let (id, moment) = grace, moment <= connection.now {
-            grace = nil
-            signal(.timerFired(id))
-        }
-        if let (id, moment) = idleTimer, moment <= connection.now {
-            idleTimer = nil
-            let isNeeded = queued > 0 || state != .connected
-            perform(idle.timerFired(id, isNeeded: isNeeded, at: connection.now))
+        for id in [LifecycleMachine.TimerID.grace, .idle] {
+            guard let moment = timers[id], moment <= connection.now else { continue }
+            timers[id] = nil
+            signal(.timerFired(id, isNeeded: queued > 0 || state != .connected))
         }
         if connection.now < end { connection.advance(end - connection.now) }
     }
@@ -183,7 +154,7 @@ struct LifecyclePropertyTests {
             expect(!isAsleep || policy != .ignore || isStopped, "asleep against the policy", step)
             expect(isAsleep == life.lifecycle.isSuspended, "the machines differ", step)
             expect(!isAsleep || life.connection.sockets.isEmpty, "a socket while asleep", step)
-            expect(!isAsleep || life.connection.timers.isEmpty && !life.hasGrace, "a timer while asleep", step)
+            expect(!isAsleep || life.connection.timers.isEmpty && !life.hasTimer, "a timer while asleep", step)
             let hasSession = life.state != .initialized && life.state != .disconnected
             expect(wants == hasSession, "a session against the will", step)
             if !faults.isEmpty { break }
@@ -234,12 +205,12 @@ struct LifecyclePropertyTests {
             default: life.pass(.seconds(Int64.random(in: 0...60, using: &random)), asleep: false)
             }
             let isAsleep = life.state == .suspended
-            if isAsleep, life.idle.isResting { rests += 1 }
+            if isAsleep, life.lifecycle.isIdle { rests += 1 }
             if isAsleep, life.queued > 0 { waits += 1 }
             expect(life.connection.sockets.count <= 1, "two sockets", step)
             expect(wants || life.connection.sockets.isEmpty, "a socket that nobody wants", step)
             expect(!isAsleep || life.connection.sockets.isEmpty, "a socket while asleep", step)
-            expect(!isAsleep || life.lifecycle.isSuspended || life.idle.isResting, "asleep for no reason", step)
+            expect(!isAsleep || life.lifecycle.isSuspended || life.lifecycle.isIdle, "asleep for no reason", step)
             expect(!isAsleep || life.queued == 0 || life.lifecycle.isSuspended, "asleep with work", step)
             expect(!life.lifecycle.isSuspended || !life.lifecycle.isActive, "suspended in the foreground", step)
             expect(!life.lifecycle.isSuspended || isAsleep, "awake while suspended", step)

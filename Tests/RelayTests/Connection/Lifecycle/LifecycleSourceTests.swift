@@ -150,7 +150,7 @@ struct LifecycleSourceTests {
 
     @Test("Events keep their order, repetitions are none, and more than a client can take in are not kept")
     func inbox() {
-        let signals = LifecycleKeeping().signals
+        let signals = LifecycleDriver(RelayConfiguration(servers: .fixed([]))).signals
         func taken() -> [LifecycleEvent] {
             var taken: [LifecycleEvent] = []
             while let event = signals.take() { taken.append(event) }

@@ -1,0 +1,307 @@
+import Logging
+
+/// The actor that a connection is driven for. It holds the driver, and everything here runs in its isolation.
+package protocol ConnectionOwner: Actor {
+    /// What the owner has over one connection alone.
+    associatedtype Attachment: Sendable
+
+    /// The driver of its connection.
+    var connection: ConnectionDriver<Self> { get }
+    /// The addresses whose network is watched; nil watches none.
+    var watchedServers: [ServerAddress]? { get }
+
+    /// Waits for all that has to come before a dial.
+    ///
+    /// - Returns: how to dial; nil when the link is no longer wanted.
+    /// - Throws: the reason why dialling is of no use now.
+    static func dialPlan(for link: ConnectionLink<Self>) async throws(ConnectionReason) -> DialPlan?
+
+    /// A dial begins.
+    func makeAttachment() -> Attachment
+    /// A dial or a connection has failed.
+    ///
+    /// - Returns: the reason as the owner knows it.
+    func explained(_ reason: ConnectionReason) -> ConnectionReason
+    /// The server has taken the login. Comes before ``restore(over:)``.
+    func connectionOpened(_ link: ConnectionLink<Self>)
+    /// Brings everything on the connection back, then calls ``ConnectionDriver/restored(_:over:for:)``.
+    func restore(over link: ConnectionLink<Self>)
+    /// Asks for other credentials, then reports one of the machine's two credentials events.
+    func renewCredentials(generation: UInt64)
+    /// The status has changed; never to an equal one.
+    func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus)
+    /// A step in the session's life.
+    func connectionEvent(_ event: ConnectionEvent)
+    /// The connection is about to be let go.
+    ///
+    /// - Parameter isFarewell: whether this side ends it, so that last words can be said.
+    /// - Returns: what has to be done over it before, within a second or so; nil if nothing has.
+    func connectionCloses(_ link: ConnectionLink<Self>, isFarewell: Bool) -> (@Sendable () async -> Void)?
+    /// The connection is gone.
+    func connectionLost()
+    /// The session has ended.
+    func sessionEnded(_ reason: ConnectionReason)
+    /// A timer of the connection has woken the process.
+    func connectionWoke()
+}
+
+/// Where to dial, and how.
+package struct DialPlan: Sendable {
+    package var servers: [ServerAddress]
+    package var options: ConnectOptions
+    /// Whether servers that a server tells of are tried too.
+    package var followsCluster: Bool
+
+    /// Makes a plan.
+    package init(servers: [ServerAddress], options: ConnectOptions, followsCluster: Bool) {
+        (self.servers, self.options, self.followsCluster) = (servers, options, followsCluster)
+    }
+}
+
+/// The outcome of a call of connect.
+package enum ConnectOutcome: Sendable {
+    case connected
+    /// The session ended first, for this reason.
+    case ended(ConnectionReason)
+    /// The caller was cancelled, or the owner is gone.
+    case cancelled
+}
+
+/// One connection, kept through outages: drives ``ConnectionMachine``. Belongs to its owner's isolation; it knows
+/// servers, dials and waits, and nothing of what is said over the connection.
+package final class ConnectionDriver<Owner: ConnectionOwner> {
+    /// The network and the time.
+    package let surroundings: Surroundings
+    /// The present dial, and the connection that it leads to.
+    package private(set) var link: ConnectionLink<Owner>?
+    /// The last words over a connection that was let go, and its end. The next dial comes after it: there is one socket
+    /// at a time.
+    package private(set) var farewell: Task<Void, Never>?
+
+    private var machine: ConnectionMachine
+    /// The status that the owner knows.
+    private var published = ConnectionStatus.initialized
+    private var timers = TimerSet<ConnectionMachine.TimerID>()
+    private var waiters: [UInt64: Completion<ConnectOutcome>] = [:]
+    private var lastWaiter: UInt64 = 0
+    /// The event that is handled, and those that came meanwhile.
+    private var pendingEvents: [ConnectionMachine.Event] = []
+    private var pool = ServerPool()
+    /// Draws the order of servers that others name.
+    private var generator: SeededGenerator
+    private var network = WatchedNetwork()
+    /// How the newest dial goes.
+    private var plan: DialPlan?
+    private let log: StatusLog
+
+    /// A connection that nobody has asked for.
+    ///
+    /// - Parameters:
+    ///   - policy: when to try again.
+    ///   - seed: where chances come from, such as the jitter of waits.
+    package init(policy: ReconnectPolicy, seed: UInt64, logger: Logger, surroundings: Surroundings) {
+        machine = ConnectionMachine(policy: policy, seed: seed)
+        generator = SeededGenerator(seed: ~seed)
+        log = StatusLog(logger)
+        self.surroundings = surroundings
+    }
+
+    deinit {
+        link?.end()
+        link?.connection?.closeNow()
+        network.rest()
+        timers.cancelAll()
+        completeConnect(.cancelled)
+    }
+
+    /// The status as the machine has it.
+    package var status: ConnectionStatus { machine.status }
+    /// Whether a session runs, connected or not.
+    package var hasSession: Bool { machine.hasSession }
+    /// The number of the newest dial.
+    package var generation: UInt64 { machine.generation }
+    /// The known servers, the next one to try first.
+    package var knownServers: [ServerAddress] { pool.order }
+    /// When to try again. A change holds from the next decision on.
+    package var policy: ReconnectPolicy {
+        get { machine.policy }
+        set { machine.policy = newValue }
+    }
+
+    // MARK: Calls
+
+    /// Begins a session, or joins the connecting of the present one.
+    package func connect(within limit: Duration?, for owner: isolated Owner) {
+        watchNetwork(for: owner)
+        handle(.connectRequested(timeLimit: limit), for: owner)
+    }
+
+    /// A place among those who wait for a connection; nil when there is nothing to wait for.
+    package func addWaiter() -> (outcome: Completion<ConnectOutcome>, key: UInt64)? {
+        guard machine.isConnectPending else { return nil }
+        lastWaiter += 1
+        let outcome = Completion<ConnectOutcome>()
+        waiters[lastWaiter] = outcome
+        return (outcome, lastWaiter)
+    }
+
+    /// Forgets a caller that waits no more.
+    package func removeWaiter(_ key: UInt64) { waiters[key] = nil }
+
+    /// Leaves the present connection for a new one, at once.
+    package func reconnect(for owner: isolated Owner) {
+        handle(.connectionFailed(generation: generation, reason: .renewalRequested), for: owner)
+        handle(.nudged, for: owner)
+    }
+
+    /// Goes another way from now on: servers that others told of may not be on it.
+    package func takeAnotherWay(seed: UInt64?, for owner: isolated Owner) {
+        pool.forgetAdvertised()
+        if let seed {
+            machine.reseed(seed)
+            generator = SeededGenerator(seed: ~seed)
+        }
+        // A suspended connection goes that way when it comes back.
+        guard hasSession, status.state != .suspended else { return }
+        watchNetwork(for: owner)
+        reconnect(for: owner)
+    }
+
+    /// Finds out at once whether the connection lives.
+    package func probe() { link?.connection?.probe(within: .seconds(2)) }
+
+    /// Everything on a link's connection is as it is to be.
+    package func restored(_ roundTrip: Duration, over link: ConnectionLink<Owner>, for owner: isolated Owner) {
+        handle(.restored(generation: link.generation), for: owner)
+        handle(.roundTrip(generation: link.generation, roundTrip), for: owner)
+    }
+
+    // MARK: The machine
+
+    /// Has the machine decide about an event, and carries out its actions.
+    package func handle(_ event: ConnectionMachine.Event, for owner: isolated Owner) {
+        pendingEvents.append(event)
+        // What an action leads to comes after the actions that follow it, so that the last status is the present one.
+        guard pendingEvents.count == 1 else { return }
+        while let next = pendingEvents.first {
+            for action in machine.handle(next, at: surroundings.clock.now) { perform(action, for: owner) }
+            pendingEvents.removeFirst()
+        }
+    }
+
+    private func perform(_ action: ConnectionMachine.Action, for owner: isolated Owner) {
+        log.note(action, before: published, now: surroundings.clock.now)
+        switch action {
+        case .dial(let generation, _):
+            endLink(for: owner)
+            let link = ConnectionLink(generation, of: owner, owner.makeAttachment(), surroundings)
+            self.link = link
+            link.dial(after: farewell)
+        case .restore: if let link { owner.restore(over: link) }
+        case .closeSocket(let generation): if link?.generation == generation { endLink(for: owner) }
+        case .probe: probe()
+        case .renewCredentials(let generation): owner.renewCredentials(generation: generation)
+        case .startTimer(let id, let moment):
+            timers.start(id, at: moment, on: surroundings.clock, for: owner) { $0.connection.timerFired(id, for: $0) }
+        case .cancelTimer(let id): timers.cancel(id)
+        case .publish(let status): publish(status, for: owner)
+        case .event(let event): owner.connectionEvent(event)
+        case .completeConnect(let reason): completeConnect(reason.map { .ended($0) } ?? .connected)
+        case .ended(let reason): owner.sessionEnded(reason)
+        }
+    }
+
+    private func timerFired(_ id: ConnectionMachine.TimerID, for owner: isolated Owner) {
+        timers.cancel(id)
+        owner.connectionWoke()
+        handle(.timerFired(id), for: owner)
+    }
+
+    private func publish(_ status: ConnectionStatus, for owner: isolated Owner) {
+        let earlier = published
+        published = status
+        if status.state == .suspended {
+            network.rest()
+        } else if earlier.state == .suspended, hasSession {
+            watchNetwork(for: owner)
+        }
+        owner.statusChanged(to: status, from: earlier)
+    }
+
+    private func completeConnect(_ outcome: ConnectOutcome) {
+        for waiter in waiters.values { waiter.fulfil(outcome) }
+        waiters = [:]
+    }
+
+    /// Ends the present link: nothing of it is heard again.
+    private func endLink(for owner: isolated Owner) {
+        guard let link else { return }
+        self.link = nil
+        link.end()
+        guard let connection = link.connection else { return }
+        let isSuspended = status.state == .suspended
+        let lastWords = owner.connectionCloses(link, isFarewell: isSuspended || !hasSession)
+        if isSuspended || lastWords != nil {
+            farewell = Task {
+                await lastWords?()
+                try? await connection.flush(timeout: .seconds(1))
+                await connection.closed(within: .milliseconds(500))
+            }
+        } else {
+            connection.closeNow()
+        }
+        owner.connectionLost()
+    }
+
+    private func watchNetwork(for owner: isolated Owner) {
+        guard let servers = owner.watchedServers else { return }
+        network.follow(servers) { [weak owner] change, servers in
+            await owner?.run { $0.connection.networkChanged(change, for: servers, of: $0) }
+        }
+    }
+
+    private func networkChanged(_ change: NetworkPath.Change, for servers: [ServerAddress], of owner: isolated Owner) {
+        guard network.isWatching(servers) else { return }
+        handle(change == .unavailable ? .networkLost : .networkReturned, for: owner)
+    }
+
+    // MARK: The link
+
+    /// The server to dial next; nil when none is known.
+    func nextServer(of plan: DialPlan) -> ServerAddress? {
+        self.plan = plan
+        pool.configure(plan.servers)
+        return pool.next
+    }
+
+    /// The present dial has failed, or its connection is of no use any more: its server becomes the last choice.
+    func failed(_ failure: LinkFailure, at address: ServerAddress?, for owner: isolated Owner) {
+        if let address { pool.failed(address) }
+        handle(
+            .connectionFailed(
+                generation: generation, reason: owner.explained(failure.reason), retryWithin: failure.retryLimit,
+                // A setting that does not fit the only server there is never will.
+                isHopeless: failure.isOfSettings && pool.order.count == 1),
+            for: owner)
+    }
+
+    func dialSucceeded(_ link: ConnectionLink<Owner>, _ connection: NATSConnection, for owner: isolated Owner) {
+        pool.connected(to: connection.address)
+        advertised(connection.info, by: connection)
+        link.follow(connection)
+        owner.connectionOpened(link)
+        handle(.dialSucceeded(generation: link.generation), for: owner)
+    }
+
+    /// Takes in which other servers the network has.
+    func advertised(_ info: ServerInfo, by connection: NATSConnection) {
+        guard let plan, plan.followsCluster else { return }
+        var needsLogin = false
+        if case .none = plan.options.authentication { needsLogin = connection.address.authentication != nil }
+        let servers = (info.connectURLs ?? []).compactMap {
+            ServerAddress(discovered: $0, like: connection.address, configured: pool.configured)
+        }
+        // Those that a login in a URL is not for would refuse this client.
+        pool.advertise(servers.filter { !needsLogin || $0.authentication != nil }, using: &generator)
+    }
+}

@@ -1,0 +1,518 @@
+/// The life of one client's connection, as a pure value: an event and the present moment in, actions out.
+///
+/// A session begins with connect and ends exactly once: by disconnect, a final reason, a passed limit or a passed
+/// window. Within it the machine dials, waits, restores, suspends and resumes; at most one dial or socket exists at any
+/// time, each with a generation number of its own, and what a replaced one reports is ignored. The state is connected
+/// only after everything on the connection has been restored.
+///
+/// The driver feeds events one at a time and carries out the actions in order.
+package struct ConnectionMachine: Sendable {
+    private enum State {
+        /// No session: none yet, or the last one is over.
+        case outside(ConnectionStatus)
+        case session(Session)
+    }
+
+    private struct Session {
+        var phase: Phase
+        /// The callers of connect that wait for the first connection, or the next one.
+        var callers: Callers?
+        /// The last of the events of this session.
+        var told: ConnectionEvent?
+        /// How many outages are over.
+        var recoveries = 0
+        /// How many waits of the schedule the present backoff has used.
+        var backoffStep = 0
+        /// How often the token was renewed since the last connection that lasted.
+        var renewals = 0
+        var lastDialAt: ContinuousClock.Instant?
+    }
+
+    private enum Phase {
+        case down(Outage)
+        case online(Online)
+        /// In the background, or, without a reason, while nobody needs the connection.
+        case suspended(ConnectionReason?)
+    }
+
+    /// The time without a connection.
+    private struct Outage {
+        enum Step {
+            case dialing
+            /// The socket is open, and everything on it is being brought back.
+            case restoring(Followed)
+            /// Between two attempts; without a timer until there is a network.
+            case waiting(RunningTimer?)
+            /// The token provider was asked.
+            case renewing(ConnectionReason)
+        }
+
+        let began: ContinuousClock.Instant
+        var step = Step.waiting(nil)
+        var attempt = 0
+        var reason: ConnectionReason?
+        var isLong = false
+        /// The timer after which the outage counts as long.
+        var longOutage: RunningTimer?
+        /// The timer of the policy's window.
+        var window: RunningTimer?
+
+        /// The timer of the next attempt.
+        var retry: RunningTimer? { if case .waiting(let timer) = step { timer } else { nil } }
+    }
+
+    private struct Online {
+        let since: ContinuousClock.Instant
+        var followed: Followed
+        var roundTrip: Duration?
+        var silentSince: ContinuousClock.Instant?
+        var slowReaders = 0
+    }
+
+    /// The subscriptions over a connection.
+    private struct Followed: Equatable {
+        /// Those that are not live, by name.
+        var failing: [String] = []
+        /// Whether none of them is expected to become live soon without help.
+        var isComplete = true
+    }
+
+    private struct Callers {
+        /// The earliest limit of any of them.
+        var limit: (timer: RunningTimer, length: Duration)?
+    }
+
+    private struct RunningTimer {
+        let id: TimerID
+        let deadline: ContinuousClock.Instant
+    }
+
+    /// The number of the newest dial; 0 before the first.
+    package private(set) var generation: UInt64 = 0
+    /// When to try again. A change holds from the next decision on.
+    package var policy: ReconnectPolicy
+
+    private var state = State.outside(.initialized)
+    private var isNetworkAvailable = true
+    private var generator: SeededGenerator
+    private var timerSerial: UInt64 = 0
+    private var published = ConnectionStatus.initialized
+    private var output: [Action] = []
+
+    /// A machine that was never asked to connect.
+    ///
+    /// - Parameters:
+    ///   - policy: when to try again.
+    ///   - seed: where the jitter starts; equal seeds and events give equal actions.
+    package init(policy: ReconnectPolicy, seed: UInt64) {
+        self.policy = policy
+        generator = SeededGenerator(seed: seed)
+    }
+
+    /// Has the jitter start somewhere else.
+    package mutating func reseed(_ seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    /// Whether a session runs, connected or not.
+    package var hasSession: Bool { session != nil }
+
+    /// Whether callers of connect wait.
+    package var isConnectPending: Bool { session?.callers != nil }
+
+    /// The timers that the driver should be running.
+    package var runningTimers: Set<TimerID> {
+        guard let session else { return [] }
+        return Set(([session.callers?.limit?.timer] + timers(of: session.phase)).compactMap { $0?.id })
+    }
+
+    /// The present status.
+    package var status: ConnectionStatus {
+        let session: Session
+        switch state {
+        case .outside(let status): return status
+        case .session(let present): session = present
+        }
+        switch session.phase {
+        case .suspended(let reason):
+            return ConnectionStatus(state: .suspended, reason: reason, recoveries: session.recoveries)
+        case .online(let online):
+            return ConnectionStatus(
+                state: .connected, roundTripTime: online.roundTrip, silentSince: online.silentSince,
+                recoveries: session.recoveries, failingSubscriptions: online.followed.failing,
+                slowReaders: online.slowReaders)
+        case .down(let outage):
+            return ConnectionStatus(
+                state: session.told == nil ? .connecting : .reconnecting, reason: outage.reason,
+                attempt: outage.attempt, nextRetryAt: outage.retry?.deadline, outageBegan: outage.began,
+                isLongOutage: outage.isLong, recoveries: session.recoveries)
+        }
+    }
+
+    /// Takes in an event.
+    ///
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - now: its moment; moments never go backwards.
+    /// - Returns: the actions, in order.
+    package mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
+        output.removeAll(keepingCapacity: true)
+        expire(before: event, at: now)
+        switch event {
+        case .connectRequested(let limit): connect(limit: limit, at: now)
+        case .dialSucceeded(let number): dialSucceeded(number)
+        case .restored(let number): if number == generation { restored(at: now) }
+        case .connectionFailed(let number, let reason, let limit, let isHopeless):
+            guard number == generation, isDialing || hasSocket else { break }
+            if isHopeless, session?.told == nil { end(reason) } else { fail(reason, at: now, retryWithin: limit) }
+        case .serverControl(let number, let reason):
+            guard number == generation, hasSocket else { break }
+            // The administrator's word is final even where this version does not know its code.
+            if reason.isUnknown { end(reason) } else if reason.isFinal || reason.isRenewal { fail(reason, at: now) }
+        case .followingChanged(let failing, let isComplete):
+            followingChanged(Followed(failing: failing, isComplete: isComplete))
+        case .timerFired(let id): timerFired(id, at: now)
+        case .disconnectRequested: if session != nil { end(.closedByUser) }
+        case .suspendRequested: suspend(.backgrounded)
+        case .restRequested: suspend(nil)
+        case .resumeRequested: resume(at: now)
+        case .networkLost:
+            isNetworkAvailable = false
+            if case .waiting? = outage?.step { pause() }
+        case .networkReturned: networkReturned(at: now)
+        case .nudged: hasten(at: now)
+        case .roundTrip(let number, let duration):
+            guard number == generation else { break }
+            online?.roundTrip = duration
+            online?.silentSince = nil
+        case .silence(let number, let since):
+            guard number == generation else { break }
+            // An earlier measurement is not current any more.
+            if since != nil { online?.roundTrip = nil }
+            online?.silentSince = since
+        case .readerFellBehind(let number): if number == generation { online?.slowReaders += 1 }
+        case .credentialsRenewed(let number):
+            if number == generation, case .renewing? = outage?.step { dialOrPause(at: now) }
+        case .credentialsUnavailable(let number):
+            if number == generation, case .renewing(let reason)? = outage?.step { end(reason) }
+        }
+        publish()
+        return output
+    }
+
+    // MARK: The state
+
+    private var session: Session? {
+        get { if case .session(let session) = state { session } else { nil } }
+        set { if let newValue { state = .session(newValue) } }
+    }
+
+    private var outage: Outage? {
+        get { if case .down(let outage)? = session?.phase { outage } else { nil } }
+        set { if let newValue, outage != nil { session?.phase = .down(newValue) } }
+    }
+
+    private var online: Online? {
+        get { if case .online(let online)? = session?.phase { online } else { nil } }
+        set { if let newValue, online != nil { session?.phase = .online(newValue) } }
+    }
+
+    private var isDialing: Bool { if case .dialing? = outage?.step { true } else { false } }
+
+    /// Whether the present dial has led to a socket that is still in use.
+    private var hasSocket: Bool {
+        if case .restoring? = outage?.step { return true }
+        return online != nil
+    }
+
+    // MARK: The session
+
+    private mutating func connect(limit: Duration?, at now: ContinuousClock.Instant) {
+        guard online == nil else { return output.append(.completeConnect(nil)) }
+        let isNew = session == nil
+        if isNew {
+            let longOutage = start(.longOutage, at: now + policy.longOutage)
+            session = Session(phase: .down(Outage(began: now, longOutage: longOutage)))
+        }
+        if session?.callers == nil { session?.callers = Callers() }
+        limitConnect(to: limit, at: now)
+        if isNew {
+            dialOrPause(at: now)
+        } else if case .suspended? = session?.phase {
+            resume(at: now)
+        } else {
+            hasten(at: now)
+        }
+    }
+
+    /// All callers of connect share one outcome, so the earliest of their limits holds for all.
+    private mutating func limitConnect(to limit: Duration?, at now: ContinuousClock.Instant) {
+        guard let limit, limit > .zero else { return }
+        let running = session?.callers?.limit?.timer
+        if let running, running.deadline <= now + limit { return }
+        let timer = start(.timeLimit, at: now + limit, replacing: running)
+        session?.callers?.limit = (timer, limit)
+    }
+
+    private mutating func completeConnect(_ reason: ConnectionReason?) {
+        guard let callers = session?.callers else { return }
+        cancel(callers.limit?.timer)
+        session?.callers = nil
+        output.append(.completeConnect(reason))
+    }
+
+    /// Ends the session.
+    private mutating func end(_ reason: ConnectionReason) {
+        guard let session else { return }
+        closeSocket()
+        for timer in [session.callers?.limit?.timer] + timers(of: session.phase) { cancel(timer) }
+        state = .outside(ConnectionStatus(state: .disconnected, reason: reason, recoveries: session.recoveries))
+        publish()
+        if reason == .windowExpired { output.append(.event(.reconnectFailed)) }
+        output.append(.event(.disconnected))
+        if session.callers != nil { output.append(.completeConnect(reason)) }
+        output.append(.ended(reason))
+    }
+
+    private mutating func suspend(_ reason: ConnectionReason?) {
+        guard let phase = session?.phase else { return }
+        if case .suspended = phase { return }
+        closeSocket()
+        // A caller of connect still waits, so its limit still runs.
+        for timer in timers(of: phase) { cancel(timer) }
+        session?.phase = .suspended(reason)
+    }
+
+    private mutating func resume(at now: ContinuousClock.Instant) {
+        if case .suspended? = session?.phase {
+            session?.backoffStep = 0
+            openOutage(nil, at: now)
+            dialOrPause(at: now)
+        } else {
+            tryAnew(at: now)
+        }
+    }
+
+    private mutating func networkReturned(at now: ContinuousClock.Instant) {
+        isNetworkAvailable = true
+        if online != nil { output.append(.probe(generation: generation)) }
+        tryAnew(at: now)
+    }
+
+    /// Starts the schedule again, and dials at once while only waiting.
+    private mutating func tryAnew(at now: ContinuousClock.Instant) {
+        guard let step = outage?.step else { return }
+        session?.backoffStep = 0
+        guard case .waiting = step else { return }
+        outage?.attempt = 0
+        dialOrPause(at: now)
+    }
+
+    // MARK: Attempts
+
+    /// Dials at once, or waits for the network when there is none.
+    private mutating func dialOrPause(at now: ContinuousClock.Instant) {
+        guard isNetworkAvailable else { return pause() }
+        guard var outage else { return }
+        cancel(outage.retry)
+        generation += 1
+        outage.step = .dialing
+        outage.attempt += 1
+        if outage.reason == .networkUnavailable { outage.reason = nil }
+        self.outage = outage
+        session?.lastDialAt = now
+        output.append(.dial(generation: generation, attempt: outage.attempt))
+    }
+
+    /// Waits for the network, without a timer; the attempt count stays as it is.
+    private mutating func pause() {
+        cancel(outage?.retry)
+        outage?.step = .waiting(nil)
+        outage?.reason = .networkUnavailable
+    }
+
+    /// Brings the next attempt forward for a person, as far as the policy's spacing of dials allows.
+    private mutating func hasten(at now: ContinuousClock.Instant) {
+        guard isNetworkAvailable, case .waiting(let retry)? = outage?.step else { return }
+        let earliest = session?.lastDialAt.map { $0 + policy.nudgeSpacing } ?? now
+        if earliest <= now {
+            dialOrPause(at: now)
+        } else if let retry, retry.deadline > earliest {
+            let sooner = start(.retry, at: earliest, replacing: retry)
+            outage?.step = .waiting(sooner)
+        }
+    }
+
+    private mutating func dialSucceeded(_ number: UInt64) {
+        if number == generation, isDialing {
+            outage?.step = .restoring(Followed())
+            output.append(.restore(generation: number))
+        } else if number != generation || !hasSocket {
+            // A dial that was given up while it succeeded.
+            output.append(.closeSocket(generation: number))
+        }
+    }
+
+    private mutating func restored(at now: ContinuousClock.Instant) {
+        guard let outage, case .restoring(let followed) = outage.step, let told = session.map(\.told) else { return }
+        for timer in [outage.longOutage, outage.window] { cancel(timer) }
+        if told != nil { session?.recoveries += 1 }
+        session?.phase = .online(Online(since: now, followed: followed))
+        publish()
+        if told == nil { tell(.connected) }
+        announceRecovery()
+        completeConnect(nil)
+    }
+
+    private mutating func followingChanged(_ followed: Followed) {
+        if case .restoring? = outage?.step { outage?.step = .restoring(followed) }
+        guard online != nil else { return }
+        online?.followed = followed
+        publish()
+        announceRecovery()
+    }
+
+    /// The recovery is complete once nothing is missing that is expected to come without help.
+    private mutating func announceRecovery() {
+        guard online?.followed.isComplete == true, session?.told == .reconnecting else { return }
+        tell(.reconnected)
+    }
+
+    /// Leads from a failed dial or a lost socket to a renewed token, the end, or another attempt.
+    private mutating func fail(
+        _ reason: ConnectionReason, at now: ContinuousClock.Instant, retryWithin limit: Duration? = nil
+    ) {
+        // A connection that never lasts must not be retried at the pace of one that does; the same holds for tokens
+        // that are refused as soon as they are used.
+        if let online, now - online.since >= policy.stableAfter {
+            session?.backoffStep = 0
+            session?.renewals = 0
+        }
+        if reason.isRenewable, let renewals = session?.renewals, renewals < policy.tokenRenewals {
+            session?.renewals += 1
+            leaveSocket(reason, at: now)
+            outage?.step = .renewing(reason)
+            output.append(.renewCredentials(generation: generation))
+        } else if reason.isFinal {
+            end(reason)
+        } else {
+            leaveSocket(reason, at: now)
+            waitForRetry(at: now, within: limit)
+        }
+    }
+
+    private mutating func waitForRetry(at now: ContinuousClock.Instant, within limit: Duration?) {
+        guard isNetworkAvailable else { return pause() }
+        session?.backoffStep += 1
+        let delay = policy.delay(attempt: session?.backoffStep ?? 1, using: &generator)
+        let retry = start(.retry, at: now + min(delay, limit ?? delay))
+        outage?.step = .waiting(retry)
+    }
+
+    /// Lets go of the present dial or socket after a failure, and opens an outage if it was connected.
+    private mutating func leaveSocket(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
+        if hasSocket { output.append(.closeSocket(generation: generation)) }
+        if online != nil { openOutage(reason, at: now) }
+        outage?.reason = reason
+    }
+
+    private mutating func openOutage(_ reason: ConnectionReason?, at now: ContinuousClock.Instant) {
+        let isRecovery = session?.told != nil
+        var outage = Outage(began: now, reason: reason)
+        outage.longOutage = start(.longOutage, at: now + policy.longOutage)
+        if isRecovery, let window = policy.window { outage.window = start(.window, at: now + window) }
+        session?.phase = .down(outage)
+        // An outage that begins before the recovery from the last one was complete is the same one.
+        guard isRecovery, session?.told != .reconnecting else { return }
+        publish()
+        tell(.reconnecting)
+    }
+
+    private mutating func closeSocket() {
+        if isDialing || hasSocket { output.append(.closeSocket(generation: generation)) }
+    }
+
+    // MARK: Timers
+
+    /// A limit or window that has passed counts before anything else that happens, even when its timer is late: after a
+    /// laptop slept, say. Only an open connection is kept.
+    private mutating func expire(before event: Event, at now: ContinuousClock.Instant) {
+        if case .restored = event { return }
+        if case .disconnectRequested = event { return }
+        let limits = [session?.callers?.limit?.timer, outage?.window].compactMap(\.self)
+        guard let first = limits.min(by: { $0.deadline < $1.deadline }), first.deadline <= now else { return }
+        if case .timerFired(let id) = event {
+            if id == first.id { return }
+            forget(id)
+        }
+        output.append(.cancelTimer(first.id))
+        timerFired(first.id, at: now)
+    }
+
+    private mutating func timerFired(_ id: TimerID, at now: ContinuousClock.Instant) {
+        guard runningTimers.contains(id) else { return }
+        let limit = session?.callers?.limit?.length
+        forget(id)
+        switch id.kind {
+        case .retry: dialOrPause(at: now)
+        case .timeLimit: end(.timeLimit(limit ?? .zero, after: hindrance))
+        case .window: end(.windowExpired)
+        case .longOutage: outage?.isLong = true
+        }
+    }
+
+    /// The cause that kept the connection from being there in time: the last failure, or what is still waited for.
+    private var hindrance: ConnectionReason? {
+        guard let outage else { return nil }
+        if let reason = outage.reason { return reason }
+        switch outage.step {
+        case .waiting: return nil
+        case .renewing(let reason): return reason
+        case .dialing: return .unreachable("no server has answered yet")
+        case .restoring: return .unreachable("the server took the login and has not answered since")
+        }
+    }
+
+    private func timers(of phase: Phase) -> [RunningTimer?] {
+        guard case .down(let outage) = phase else { return [] }
+        return [outage.retry, outage.window, outage.longOutage]
+    }
+
+    private mutating func start(
+        _ kind: TimerID.Kind, at deadline: ContinuousClock.Instant, replacing earlier: RunningTimer? = nil
+    ) -> RunningTimer {
+        cancel(earlier)
+        timerSerial += 1
+        let timer = RunningTimer(id: TimerID(kind: kind, serial: timerSerial), deadline: deadline)
+        output.append(.startTimer(timer.id, at: deadline))
+        return timer
+    }
+
+    private mutating func cancel(_ timer: RunningTimer?) {
+        if let timer { output.append(.cancelTimer(timer.id)) }
+    }
+
+    /// Forgets a timer that runs no more.
+    private mutating func forget(_ id: TimerID) {
+        guard runningTimers.contains(id) else { return }
+        switch id.kind {
+        case .retry: outage?.step = .waiting(nil)
+        case .timeLimit: session?.callers?.limit = nil
+        case .window: outage?.window = nil
+        case .longOutage: outage?.longOutage = nil
+        }
+    }
+
+    // MARK: Output
+
+    private mutating func tell(_ event: ConnectionEvent) {
+        session?.told = event
+        output.append(.event(event))
+    }
+
+    /// Adds the status to the actions if it is news.
+    private mutating func publish() {
+        let status = status
+        guard status != published else { return }
+        published = status
+        output.append(.publish(status))
+    }
+}

@@ -1,0 +1,96 @@
+/// What the system knows of its networks at one moment, as far as it matters to a client: a pure value.
+struct NetworkPath: Sendable, Hashable {
+    /// What a client learns.
+    enum Change: Sendable, Hashable {
+        /// There is no way to any server.
+        case unavailable
+        /// There is a way again. It says nothing of whether a server answers.
+        case available
+        /// The way is another one: connections over the old one may be dead without knowing it.
+        case changed
+    }
+
+    /// A network interface.
+    struct Interface: Sendable, Hashable {
+        /// Such as `eth0`.
+        var name: String
+        /// Whether it is switched on and has a carrier.
+        var isRunning: Bool
+        /// Whether it leads nowhere but to this machine.
+        var isLoopback = false
+        /// Its IP addresses as text, without zones.
+        var addresses: Set<String> = []
+    }
+
+    /// A way to some addresses.
+    struct Route: Sendable, Hashable {
+        /// The interface that it goes over.
+        var interface: String
+        /// Destination and prefix length as the system writes them; only compared.
+        var destination: String
+        /// The router, as the system writes it; only compared.
+        var gateway = ""
+    }
+
+    /// The interfaces by name.
+    var interfaces: [String: Interface]
+    /// The routes beyond links; nil on systems that do not list them, where an address on a running interface counts.
+    var routes: Set<Route>?
+
+    /// Creates a snapshot.
+    init(interfaces: [Interface], routes: Set<Route>?) {
+        self.interfaces = Dictionary(interfaces.map { ($0.name, $0) }) { first, _ in first }
+        self.routes = routes
+    }
+
+    /// Whether a client of these servers can hope to reach one.
+    ///
+    /// Servers on this machine need no route, only the loopback interface; so does a client that knows no server yet.
+    func isUsable(for servers: [ServerAddress]) -> Bool {
+        Self.needsRoute(servers) ? !ways.isEmpty || !wayAddresses.isEmpty && routes == nil : isLoopbackRunning
+    }
+
+    /// What to tell a client of these servers when this snapshot follows another; nil when nothing that it would notice
+    /// has changed.
+    ///
+    /// - Parameter previous: nil where the system did not say, which counts as available.
+    func change(since previous: NetworkPath?, for servers: [ServerAddress]) -> Change? {
+        let isUsable = isUsable(for: servers)
+        guard let previous else { return isUsable ? nil : .unavailable }
+        if isUsable != previous.isUsable(for: servers) { return isUsable ? .available : .unavailable }
+        // Nothing of the outside touches what stays within this machine.
+        guard isUsable, Self.needsRoute(servers) else { return nil }
+        return ways == previous.ways && wayAddresses == previous.wayAddresses ? nil : .changed
+    }
+
+    /// Whether any of the servers is somewhere else.
+    static func needsRoute(_ servers: [ServerAddress]) -> Bool { servers.contains { !isLoopback($0.host) } }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        let name = host.lowercased()
+        return name == "localhost" || name.hasSuffix(".localhost") || IPLiteral(host)?.isLoopback == true
+    }
+
+    private var isLoopbackRunning: Bool { interfaces.values.contains { $0.isLoopback && $0.isRunning } }
+
+    /// The routes that lead out of this machine and work.
+    private var ways: Set<Route> {
+        (routes ?? []).filter { route in
+            // An interface that the system lists no further is not known to be down.
+            interfaces[route.interface].map { $0.isRunning && !$0.isLoopback } ?? true
+        }
+    }
+
+    /// The addresses under which the outside sees this machine.
+    private var wayAddresses: Set<String> {
+        interfaces.values.filter { $0.isRunning && !$0.isLoopback }
+            .reduce(into: []) { $0.formUnion($1.addresses.filter { !Self.isLinkLocal($0) }) }
+    }
+
+    /// An address that works only between neighbours (RFC 3927, RFC 4291) and comes without any network.
+    static func isLinkLocal(_ address: String) -> Bool {
+        let lower = address.lowercased()
+        return lower.hasPrefix("169.254.")
+            || lower.hasPrefix("fe") && ["8", "9", "a", "b"].contains(lower.dropFirst(2).prefix(1))
+    }
+}

@@ -1,0 +1,56 @@
+import CRouteSocket
+import NIOConcurrencyHelpers
+
+/// Reports when the way to the servers is lost, comes back or changes, from the system's route socket.
+///
+/// It sleeps until the kernel reports something. If the socket cannot be opened or the system reports nothing (in a
+/// sandbox), the network counts as available, and no change follows. It ends, and its changes with it, with its last
+/// reference.
+final class NetworkPathMonitor: Sendable {
+    /// The state now, as `.available` or `.unavailable`, and what changes from then on; a few may wait, the oldest give
+    /// way. For one reader.
+    let changes: AsyncStream<NetworkPath.Change>
+    private let continuation: AsyncStream<NetworkPath.Change>.Continuation
+    private let socket: RouteSocket?
+
+    /// Begins to watch.
+    ///
+    /// - Parameter servers: those the client speaks with, or the proxy that it goes through. Servers on this machine
+    ///   need no route; an empty list means servers that are not known yet, and needs none either.
+    convenience init(servers: [ServerAddress]) {
+        self.init(servers: servers, open: parley_route_socket_open)
+    }
+
+    /// As the other form, with another way to open the socket.
+    init(
+        servers: [ServerAddress], open: () -> CInt,
+        snapshot: @escaping @Sendable () -> NetworkPath? = NetworkPath.current
+    ) {
+        let (changes, continuation) = AsyncStream.makeStream(
+            of: NetworkPath.Change.self, bufferingPolicy: .bufferingNewest(16))
+        (self.changes, self.continuation) = (changes, continuation)
+        let descriptor = open()
+        // Taken after the socket's opening, so that no change falls in between.
+        let first = descriptor < 0 ? nil : snapshot()
+        continuation.yield(first?.isUsable(for: servers) ?? true ? .available : .unavailable)
+        guard descriptor >= 0 else {
+            socket = nil
+            return
+        }
+        let last = NIOLockedValueBox(first)
+        socket = RouteSocket(descriptor) {
+            // A snapshot that the system refuses changes nothing.
+            guard let newer = snapshot() else { return }
+            let older = last.withLockedValue { exchange(&$0, with: newer) }
+            if let change = newer.change(since: older, for: servers) { continuation.yield(change) }
+        }
+    }
+
+    deinit {
+        socket?.close()
+        continuation.finish()
+    }
+
+    /// The socket's descriptor; nil when it could not be opened.
+    var descriptor: CInt? { socket?.descriptor }
+}
