@@ -12,7 +12,6 @@ final class ConnectionCore: Sendable {
         var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
         var nextEventStream: UInt64 = 0
         var ending: Ending?
-        var closeWaiters: [Completion<NATSError?>] = []
         /// The number of pauses minus the number of resumptions. A reader may resume before its pause is counted, so
         /// this may be −1 for a moment.
         var pausedSubscriptions = 0
@@ -351,16 +350,6 @@ final class ConnectionCore: Sendable {
     /// Whether the caller is the first of several readers to note that the server cut off the connection.
     func claimCut() -> Bool { !isCutNoted.exchange(true, ordering: .relaxed) }
 
-    /// A waiter for the end; nil with the reason when it has come already.
-    func closeWaiter() -> (Completion<NATSError?>?, NATSError?) {
-        state.withLockedValue { state in
-            if let ending = state.ending { return (nil, ending.error) }
-            let waiter = Completion<NATSError?>()
-            state.closeWaiters.append(waiter)
-            return (waiter, nil)
-        }
-    }
-
     /// Ends everything that waits, once. `nil` means `close()`.
     func end(_ error: NATSError?) {
         let ended = state.withLockedValue { state -> State? in
@@ -370,7 +359,6 @@ final class ConnectionCore: Sendable {
             state.subscriptions = [:]
             state.pongs = []
             state.eventStreams = [:]
-            state.closeWaiters = []
             return old
         }
         guard let ended else { return }
@@ -384,6 +372,5 @@ final class ConnectionCore: Sendable {
             stream.yield(.closed(error))
             stream.finish()
         }
-        for waiter in ended.closeWaiters { waiter.fulfil(error) }
     }
 }

@@ -5,18 +5,18 @@ extension MessageMap {
     /// A binary value under `message` that holds JSON is that JSON, as it is in an envelope.
     ///
     /// - Returns: nil when the payload holds neither.
-    public init?(payload: some Collection<UInt8>, limits: MessagePack.Limits = .standard) {
+    public init?(payload: some Collection<UInt8>) {
         // No MessagePack map begins with a brace or with white space.
         let first = payload.first { !Self.isSpace($0) }
         let value: MessageValue?
         if first == UInt8(ascii: "{") {
-            value = try? JSONText.parse(bytes: payload, limits: limits)
+            value = try? JSONText.parse(bytes: payload)
         } else {
-            value = try? MessagePack.decode(payload, limits: limits)
+            value = try? MessagePack.decode(payload)
         }
         guard case .map(var map)? = value else { return nil }
         for index in map.entries.indices where map.entries[index].key == "message" {
-            map.entries[index].value = Envelope.opened(map.entries[index].value, limits: limits)
+            map.entries[index].value = Envelope.opened(map.entries[index].value)
         }
         self = map
     }
