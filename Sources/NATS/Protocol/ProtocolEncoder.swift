@@ -5,7 +5,8 @@ enum ProtocolEncoder {
     /// Appends a PUB frame, or with a finished header block an HPUB frame.
     @inline(__always)
     static func writePublish(
-        _ payload: ByteBuffer, headers: ByteBuffer? = nil, subject: String, reply: String?, into buffer: inout ByteBuffer
+        _ payload: ByteBuffer, headers: ByteBuffer? = nil, subject: String, reply: String?,
+        into buffer: inout ByteBuffer
     ) {
         let size = payload.readableBytes + (headers?.readableBytes ?? 0)
         // "HPUB " + subject + " " + reply + " " + digits + " " + digits + CRLF + headers + payload + CRLF
