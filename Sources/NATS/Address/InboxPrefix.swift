@@ -1,4 +1,3 @@
-/// Where a user may receive answers.
 enum InboxPrefix {
     static let standard = "_INBOX"
 

@@ -270,7 +270,6 @@ final class SubscriptionBuffer: Sendable {
         return taken
     }
 
-    /// Forgets a reader that gave up.
     func abandon(_ wakeup: Completion<Wakeup>) {
         state.withLockedValue { $0.reader.remove(wakeup) }
     }
@@ -328,7 +327,6 @@ private struct WaitingReader {
         return (wakeup, setAlarm())
     }
 
-    /// Forgets a reader that gave up.
     mutating func remove(_ wakeup: Wakeup) { if reader?.wakeup === wakeup { reader = nil } }
 
     /// Takes out the reader, to wake it, where so many messages are enough for it.

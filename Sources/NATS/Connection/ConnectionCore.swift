@@ -180,7 +180,6 @@ final class ConnectionCore: Sendable {
         }
     }
 
-    /// Has every answer come.
     func subscribeInbox() throws(NATSError) {
         try send {
             ProtocolEncoder.writeSubscribe(
@@ -238,7 +237,6 @@ final class ConnectionCore: Sendable {
 
     // MARK: Pausing
 
-    /// Whether the socket is to stay unread.
     var isReadingPaused: Bool { state.withLockedValue { $0.pausedSubscriptions > 0 } }
 
     func readingPaused() { state.withLockedValue { $0.pausedSubscriptions += 1 } }
@@ -294,7 +292,6 @@ final class ConnectionCore: Sendable {
 
     // MARK: Deadlines
 
-    /// Whether an answer is awaited.
     private var isAwaitingAnswers: Bool { !requests.isEmpty || state.withLockedValue { !$0.pongs.isEmpty } }
 
     /// Whether the caller, which has just sent a question, has to start the timer that watches the unanswered ones.

@@ -10,7 +10,6 @@ struct PongDebt {
     private var waiting = 0
     private var onTheirWay = 0
 
-    /// The server asked once more.
     mutating func pinged() throws(NATSError) {
         waiting += 1
         guard waiting + onTheirWay <= Self.limit else {
@@ -26,6 +25,5 @@ struct PongDebt {
         return onTheirWay
     }
 
-    /// The socket took the last batch.
     mutating func taken() { onTheirWay = 0 }
 }

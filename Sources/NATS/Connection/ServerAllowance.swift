@@ -16,7 +16,6 @@ struct ServerAllowance {
     private var last: Int64
     private var refused = 0
 
-    /// An allowance that is full.
     init(now: Int64) { last = now }
 
     /// INFO of so many bytes came.

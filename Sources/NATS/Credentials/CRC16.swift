@@ -1,6 +1,5 @@
 /// CRC-16/XMODEM (polynomial 0x1021, start 0), appended to nkeys low byte first.
 enum CRC16 {
-    /// The checksum of the bytes.
     static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
         var crc: UInt16 = 0
         for byte in bytes {
@@ -12,14 +11,12 @@ enum CRC16 {
         return crc
     }
 
-    /// Appends the checksum of everything in the array.
     static func append(to bytes: inout [UInt8]) {
         let crc = checksum(bytes)
         bytes.append(UInt8(truncatingIfNeeded: crc))
         bytes.append(UInt8(truncatingIfNeeded: crc >> 8))
     }
 
-    /// Whether the last two bytes are the checksum of those before them.
     static func isIntact(_ bytes: [UInt8]) -> Bool {
         guard bytes.count > 2 else { return false }
         let crc = checksum(bytes.dropLast(2))

@@ -17,9 +17,7 @@ public struct NKey: Hashable, Sendable {
         case user = 0b1010_0000
     }
 
-    /// The number of bytes of a bare key.
     static let keyLength = 32
-    /// The number of characters of a public key's text.
     static let textLength = 56
 
     /// Whose key it is.

@@ -1,6 +1,5 @@
 import NIOCore
 
-/// Writes the client's operations into a buffer.
 enum ProtocolEncoder {
     /// Appends a PUB frame, or with a finished header block an HPUB frame.
     @inline(__always)
@@ -38,7 +37,6 @@ enum ProtocolEncoder {
     private static let idOpening: StaticString = "NATS/1.0\r\nNats-Msg-Id: "
     private static let idClosing: StaticString = "\r\n\r\n"
 
-    /// How long a header block with a message's id alone is.
     static func blockLength(messageID: String) -> Int {
         idOpening.utf8CodeUnitCount + messageID.utf8.count + idClosing.utf8CodeUnitCount
     }
@@ -76,12 +74,10 @@ enum ProtocolEncoder {
         }
     }
 
-    /// Appends a SUB line.
     static func writeSubscribe(subject: String, queue: String?, sid: UInt64, into buffer: inout ByteBuffer) {
         buffer.writeString(queue.map { "SUB \(subject) \($0) \(sid)\r\n" } ?? "SUB \(subject) \(sid)\r\n")
     }
 
-    /// Appends an UNSUB line.
     static func writeUnsubscribe(sid: UInt64, after maximum: Int?, into buffer: inout ByteBuffer) {
         buffer.writeString(maximum.map { "UNSUB \(sid) \($0)\r\n" } ?? "UNSUB \(sid)\r\n")
     }
@@ -104,7 +100,6 @@ extension ByteBuffer: PublishPayload {
     func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { withUnsafeReadableBytes(body) }
 }
 
-/// Fills a buffer that was measured beforehand.
 private struct RawWriter {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0

@@ -5,7 +5,6 @@ import NIOCore
 /// limit; a call that asks many of them has one for all.
 struct KeyValueStore: Sendable {
     private let bucket: KeyValueBucket
-    /// The largest value to store, in bytes.
     private let maximumBytes: Int
     private let clock: any Timekeeper
 
@@ -135,7 +134,6 @@ struct KeyValueStore: Sendable {
         return KeyValueBatch(of: keys, results)
     }
 
-    /// Sets a few keys at once.
     private func store(_ keys: [String], _ payloads: [ByteBuffer]) async -> [Result<UInt64, RelayError>] {
         await withTaskGroup(
             of: (Int, Result<UInt64, RelayError>).self, returning: [Result<UInt64, RelayError>].self
@@ -171,7 +169,6 @@ struct KeyValueStore: Sendable {
         } catch { throw await explained(error, of: key, during: "deleting a key") }
     }
 
-    /// Deletes a key with its history.
     func purge(_ key: String) async throws(RelayError) {
         do throws(NATSError) {
             try await bucket.purge(key)
@@ -212,7 +209,6 @@ struct KeyValueStore: Sendable {
 
     // MARK: Failures
 
-    /// The network has no bucket.
     static let missing = RelayError.notFound("The network's key-value store")
 
     private func explained(

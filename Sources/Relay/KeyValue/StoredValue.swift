@@ -71,7 +71,6 @@ public enum KeyValueEvent: Hashable, Sendable {
 public typealias KeyValueEvents = Subscription<KeyValueEvent>
 
 extension KeyValueChange {
-    /// Reads what the network's bucket holds.
     init(_ entry: KeyValueEntry) {
         let time = Timestamp(milliseconds: entry.time.milliseconds)
         switch entry.operation {

@@ -96,7 +96,6 @@ private struct EnvelopeFields {
     var start: Timestamp?
     var unknown: [MessageMap.Entry] = []
 
-    /// Reads the entries.
     mutating func read(_ payload: UnsafeRawBufferPointer) throws(EnvelopeError) {
         let isMap: Bool
         do throws(MessagePackError) { isMap = try readEntries(payload) } catch { throw .malformed(error) }

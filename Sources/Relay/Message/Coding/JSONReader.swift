@@ -1,4 +1,3 @@
-/// Reads one JSON document from its bytes.
 struct JSONReader {
     private let bytes: UnsafeRawBufferPointer
     private let limits: MessagePack.Limits

@@ -11,7 +11,6 @@ struct MessagePackReader {
         self.limits = limits
     }
 
-    /// Checks that nothing follows what was read.
     func finish() throws(MessagePackError) {
         guard offset == bytes.count else { throw .trailingBytes(offset: offset) }
     }
@@ -61,7 +60,6 @@ struct MessagePackReader {
         return nil
     }
 
-    /// The next value.
     mutating func value(depth: Int = 0) throws(MessagePackError) -> MessageValue {
         guard offset < bytes.count else { throw .truncated(offset: offset) }
         let type = bytes[offset]

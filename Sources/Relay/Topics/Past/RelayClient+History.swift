@@ -3,7 +3,6 @@ import NATS
 // What was said before: by time, by sequence and behind a place. What is on this machine is not asked for again; where
 // there is no connection it is all there is, and the answer says so.
 extension RelayClient {
-    /// The most bytes of a part.
     private static let partBytes = 64 << 20
 
     /// Messages of a topic within a time range, oldest first, in parts. While not connected it is what
