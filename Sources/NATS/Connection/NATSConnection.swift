@@ -143,7 +143,7 @@ public final class NATSConnection: Sendable {
             try options.inboxPrefix.map { text throws(NATSError) in
                 guard Subject.isPublishable(text) else { throw .invalidSubject(text) }
                 return text
-            } ?? InboxPrefix.permitted(by: authentication.token)
+            } ?? authentication.permittedInboxPrefix
         let core = ConnectionCore(options: options, server: address, inboxPrefix: prefix, eventLoop: loop)
         core.log.connecting()
         let outcome = Completion<Result<NIOLoopBound<ConnectionHandler>, NATSError>>()

@@ -30,7 +30,6 @@ struct PullBudget {
     private(set) var messages = 0
     /// Bytes that all of them together still allow.
     private(set) var bytes = 0
-    private(set) var brought = 0
     /// What the next pull is to ask for.
     private(set) var next: Int
 
@@ -105,7 +104,6 @@ struct PullBudget {
         pulls[index].largest = max(pull.largest, size)
         messages -= 1
         bytes -= spent
-        brought += size
         guard isUsedUp || pull.messagesLeft <= 1 else { return false }
         remove(index)
         return true
