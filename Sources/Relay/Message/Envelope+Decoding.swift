@@ -98,12 +98,12 @@ private struct EnvelopeFields {
 
     mutating func read(_ payload: UnsafeRawBufferPointer) throws(EnvelopeError) {
         let isMap: Bool
-        do throws(MessagePackError) { isMap = try readEntries(payload) } catch { throw .malformed(error) }
+        do throws(MessageCodingError) { isMap = try readEntries(payload) } catch { throw .malformed(error) }
         guard isMap else { throw .notAMap }
     }
 
     /// - Returns: false when the payload holds something other than a map.
-    private mutating func readEntries(_ payload: UnsafeRawBufferPointer) throws(MessagePackError) -> Bool {
+    private mutating func readEntries(_ payload: UnsafeRawBufferPointer) throws(MessageCodingError) -> Bool {
         var reader = try MessagePackReader(payload, limits: .standard)
         guard let count = try reader.mapHeader() else {
             _ = try reader.value()
@@ -132,7 +132,7 @@ private struct EnvelopeFields {
     }
 
     /// The next value where it is text; nil for any other.
-    private static func text(_ reader: inout MessagePackReader) throws(MessagePackError) -> Text? {
+    private static func text(_ reader: inout MessagePackReader) throws(MessageCodingError) -> Text? {
         if let ascii = try reader.asciiText() { return .ascii(ascii) }
         return try reader.value(depth: 1).stringValue.map { .string($0) }
     }

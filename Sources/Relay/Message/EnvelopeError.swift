@@ -1,7 +1,7 @@
 /// Why a payload is not a message that Parley can show.
 public enum EnvelopeError: Error, Hashable, Sendable {
     /// The payload is not MessagePack.
-    case malformed(MessagePackError)
+    case malformed(MessageCodingError)
     /// The payload is MessagePack, and not a map.
     case notAMap
     /// The map has no usable value under this key, and the caller gave no fallback.

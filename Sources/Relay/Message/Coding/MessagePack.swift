@@ -34,11 +34,11 @@ public enum MessagePack {
 
     /// The one value that these bytes hold.
     ///
-    /// - Throws: ``MessagePackError``; bytes after the value are an error.
+    /// - Throws: ``MessageCodingError``; bytes after the value are an error.
     public static func decode(
         _ bytes: UnsafeRawBufferPointer,
         limits: Limits = .standard
-    ) throws(MessagePackError) -> MessageValue {
+    ) throws(MessageCodingError) -> MessageValue {
         var reader = try MessagePackReader(bytes, limits: limits)
         let value = try reader.value()
         try reader.finish()
@@ -47,12 +47,12 @@ public enum MessagePack {
 
     /// The one value that these bytes hold.
     ///
-    /// - Throws: ``MessagePackError``; bytes after the value are an error.
+    /// - Throws: ``MessageCodingError``; bytes after the value are an error.
     public static func decode(
         _ bytes: some Collection<UInt8>,
         limits: Limits = .standard
-    ) throws(MessagePackError) -> MessageValue {
-        try bytes.withRawBytes { raw throws(MessagePackError) in try decode(raw, limits: limits) }
+    ) throws(MessageCodingError) -> MessageValue {
+        try bytes.withRawBytes { raw throws(MessageCodingError) in try decode(raw, limits: limits) }
     }
 }
 
