@@ -124,40 +124,28 @@ struct KeyValueStore: Sendable {
         }
         var results: [Result<UInt64, RelayError>] = []
         for part in KeyValueBatch.parts(of: keys) {
-            let stored = await store(Array(keys[part]), Array(payloads[part]))
+            let outcomes = await withTaskGroup(of: (Int, Result<UInt64, RelayError>).self) { group in
+                for place in part {
+                    group.addTask { [key = keys[place], payload = payloads[place]] in
+                        do throws(RelayError) {
+                            return (place, .success(try await put(payload, for: key, revision: nil)))
+                        } catch {
+                            return (place, .failure(error))
+                        }
+                    }
+                }
+                return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            let stored = part.map { outcomes[$0] ?? .failure(.cancelled) }
             results += stored
-            guard let last = stored.last, stored.allSatisfy(Self.isFailure) else { continue }
+            guard let last = stored.last, stored.allSatisfy({ if case .failure = $0 { true } else { false } }) else {
+                continue
+            }
             // Where nothing of a part could be stored, the next ones would only take their time to fail too.
             results += Array(repeating: last, count: keys.count - results.count)
             break
         }
         return KeyValueBatch(of: keys, results)
-    }
-
-    private func store(_ keys: [String], _ payloads: [ByteBuffer]) async -> [Result<UInt64, RelayError>] {
-        await withTaskGroup(
-            of: (Int, Result<UInt64, RelayError>).self, returning: [Result<UInt64, RelayError>].self
-        ) { group in
-            for (place, key) in keys.enumerated() {
-                let payload = payloads[place]
-                group.addTask { (place, await result(of: payload, for: key)) }
-            }
-            var results = Array(repeating: Result<UInt64, RelayError>.failure(.cancelled), count: keys.count)
-            for await (place, result) in group { results[place] = result }
-            return results
-        }
-    }
-
-    private func result(of payload: ByteBuffer, for key: String) async -> Result<UInt64, RelayError> {
-        do throws(RelayError) {
-            return .success(try await put(payload, for: key, revision: nil))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private static func isFailure(_ result: Result<UInt64, RelayError>) -> Bool {
-        if case .failure = result { true } else { false }
     }
 
     /// Deletes a key.
