@@ -21,6 +21,7 @@ struct TimerSet<ID: Hashable & Sendable> {
     /// Whether a timer was started and not forgotten since.
     func isRunning(_ id: ID) -> Bool { tasks[id] != nil }
 
+    /// Forgets all.
     func cancelAll() {
         for task in tasks.values { task.cancel() }
     }

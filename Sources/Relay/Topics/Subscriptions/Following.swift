@@ -2,6 +2,7 @@ import NATS
 
 /// Something that is brought back on every connection.
 protocol Follower: Sendable {
+    /// Tells it from everything else that is followed.
     var id: String { get }
     /// How a person calls it.
     var name: String { get }
@@ -30,6 +31,7 @@ enum FollowerStanding: Hashable, Sendable {
 /// What is brought back on every connection, under which names, and the standing of each, as a pure value: what happens
 /// comes in, and what to do goes out.
 struct Following: Sendable {
+    /// What can happen.
     enum Event: Sendable {
         /// Something is followed from now on.
         case added(any Follower)
@@ -54,6 +56,7 @@ struct Following: Sendable {
         case closed
     }
 
+    /// What the driver does, in order.
     enum Action: Sendable {
         /// Follow this over the present link, and report each ``Event/changed(id:_:)``.
         case follow(any Follower, RelayConfiguration.Namespace)
@@ -89,6 +92,7 @@ struct Following: Sendable {
     /// All that is followed, also what was let go for now.
     var all: [any Follower] { Array(followers.values) }
 
+    /// Takes in what happened and says what to do.
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .added(let follower):
