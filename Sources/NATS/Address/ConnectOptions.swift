@@ -38,11 +38,11 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomDebugString
     /// No children: dumps and failed expectations must not show a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The user JWT, when there is one.
-    var token: String? {
+    /// Where the user JWT lets answers arrive: under `_INBOX` without a JWT, or when it cannot be read.
+    var permittedInboxPrefix: String {
         switch self {
-        case .jwt(let jwt, _), .bearer(let jwt): return jwt
-        case .none, .token, .user, .nkey: return nil
+        case .jwt(let jwt, _), .bearer(let jwt): (try? UserClaims.decode(jwt))?.inboxPrefix ?? "_INBOX"
+        case .none, .token, .user, .nkey: "_INBOX"
         }
     }
 }

@@ -79,7 +79,6 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         userInfo = ([known] + configured).first { $0.host.lowercased() == name }?.userInfo
     }
 
-    /// Whether a host is an IP address and no name.
     private static func isIPAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
 
     /// The address as a URL, without user name, password or token.

@@ -72,7 +72,6 @@ struct URLAuthority {
             && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
     }
 
-    /// Host and port as a URL writes them.
     static func text(host: String, port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     /// User and password of user information; a text without a colon is the user alone.

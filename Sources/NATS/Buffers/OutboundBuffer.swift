@@ -105,7 +105,6 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// The socket took `bytes`.
     func written(_ bytes: Int) {
         let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             state.unwritten -= bytes
@@ -134,7 +133,6 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// Ends it: later appends throw `error`, waiters get it.
     func close(_ error: NATSError) {
         let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             if state.closedBy == nil { state.closedBy = error }

@@ -12,7 +12,6 @@ struct RequestToken: Hashable {
 
     fileprivate init(_ value: UInt64) { self.value = value }
 
-    /// Reads the text of a token; nil for every other text.
     init?(_ text: UnsafeRawBufferPointer) {
         guard text.count == Self.length, let first = Self.bits(text[0]), first < 16 else { return nil }
         var value = first
@@ -35,7 +34,6 @@ struct RequestToken: Hashable {
         }
     }
 
-    /// Writes the text into `length` bytes.
     func write(into text: UnsafeMutableRawBufferPointer) {
         var rest = value
         for index in (0..<Self.length).reversed() {
@@ -49,7 +47,6 @@ struct RequestToken: Hashable {
 final class RequestTable: Sendable {
     typealias Answer = @Sendable (Result<NATSMessage, NATSError>) -> Void
 
-    /// Who asked.
     enum Asker {
         /// Whoever wants the whole message.
         case message(Answer)
@@ -140,7 +137,6 @@ final class RequestTable: Sendable {
         try add(subject: subject, deadline: deadline, patience: patience, for: .message(answer))
     }
 
-    /// Forgets a request whose asker gave up.
     func remove(_ token: RequestToken) {
         _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) }
     }

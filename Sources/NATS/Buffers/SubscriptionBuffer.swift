@@ -56,7 +56,8 @@ struct ReadChunk {
     var capacity: Int
 }
 
-/// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches.
+/// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches. Another reader that
+/// comes to wait ends the wait of the first.
 final class SubscriptionBuffer: Sendable {
     enum Delivery {
         case accepted
@@ -86,7 +87,7 @@ final class SubscriptionBuffer: Sendable {
         var maximum: Int?
         var isPaused = false
         var ending: Ending?
-        var readers = WaitingReaders()
+        var reader = WaitingReader()
 
         /// Whether what waits is as much as a reader wants together, or all that there will be.
         func isEnough(_ gathering: Gathering?, _ limits: BufferLimits) -> Bool {
@@ -150,10 +151,10 @@ final class SubscriptionBuffer: Sendable {
 
     /// Takes a batch over; `batch` comes back empty, with room for the next.
     func deliver(_ batch: inout [NATSMessage], bytes: Int, of chunk: ReadChunk) -> Delivery {
-        let (delivery, readers) = state.withLockedValue { state -> (Delivery, [Completion<Wakeup>]) in
+        let (delivery, reader) = state.withLockedValue { state -> (Delivery, Completion<Wakeup>?) in
             guard state.ending == nil else {
                 batch.removeAll(keepingCapacity: true)
-                return (.accepted, [])
+                return (.accepted, nil)
             }
             var bytes = bytes
             if let maximum = state.maximum, state.delivered + batch.count >= maximum {
@@ -183,11 +184,11 @@ final class SubscriptionBuffer: Sendable {
             }
             // Nothing more may come of what the bounds, or the end, keep out.
             guard case .accepted = delivery, state.ending == nil, !state.isPaused, !state.isMuch(limits) else {
-                return (delivery, state.readers.takeAll())
+                return (delivery, state.reader.take())
             }
-            return (delivery, state.readers.take(at: state.queue.count))
+            return (delivery, state.reader.take(at: state.queue.count))
         }
-        for reader in readers { reader.fulfil(.ready) }
+        reader?.fulfil(.ready)
         return delivery
     }
 
@@ -247,7 +248,7 @@ final class SubscriptionBuffer: Sendable {
     func take(
         into batch: inout [NATSMessage], until deadline: NIODeadline = .distantFuture, gathering: Gathering? = nil
     ) -> Taken {
-        let taken = state.withLockedValue { state -> Taken in
+        let (taken, other) = state.withLockedValue { state -> (Taken, Completion<Wakeup>?) in
             if !state.queue.isEmpty, state.isEnough(gathering, limits) {
                 swap(&state.queue, &batch)
                 state.bytes = 0
@@ -255,21 +256,22 @@ final class SubscriptionBuffer: Sendable {
                 state.lastChunk = nil
                 let resumes = state.isPaused
                 state.isPaused = false
-                return .batch(resumesReading: resumes)
+                return (.batch(resumesReading: resumes), nil)
             }
-            if let ending = state.ending { return .ended(ending) }
-            let (wakeup, alarm) = state.readers.add(
+            if let ending = state.ending { return (.ended(ending), nil) }
+            let other = state.reader.take()
+            let (wakeup, alarm) = state.reader.wait(
                 until: gathering.map { min($0.end, deadline) } ?? deadline,
                 for: min(gathering?.count ?? 1, limits.messages))
-            return .wait(wakeup, alarm: alarm)
+            return (.wait(wakeup, alarm: alarm), other)
         }
+        other?.fulfil(.cancelled)
         if case .batch = taken { batch.reverse() }
         return taken
     }
 
-    /// Forgets a reader that gave up.
     func abandon(_ wakeup: Completion<Wakeup>) {
-        state.withLockedValue { $0.readers.remove(wakeup) }
+        state.withLockedValue { $0.reader.remove(wakeup) }
     }
 
     /// Has `ring` called at this moment, and whenever that shows to be needed again.
@@ -277,13 +279,13 @@ final class SubscriptionBuffer: Sendable {
         let timer = eventLoop.scheduleTask(deadline: moment) { [weak self] in
             if let next = self?.ring(moment, now: eventLoop.now) { self?.setAlarm(next, on: eventLoop) }
         }
-        state.withLockedValue { $0.readers.keep(timer, for: moment) }?.cancel()
+        state.withLockedValue { $0.reader.keep(timer, for: moment) }?.cancel()
     }
 
-    /// Ends the waits whose time is up; when the next one is.
+    /// Ends the wait if its time is up; otherwise when the alarm is to ring next.
     private func ring(_ moment: NIODeadline, now: NIODeadline) -> NIODeadline? {
-        let (late, next) = state.withLockedValue { $0.readers.ring(moment, now: now) }
-        for reader in late { reader.fulfil(.deadline) }
+        let (late, next) = state.withLockedValue { $0.reader.ring(moment, now: now) }
+        late?.fulfil(.deadline)
         return next
     }
 
@@ -295,10 +297,75 @@ final class SubscriptionBuffer: Sendable {
             if state.ending == nil { state.ending = ending }
             let wasPaused = state.isPaused
             state.isPaused = false
-            return (state.readers.end(), wasPaused)
+            return (state.reader.end(), wasPaused)
         }
         waiting.timer?.cancel()
-        for reader in waiting.readers { reader.fulfil(.ready) }
+        waiting.reader?.fulfil(.ready)
         return wasPaused
+    }
+}
+
+/// The reader that waits for a buffer to have something, and the alarm for its deadline.
+///
+/// A reader of many messages waits thousands of times a second, each time with a deadline seconds away that hardly ever
+/// comes. So an alarm that is set stays set whatever becomes of the wait it was set for, and looks when it rings who
+/// waits by then: one for many waits, in place of a timer for each, which costs the event loop two wake-ups.
+private struct WaitingReader {
+    typealias Wakeup = Completion<SubscriptionBuffer.Wakeup>
+
+    private var reader: (wakeup: Wakeup, deadline: NIODeadline, count: Int)?
+    /// When the alarm that is set rings; nil while none is set.
+    private var alarm: NIODeadline?
+    private var timer: Scheduled<Void>?
+
+    /// Has the reader wait for so many messages.
+    ///
+    /// - Returns: what wakes it, and when the caller is to have the alarm ring; nil where it rings by then anyway.
+    mutating func wait(until deadline: NIODeadline, for count: Int) -> (wakeup: Wakeup, alarm: NIODeadline?) {
+        let wakeup = Wakeup()
+        reader = (wakeup, deadline, count)
+        return (wakeup, setAlarm())
+    }
+
+    mutating func remove(_ wakeup: Wakeup) { if reader?.wakeup === wakeup { reader = nil } }
+
+    /// Takes out the reader, to wake it, where so many messages are enough for it.
+    mutating func take(at count: Int = .max) -> Wakeup? {
+        guard let reader, reader.count <= count else { return nil }
+        self.reader = nil
+        return reader.wakeup
+    }
+
+    /// The alarm for this moment rings: takes out the reader if its time is up.
+    ///
+    /// - Returns: it, and when the alarm is to ring next; nil where that is not needed.
+    mutating func ring(_ moment: NIODeadline, now: NIODeadline) -> (late: Wakeup?, alarm: NIODeadline?) {
+        if alarm == moment { (alarm, timer) = (nil, nil) }
+        if let reader, reader.deadline <= now { return (take(), nil) }
+        return (nil, setAlarm())
+    }
+
+    private mutating func setAlarm() -> NIODeadline? {
+        guard let reader, reader.deadline < alarm ?? .distantFuture else { return nil }
+        alarm = reader.deadline
+        return alarm
+    }
+
+    /// Keeps the timer that makes the alarm ring at this moment.
+    ///
+    /// - Returns: a timer that is not needed, for the caller to cancel: the one before, or this one where the alarm has
+    ///   rung since, has been set to an earlier moment, or where nobody waits any more.
+    mutating func keep(_ timer: Scheduled<Void>, for moment: NIODeadline) -> Scheduled<Void>? {
+        guard alarm == moment else { return timer }
+        defer { self.timer = timer }
+        return self.timer
+    }
+
+    /// Nobody waits any more.
+    ///
+    /// - Returns: the reader, to wake it, and a timer that is not needed.
+    mutating func end() -> (reader: Wakeup?, timer: Scheduled<Void>?) {
+        defer { (alarm, timer) = (nil, nil) }
+        return (take(), timer)
     }
 }

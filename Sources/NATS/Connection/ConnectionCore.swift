@@ -12,7 +12,6 @@ final class ConnectionCore: Sendable {
         var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
         var nextEventStream: UInt64 = 0
         var ending: Ending?
-        var closeWaiters: [Completion<NATSError?>] = []
         /// The number of pauses minus the number of resumptions. A reader may resume before its pause is counted, so
         /// this may be −1 for a moment.
         var pausedSubscriptions = 0
@@ -181,7 +180,6 @@ final class ConnectionCore: Sendable {
         }
     }
 
-    /// Has every answer come.
     func subscribeInbox() throws(NATSError) {
         try send {
             ProtocolEncoder.writeSubscribe(
@@ -239,7 +237,6 @@ final class ConnectionCore: Sendable {
 
     // MARK: Pausing
 
-    /// Whether the socket is to stay unread.
     var isReadingPaused: Bool { state.withLockedValue { $0.pausedSubscriptions > 0 } }
 
     func readingPaused() { state.withLockedValue { $0.pausedSubscriptions += 1 } }
@@ -295,7 +292,6 @@ final class ConnectionCore: Sendable {
 
     // MARK: Deadlines
 
-    /// Whether an answer is awaited.
     private var isAwaitingAnswers: Bool { !requests.isEmpty || state.withLockedValue { !$0.pongs.isEmpty } }
 
     /// Whether the caller, which has just sent a question, has to start the timer that watches the unanswered ones.
@@ -351,16 +347,6 @@ final class ConnectionCore: Sendable {
     /// Whether the caller is the first of several readers to note that the server cut off the connection.
     func claimCut() -> Bool { !isCutNoted.exchange(true, ordering: .relaxed) }
 
-    /// A waiter for the end; nil with the reason when it has come already.
-    func closeWaiter() -> (Completion<NATSError?>?, NATSError?) {
-        state.withLockedValue { state in
-            if let ending = state.ending { return (nil, ending.error) }
-            let waiter = Completion<NATSError?>()
-            state.closeWaiters.append(waiter)
-            return (waiter, nil)
-        }
-    }
-
     /// Ends everything that waits, once. `nil` means `close()`.
     func end(_ error: NATSError?) {
         let ended = state.withLockedValue { state -> State? in
@@ -370,7 +356,6 @@ final class ConnectionCore: Sendable {
             state.subscriptions = [:]
             state.pongs = []
             state.eventStreams = [:]
-            state.closeWaiters = []
             return old
         }
         guard let ended else { return }
@@ -384,6 +369,5 @@ final class ConnectionCore: Sendable {
             stream.yield(.closed(error))
             stream.finish()
         }
-        for waiter in ended.closeWaiters { waiter.fulfil(error) }
     }
 }

@@ -236,7 +236,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: Ending
 
-    /// Ends the connection because of `error`.
     func fail(_ error: NATSError) {
         if ending == nil {
             ending = error

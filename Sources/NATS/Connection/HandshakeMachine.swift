@@ -71,7 +71,6 @@ struct HandshakeMachine {
         }
     }
 
-    /// The TLS handshake is done.
     mutating func secured() -> Action {
         switch state {
         case .securingFirst:

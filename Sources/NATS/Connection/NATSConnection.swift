@@ -143,7 +143,7 @@ public final class NATSConnection: Sendable {
             try options.inboxPrefix.map { text throws(NATSError) in
                 guard Subject.isPublishable(text) else { throw .invalidSubject(text) }
                 return text
-            } ?? InboxPrefix.permitted(by: authentication.token)
+            } ?? authentication.permittedInboxPrefix
         let core = ConnectionCore(options: options, server: address, inboxPrefix: prefix, eventLoop: loop)
         core.log.connecting()
         let outcome = Completion<Result<NIOLoopBound<ConnectionHandler>, NATSError>>()
@@ -224,11 +224,8 @@ public final class NATSConnection: Sendable {
         _ payload: ByteBuffer, to subject: String, reply: String? = nil, block: ByteBuffer? = nil
     ) throws(NATSError) -> Bool {
         try checkSize(payload.readableBytes + (block?.readableBytes ?? 0))
-        return try core.send { buffer in
-            guard let block else {
-                return ProtocolEncoder.writePublish(payload, subject: subject, reply: reply, into: &buffer)
-            }
-            ProtocolEncoder.writePublish(payload, headers: block, subject: subject, reply: reply, into: &buffer)
+        return try core.send {
+            ProtocolEncoder.writePublish(payload, headers: block, subject: subject, reply: reply, into: &$0)
         }
     }
 
@@ -400,9 +397,8 @@ public final class NATSConnection: Sendable {
 
     /// Waits for the end of the connection: nil when `close()` ended it, else the reason; `cancelled` when the task is.
     public func waitUntilClosed() async -> NATSError? {
-        let (waiter, reason) = core.closeWaiter()
-        guard let waiter else { return reason }
-        return await waiter.value(onCancel: .cancelled)
+        for await case .closed(let reason) in events { return reason }
+        return .cancelled
     }
 
     /// Writes what waits, as far as the server takes it within `timeout`, and closes. Later calls throw `closed`.

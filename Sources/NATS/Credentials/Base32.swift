@@ -1,31 +1,15 @@
-/// RFC 4648 base32 without padding, the text form of nkeys and, in small letters, of identifiers.
+/// RFC 4648 base32 without padding, the text form of nkeys and of identifiers.
 ///
 /// It is written by hand because Foundation has no base32, and because what is decoded may be a seed, whose bytes must
 /// be wiped where the text turns out to be wrong.
 package enum Base32 {
-    /// The letters of the first 26 values; the digits 2 to 7 follow them.
-    package enum Letters: Sendable {
-        /// `A` to `Z`.
-        case capital
-        /// `a` to `z`.
-        case small
-
-        fileprivate var first: UInt8 {
-            switch self {
-            case .capital: UInt8(ascii: "A")
-            case .small: UInt8(ascii: "a")
-            }
-        }
-    }
-
     /// The text of the bytes.
-    package static func encode(_ bytes: some Sequence<UInt8>, letters: Letters = .capital) -> [UInt8] {
-        let firstLetter = letters.first
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.underestimatedCount * 8 / 5 + 2)
         func append(_ value: UInt32) {
             let value = UInt8(truncatingIfNeeded: value & 31)
-            output.append(value < 26 ? firstLetter + value : UInt8(ascii: "2") + (value - 26))
+            output.append(value < 26 ? UInt8(ascii: "A") + value : UInt8(ascii: "2") + (value - 26))
         }
         var buffer: UInt32 = 0
         var bits: UInt32 = 0
@@ -42,9 +26,7 @@ package enum Base32 {
     }
 
     /// The bytes of the text, or nil when a character, the length or the unused last bits are wrong.
-    package static func decode(_ text: some Sequence<UInt8>, letters: Letters = .capital) -> [UInt8]? {
-        let firstLetter = letters.first
-        let lastLetter = firstLetter + 25
+    package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
         output.reserveCapacity(text.underestimatedCount * 5 / 8 + 1)
         var buffer: UInt32 = 0
@@ -52,7 +34,7 @@ package enum Base32 {
         for character in text {
             let value: UInt8
             switch character {
-            case firstLetter...lastLetter: value = character - firstLetter
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
             case UInt8(ascii: "2")...UInt8(ascii: "7"): value = character - UInt8(ascii: "2") + 26
             default:
                 Wiping.wipe(&output)

@@ -1,7 +1,6 @@
 /// A user's token together with the key pair that it was issued for: what a NATS `.creds` file holds, and what
 /// RelayX calls an API key and a secret.
 public struct Credentials: Sendable, Hashable {
-    /// The largest text that is looked at, in bytes.
     static let maximumLength = JSONWebToken.maximumLength + 4096
 
     /// The user's token.

@@ -263,7 +263,6 @@ public struct JetStream: Sendable {
     }
 }
 
-/// Reads what the API answers: the wanted object, or an error in its place.
 enum APIReply {
     private struct ErrorReply: Decodable {
         struct Body: Decodable {

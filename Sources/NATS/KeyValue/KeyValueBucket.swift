@@ -163,8 +163,7 @@ public struct KeyValueBucket: Sendable {
         guard Subject.isSubscribable(pattern) else { throw .invalidSubject(pattern) }
         return KeyValueChanges(
             base: try jetStream.orderedMessages(
-                in: stream, filter: "$KV.\(name).\(pattern)", from: onlyChanges ? .new : .lastPerSubject),
-            prefixLength: "$KV.\(name).".utf8.count)
+                in: stream, filter: "$KV.\(name).\(pattern)", from: onlyChanges ? .new : .lastPerSubject))
     }
 
     // MARK: Rules
@@ -198,10 +197,7 @@ public struct KeyValueBucket: Sendable {
 
     /// The newest entry of a key, a removal too; nil when the bucket holds none.
     package func newest(_ key: String) async throws(NATSError) -> KeyValueEntry? {
-        guard let message = try await jetStream.lastMessageDirect(in: stream, subject: subject(key)) else {
-            return nil
-        }
-        return KeyValueEntry(message, prefixLength: "$KV.\(name).".utf8.count)
+        try await jetStream.lastMessageDirect(in: stream, subject: subject(key)).map { KeyValueEntry($0) }
     }
 }
 
@@ -234,12 +230,7 @@ public struct KeyValueEntry: Sendable {
     package init(_ message: StoredMessage) {
         // No bucket's name has a dot: `$KV.<bucket>.<key>`.
         let parts = message.subject.split(separator: ".", maxSplits: 2)
-        let keyLength = parts.count == 3 ? parts[2].utf8.count : message.subject.utf8.count
-        self.init(message, prefixLength: message.subject.utf8.count - keyLength)
-    }
-
-    init(_ message: StoredMessage, prefixLength: Int) {
-        key = String(decoding: message.subject.utf8.dropFirst(prefixLength), as: UTF8.self)
+        key = String(parts.count == 3 ? parts[2] : message.subject[...])
         value = message.payload
         revision = message.sequence
         time = message.time
@@ -254,7 +245,6 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
     /// A change.
     public typealias Element = KeyValueEntry
     let base: OrderedMessages
-    let prefixLength: Int
 
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator {
@@ -265,14 +255,12 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         var base: OrderedMessages.Iterator
         let timeout: Duration
-        let prefixLength: Int
         /// Whether all that was there when reading began has come.
         private var isCurrent = false
 
         init(_ changes: KeyValueChanges) {
             base = changes.base.makeAsyncIterator()
             timeout = changes.base.jetStream.timeout
-            prefixLength = changes.prefixLength
         }
 
         /// How many entries there were when reading began; nil before the first `next` or `open`.
@@ -295,7 +283,7 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
             switch try await nextStored(isolation: actor) {
             case .entry(let entry): return entry
             case .ended: return nil
-            case .none: return try await base.next(isolation: actor).map { entry($0) }
+            case .none: return try await base.next(isolation: actor).map { KeyValueEntry($0) }
             }
         }
 
@@ -316,7 +304,7 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
                 do throws(NATSError) {
                     guard let message = try await base.next(until: deadline, isolation: actor) else { return .ended }
                     isCurrent = message.pending == 0
-                    return .entry(entry(message))
+                    return .entry(KeyValueEntry(message))
                 } catch {
                     guard case .timeout = error else { throw error }
                     switch try await base.standing(isolation: actor) {
@@ -333,9 +321,5 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
         }
 
         private var deadline: NIODeadline { .now() + .nanoseconds(timeout.nanoseconds) }
-
-        private func entry(_ message: StoredMessage) -> KeyValueEntry {
-            KeyValueEntry(message, prefixLength: prefixLength)
-        }
     }
 }

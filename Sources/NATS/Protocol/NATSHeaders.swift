@@ -116,7 +116,6 @@ struct HeaderBlock {
         }
     }
 
-    /// Takes the next line that is not empty off the front.
     private static func nextLine(_ rest: inout ByteBufferView) -> ByteBufferView? {
         while !rest.isEmpty {
             let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex

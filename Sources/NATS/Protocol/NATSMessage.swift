@@ -37,7 +37,6 @@ public struct NATSMessage: Sendable {
     @inline(__always)
     static func size(content: ByteBuffer, texts: Int) -> Int { content.readableBytes + max(0, texts - 512) }
 
-    /// The same message with its content in other memory.
     func with(_ content: ByteBuffer) -> NATSMessage {
         NATSMessage(subject: subject, reply: reply, content: content, headerLength: headerLength, source: source)
     }

@@ -1,15 +1,18 @@
 import NIOCore
 
-/// Writes the client's operations into a buffer.
 enum ProtocolEncoder {
-    /// Appends a PUB frame.
+    /// Appends a PUB frame, or with a finished header block an HPUB frame.
     @inline(__always)
-    static func writePublish(_ payload: ByteBuffer, subject: String, reply: String?, into buffer: inout ByteBuffer) {
-        let size = payload.readableBytes
-        // "PUB " + subject + " " + reply + " " + digits + CRLF + payload + CRLF
-        let room = subject.utf8.count + (reply?.utf8.count ?? 0) + size + 32
+    static func writePublish(
+        _ payload: ByteBuffer, headers: ByteBuffer? = nil, subject: String, reply: String?,
+        into buffer: inout ByteBuffer
+    ) {
+        let size = payload.readableBytes + (headers?.readableBytes ?? 0)
+        // "HPUB " + subject + " " + reply + " " + digits + " " + digits + CRLF + headers + payload + CRLF
+        let room = subject.utf8.count + (reply?.utf8.count ?? 0) + size + 64
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
             var writer = RawWriter(target)
+            if headers != nil { writer.write(byte: UInt8(ascii: "H")) }
             writer.write("PUB ")
             writer.write(subject)
             writer.write(byte: 0x20)
@@ -17,34 +20,13 @@ enum ProtocolEncoder {
                 writer.write(reply)
                 writer.write(byte: 0x20)
             }
-            writer.write(decimal: size)
-            writer.writeLineEnd()
-            payload.withUnsafeReadableBytes { writer.write(bytes: $0) }
-            writer.writeLineEnd()
-            return writer.count
-        }
-    }
-
-    /// Appends an HPUB frame; `headers` is a finished block.
-    static func writePublish(
-        _ payload: ByteBuffer, headers: ByteBuffer, subject: String, reply: String?, into buffer: inout ByteBuffer
-    ) {
-        let size = payload.readableBytes + headers.readableBytes
-        let room = subject.utf8.count + (reply?.utf8.count ?? 0) + size + 64
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
-            var writer = RawWriter(target)
-            writer.write("HPUB ")
-            writer.write(subject)
-            writer.write(byte: 0x20)
-            if let reply {
-                writer.write(reply)
+            if let headers {
+                writer.write(decimal: headers.readableBytes)
                 writer.write(byte: 0x20)
             }
-            writer.write(decimal: headers.readableBytes)
-            writer.write(byte: 0x20)
             writer.write(decimal: size)
             writer.writeLineEnd()
-            headers.withUnsafeReadableBytes { writer.write(bytes: $0) }
+            headers?.withUnsafeReadableBytes { writer.write(bytes: $0) }
             payload.withUnsafeReadableBytes { writer.write(bytes: $0) }
             writer.writeLineEnd()
             return writer.count
@@ -55,7 +37,6 @@ enum ProtocolEncoder {
     private static let idOpening: StaticString = "NATS/1.0\r\nNats-Msg-Id: "
     private static let idClosing: StaticString = "\r\n\r\n"
 
-    /// How long a header block with a message's id alone is.
     static func blockLength(messageID: String) -> Int {
         idOpening.utf8CodeUnitCount + messageID.utf8.count + idClosing.utf8CodeUnitCount
     }
@@ -93,12 +74,10 @@ enum ProtocolEncoder {
         }
     }
 
-    /// Appends a SUB line.
     static func writeSubscribe(subject: String, queue: String?, sid: UInt64, into buffer: inout ByteBuffer) {
         buffer.writeString(queue.map { "SUB \(subject) \($0) \(sid)\r\n" } ?? "SUB \(subject) \(sid)\r\n")
     }
 
-    /// Appends an UNSUB line.
     static func writeUnsubscribe(sid: UInt64, after maximum: Int?, into buffer: inout ByteBuffer) {
         buffer.writeString(maximum.map { "UNSUB \(sid) \($0)\r\n" } ?? "UNSUB \(sid)\r\n")
     }
@@ -121,7 +100,6 @@ extension ByteBuffer: PublishPayload {
     func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { withUnsafeReadableBytes(body) }
 }
 
-/// Fills a buffer that was measured beforehand.
 private struct RawWriter {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0

@@ -48,13 +48,11 @@ public struct ServerInfo: Sendable, Hashable {
     /// No name or address is longer, in bytes.
     static let maximumText = 1_024
 
-    /// Takes in the limit that the INFO names.
     mutating func state(maximumPayload limit: Int) {
         maximumPayload = limit
         statesMaximumPayload = true
     }
 
-    /// Reads an INFO line's JSON.
     static func decode(_ json: [UInt8]) throws(NATSError) -> ServerInfo {
         guard let info = InfoReader.read(json) else { throw .protocolViolation("its INFO is not readable") }
         return info

@@ -26,13 +26,10 @@ struct ProxyFailure {
     var proxy: ProxyAddress
     var server: ServerAddress
 
-    /// Nothing came in time.
     var unanswered: NATSError { .timeout("the proxy \(proxy) does not answer") }
 
-    /// The proxy ended the connection instead of answering.
     var closed: NATSError { .connectionLost("the proxy \(proxy) closed it without an answer") }
 
-    /// The answer is none of the proxy's protocol.
     var garbled: NATSError {
         switch proxy.kind {
         case .http: .proxy("\(proxy) does not answer as an HTTP proxy")

@@ -58,3 +58,20 @@ package enum UniqueToken {
         }
     }
 }
+
+/// A small seedable random number generator (SplitMix64), so that jitter can be repeated in a test. Not for secrets.
+package struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
+    private var state: UInt64
+
+    /// Equal seeds give equal sequences.
+    package init(seed: UInt64) { state = seed }
+
+    /// The next number of the sequence.
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

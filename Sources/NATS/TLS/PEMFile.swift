@@ -29,7 +29,6 @@ struct PEMFile {
         }
     }
 
-    /// The certificates in it, at least one.
     func certificates() throws(NATSError) -> [NIOSSLCertificate] {
         if let found = try? NIOSSLCertificate.fromPEMBytes(bytes), !found.isEmpty { return found }
         throw .invalidArgument(
@@ -38,7 +37,6 @@ struct PEMFile {
                 : "\(path) holds no certificate that can be read; it has to be PEM.")
     }
 
-    /// The private key in it.
     func key() throws(NATSError) -> NIOSSLPrivateKey {
         // Without a callback the library would ask the terminal for the password.
         if let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem, passphraseCallback: Self.withoutPassword) {
@@ -49,7 +47,6 @@ struct PEMFile {
 
     private static func withoutPassword(_ set: NIOSSLPassphraseSetter<[UInt8]>) { set([]) }
 
-    /// Whether there is a private key in it.
     var holdsKey: Bool { String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----") }
 }
 

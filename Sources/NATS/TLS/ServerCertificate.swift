@@ -60,7 +60,6 @@ private struct DERReader {
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-    /// Passes an element that has this tag.
     mutating func skip(_ tag: UInt8) -> Bool { element(tag) != nil }
 
     /// What is inside the next element, which has this tag.

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOSSL
 
-/// Makes the TLS handler for one connection.
 enum TLSContext {
     static func clientHandler(
         for address: ServerAddress, options: TLSOptions, isProxied: Bool

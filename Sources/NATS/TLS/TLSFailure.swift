@@ -5,9 +5,7 @@ import Platform
 /// Says in words why a secure connection failed. The TLS library only says that a certificate was refused, so the
 /// reason is looked for in the certificate itself.
 struct TLSFailure {
-    /// The name that the certificate should be for.
     var name: String
-    /// The server's certificate, as far as it came.
     var certificate: CertificateSummary?
     /// Seconds since 1970.
     var now = Int64(Date().timeIntervalSince1970)

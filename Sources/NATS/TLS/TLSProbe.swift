@@ -31,7 +31,6 @@ final class TLSProbe: ChannelInboundHandler {
         self.answer = answer
     }
 
-    /// Asks what listens at an address.
     static func ask(
         _ address: SocketAddress, _ question: Question, on loop: any EventLoop, within limit: TimeAmount
     ) -> EventLoopFuture<Bool> {

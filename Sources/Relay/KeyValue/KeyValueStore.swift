@@ -5,7 +5,6 @@ import NIOCore
 /// limit; a call that asks many of them has one for all.
 struct KeyValueStore: Sendable {
     private let bucket: KeyValueBucket
-    /// The largest value to store, in bytes.
     private let maximumBytes: Int
     private let clock: any Timekeeper
 
@@ -125,41 +124,28 @@ struct KeyValueStore: Sendable {
         }
         var results: [Result<UInt64, RelayError>] = []
         for part in KeyValueBatch.parts(of: keys) {
-            let stored = await store(Array(keys[part]), Array(payloads[part]))
+            let outcomes = await withTaskGroup(of: (Int, Result<UInt64, RelayError>).self) { group in
+                for place in part {
+                    group.addTask { [key = keys[place], payload = payloads[place]] in
+                        do throws(RelayError) {
+                            return (place, .success(try await put(payload, for: key, revision: nil)))
+                        } catch {
+                            return (place, .failure(error))
+                        }
+                    }
+                }
+                return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            let stored = part.map { outcomes[$0] ?? .failure(.cancelled) }
             results += stored
-            guard let last = stored.last, stored.allSatisfy(Self.isFailure) else { continue }
+            guard let last = stored.last, stored.allSatisfy({ if case .failure = $0 { true } else { false } }) else {
+                continue
+            }
             // Where nothing of a part could be stored, the next ones would only take their time to fail too.
             results += Array(repeating: last, count: keys.count - results.count)
             break
         }
         return KeyValueBatch(of: keys, results)
-    }
-
-    /// Sets a few keys at once.
-    private func store(_ keys: [String], _ payloads: [ByteBuffer]) async -> [Result<UInt64, RelayError>] {
-        await withTaskGroup(
-            of: (Int, Result<UInt64, RelayError>).self, returning: [Result<UInt64, RelayError>].self
-        ) { group in
-            for (place, key) in keys.enumerated() {
-                let payload = payloads[place]
-                group.addTask { (place, await result(of: payload, for: key)) }
-            }
-            var results = Array(repeating: Result<UInt64, RelayError>.failure(.cancelled), count: keys.count)
-            for await (place, result) in group { results[place] = result }
-            return results
-        }
-    }
-
-    private func result(of payload: ByteBuffer, for key: String) async -> Result<UInt64, RelayError> {
-        do throws(RelayError) {
-            return .success(try await put(payload, for: key, revision: nil))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private static func isFailure(_ result: Result<UInt64, RelayError>) -> Bool {
-        if case .failure = result { true } else { false }
     }
 
     /// Deletes a key.
@@ -171,7 +157,6 @@ struct KeyValueStore: Sendable {
         } catch { throw await explained(error, of: key, during: "deleting a key") }
     }
 
-    /// Deletes a key with its history.
     func purge(_ key: String) async throws(RelayError) {
         do throws(NATSError) {
             try await bucket.purge(key)
@@ -212,7 +197,6 @@ struct KeyValueStore: Sendable {
 
     // MARK: Failures
 
-    /// The network has no bucket.
     static let missing = RelayError.notFound("The network's key-value store")
 
     private func explained(
@@ -237,5 +221,33 @@ struct KeyValueStore: Sendable {
     static func revision(in text: String) -> UInt64? {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         return UInt64(text[text.index(after: colon)...].drop { $0 == " " })
+    }
+}
+
+/// What keys look like: RelayX's grammar, `[a-zA-Z0-9_\-.=/]+`, of which the server takes what has no empty part
+/// before, between or behind dots.
+enum KeyGrammar {
+    /// Keys are part of subjects, which have to fit into one line of the protocol.
+    static let maximumBytes = 1_024
+
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for what cannot be a key.
+    static func check(key: String) throws(RelayError) {
+        guard key.utf8.count <= maximumBytes, KeyValueBucket.isKey(key) else {
+            throw .invalidArgument(
+                "A key has up to \(maximumBytes) letters, digits, and _ - . = / only, with no empty part between dots")
+        }
+    }
+
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for what is neither a key nor a pattern for keys.
+    static func check(pattern: String) throws(RelayError) {
+        let parts = pattern.split(separator: ".", omittingEmptySubsequences: false)
+        let last = parts.count - 1
+        let areParts = parts.enumerated().allSatisfy { place, part in
+            part == "*" || part == ">" && place == last || KeyValueBucket.isKey(String(part))
+        }
+        guard pattern.utf8.count <= maximumBytes, areParts else {
+            throw .invalidArgument(
+                "A pattern is a key in which * stands for one part between dots, and > at the end for all that follow")
+        }
     }
 }

@@ -9,50 +9,34 @@ extension Envelope {
     ///
     /// - Throws: ``EnvelopeError``; ``EnvelopeError/missing(_:)`` when something is absent that has no fallback.
     public init(
-        decoding payload: UnsafeRawBufferPointer,
-        fallbackID: @autoclosure () -> String? = nil,
-        fallbackRoom: @autoclosure () -> String? = nil,
-        fallbackStart: @autoclosure () -> Timestamp? = nil,
-        limits: MessagePack.Limits = .standard
+        decoding payload: UnsafeRawBufferPointer, fallbackID: String? = nil, fallbackRoom: String? = nil,
+        fallbackStart: Timestamp? = nil
     ) throws(EnvelopeError) {
         var fields = EnvelopeFields()
-        try fields.read(payload, limits: limits)
+        try fields.read(payload)
         guard let message = fields.message else { throw .missing("message") }
-        guard let id = fields.id ?? fallbackID() else { throw .missing("id") }
-        guard let room = fields.room?.string ?? fallbackRoom() else { throw .missing("room") }
-        guard let start = fields.start ?? fallbackStart() else { throw .missing("start") }
+        guard let id = fields.id ?? fallbackID else { throw .missing("id") }
+        guard let room = fields.room?.string ?? fallbackRoom else { throw .missing("room") }
+        guard let start = fields.start ?? fallbackStart else { throw .missing("start") }
         self.init(
-            clientID: fields.clientID?.string,
-            id: id,
-            room: room,
-            message: Envelope.opened(message, limits: limits),
-            start: start,
-            unknown: fields.unknown
-        )
+            clientID: fields.clientID?.string, id: id, room: room, message: Envelope.opened(message), start: start,
+            unknown: fields.unknown)
     }
 
-    /// As ``init(decoding:fallbackID:fallbackRoom:fallbackStart:limits:)`` for any collection of bytes.
+    /// As ``init(decoding:fallbackID:fallbackRoom:fallbackStart:)`` for any collection of bytes.
     public init(
-        decoding payload: some Collection<UInt8>,
-        fallbackID: @autoclosure () -> String? = nil,
-        fallbackRoom: @autoclosure () -> String? = nil,
-        fallbackStart: @autoclosure () -> Timestamp? = nil,
-        limits: MessagePack.Limits = .standard
+        decoding payload: some Collection<UInt8>, fallbackID: String? = nil, fallbackRoom: String? = nil,
+        fallbackStart: Timestamp? = nil
     ) throws(EnvelopeError) {
         self = try payload.withRawBytes { raw throws(EnvelopeError) in
             try Envelope(
-                decoding: raw,
-                fallbackID: fallbackID(),
-                fallbackRoom: fallbackRoom(),
-                fallbackStart: fallbackStart(),
-                limits: limits
-            )
+                decoding: raw, fallbackID: fallbackID, fallbackRoom: fallbackRoom, fallbackStart: fallbackStart)
         }
     }
 
     /// A binary message that holds JSON, as that JSON; anything else as it is.
-    static func opened(_ message: MessageValue, limits: MessagePack.Limits) -> MessageValue {
-        guard case .binary(let data) = message, let json = try? JSONText.parse(bytes: data, limits: limits) else {
+    static func opened(_ message: MessageValue) -> MessageValue {
+        guard case .binary(let data) = message, let json = try? JSONText.parse(bytes: data) else {
             return message
         }
         return json
@@ -72,14 +56,13 @@ extension TopicMessage {
         guard !bytes.isEmpty else {
             self.init(
                 id: Self.id(ofSequence: sequence), topic: topic, sequence: sequence, from: nil, text: "",
-                message: .null,
-                time: time, sentAt: time, isRecovered: isRecovered, payload: payload)
+                message: .null, time: time, sentAt: time, isRecovered: isRecovered, payload: payload)
             return
         }
         var fields = EnvelopeFields()
-        try fields.read(bytes, limits: .standard)
+        try fields.read(bytes)
         guard let sent = fields.message else { throw .missing("message") }
-        let message = Envelope.opened(sent, limits: .standard)
+        let message = Envelope.opened(sent)
         let line = ChatLine.words(in: message)
         self.init(
             id: fields.id ?? Self.id(ofSequence: sequence), topic: topic, sequence: sequence,
@@ -113,18 +96,15 @@ private struct EnvelopeFields {
     var start: Timestamp?
     var unknown: [MessageMap.Entry] = []
 
-    /// Reads the entries.
-    mutating func read(_ payload: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(EnvelopeError) {
+    mutating func read(_ payload: UnsafeRawBufferPointer) throws(EnvelopeError) {
         let isMap: Bool
-        do throws(MessagePackError) { isMap = try readEntries(payload, limits) } catch { throw .malformed(error) }
+        do throws(MessageCodingError) { isMap = try readEntries(payload) } catch { throw .malformed(error) }
         guard isMap else { throw .notAMap }
     }
 
     /// - Returns: false when the payload holds something other than a map.
-    private mutating func readEntries(
-        _ payload: UnsafeRawBufferPointer, _ limits: MessagePack.Limits
-    ) throws(MessagePackError) -> Bool {
-        var reader = try MessagePackReader(payload, limits: limits)
+    private mutating func readEntries(_ payload: UnsafeRawBufferPointer) throws(MessageCodingError) -> Bool {
+        var reader = try MessagePackReader(payload, limits: .standard)
         guard let count = try reader.mapHeader() else {
             _ = try reader.value()
             try reader.finish()
@@ -152,7 +132,7 @@ private struct EnvelopeFields {
     }
 
     /// The next value where it is text; nil for any other.
-    private static func text(_ reader: inout MessagePackReader) throws(MessagePackError) -> Text? {
+    private static func text(_ reader: inout MessagePackReader) throws(MessageCodingError) -> Text? {
         if let ascii = try reader.asciiText() { return .ascii(ascii) }
         return try reader.value(depth: 1).stringValue.map { .string($0) }
     }

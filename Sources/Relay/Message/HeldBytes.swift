@@ -18,7 +18,6 @@ extension MessageValue {
 }
 
 extension MessageMap {
-    /// How many bytes it takes.
     var heldBytes: Int {
         entries.reduce(MessageValue.header) { bytes, entry in
             bytes + MemoryLayout<Entry>.stride + entry.key.heldBytes + entry.value.heldBytes

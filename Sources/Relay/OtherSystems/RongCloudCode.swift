@@ -116,26 +116,14 @@ extension RongCloudCode {
 
     /// What the code means. Texts are empty, and the limit zero, because the code does not carry them.
     public var reason: ConnectionReason {
-        switch self {
-        case .closing: .closedByUser
-        case .networkUnavailable: .networkUnavailable
-        case .connectionReset: .connectionLost("")
-        case .channelInvalid: .unreachable("")
-        case .connectTimeout: .timeLimit(.zero)
-        case .acknowledgementTimeout: .windowExpired
-        case .transportDisconnected: .backgrounded
-        case .identifierRejected: .invalidCredentials("")
-        case .tokenIncorrect: .authenticationFailed("")
-        case .tokenExpired: .tokenExpired
-        case .kicked: .kicked(by: nil)
-        case .otherDeviceLogin: .kickedByOtherDevice(nil)
-        case .userBlocked: .banned(nil)
-        case .appBlocked: .appBlocked(nil)
-        case .userAbandoned: .deactivated(nil)
-        case .proxyUnavailable, .proxyUnavailableInNewHeaders: .proxyUnavailable("")
-        case .transportFailed: .tlsFailure("")
-        case .databaseError: .store("")
-        default: .unknown(rawValue)
-        }
+        if self == .proxyUnavailableInNewHeaders { return .proxyUnavailable("") }
+        return Self.reasons.first { RongCloudCode($0) == self } ?? .unknown(rawValue)
     }
+
+    private static let reasons: [ConnectionReason] = [
+        .closedByUser, .networkUnavailable, .connectionLost(""), .unreachable(""), .timeLimit(.zero), .windowExpired,
+        .backgrounded, .invalidCredentials(""), .authenticationFailed(""), .tokenExpired, .kicked(by: nil),
+        .kickedByOtherDevice(nil), .banned(nil), .appBlocked(nil), .deactivated(nil), .proxyUnavailable(""),
+        .tlsFailure(""), .store(""),
+    ]
 }

@@ -22,7 +22,6 @@ package struct ChannelWeight: Hashable, Sendable {
 package final class BoundedChannel<Element: Sendable>: Sendable {
     enum Wakeup: Sendable { case ready, cancelled }
 
-    /// What waits, with what it counts.
     private struct Slot {
         var element: Element
         var weight: ChannelWeight
@@ -42,7 +41,6 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         var ending: Result<Void, RelayError>?
     }
 
-    /// What a reader finds.
     private enum Found<Value> {
         case value(Value)
         case ended(Result<Void, RelayError>)

@@ -1,10 +1,10 @@
 import NATS
 import NIOConcurrencyHelpers
+import Platform
 
 /// Random names.
 enum RandomText {
     private static let words = NIOLockedValueBox(RandomWords())
-    private static let digits: StaticString = "0123456789abcdef"
     private static let letters: StaticString = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
     /// Fifteen letters and digits, of 89 random bits: among 10^10 of them there are two alike once in ten million
@@ -28,24 +28,6 @@ enum RandomText {
         }
     }
 
-    /// A UUID (RFC 9562, version 4).
-    static func uuid() -> String {
-        var (high, low) = words.withLockedValue { ($0.next(), $0.next()) }
-        high = high & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
-        low = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        return String(unsafeUninitializedCapacity: 36) { text in
-            var position = 0
-            for word in [high, low] {
-                for step in 0..<UInt64(16) {
-                    if position == 8 || position == 13 || position == 18 || position == 23 {
-                        text[position] = UInt8(ascii: "-")
-                        position += 1
-                    }
-                    text[position] = digits.utf8Start[Int(word >> (60 - 4 * step) & 15)]
-                    position += 1
-                }
-            }
-            return position
-        }
-    }
+    /// A UUID (RFC 9562, version 4) in small letters.
+    static func uuid() -> String { UUID().uuidString.lowercased() }
 }

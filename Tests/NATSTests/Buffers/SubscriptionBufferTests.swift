@@ -181,10 +181,10 @@ struct SubscriptionBufferTests {
             Issue.record("nothing to wait for")
             return
         }
-        buffer.abandon(second)
+        // There is one reader: the newest.
+        #expect(await first.value() == .cancelled)
         _ = deliver(["1"], to: buffer)
-        #expect(await first.value() == .ready)
-        #expect(second.fulfil(.cancelled))
+        #expect(await second.value() == .ready)
         #expect(read(buffer).texts == ["1"])
         guard case .wait(let third, alarm: nil) = buffer.take(into: &batch) else {
             Issue.record("nothing to wait for")
@@ -242,24 +242,43 @@ struct SubscriptionBufferTests {
         }
     }
 
-    @Test("a reader of many takes what has come when its moment is over, and one of few is woken before it")
+    @Test("a reader of many takes what has come when its moment is over, and has ended the wait of another")
     func gatheringInTime() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let buffer = buffer(100, .dropNewest)
         var batch: [NATSMessage] = []
         let gathering = try #require(Gathering(of: 100, now: loop.now))
-        guard case .wait(let many, let alarm?) = buffer.take(into: &batch, gathering: gathering),
-            case .wait(let one, alarm: nil) = buffer.take(into: &batch)
+        guard case .wait(let one, alarm: nil) = buffer.take(into: &batch),
+            case .wait(let many, let alarm?) = buffer.take(into: &batch, gathering: gathering)
         else {
             Issue.record("nothing to wait for, or no alarm")
             return
         }
+        #expect(await one.value() == .cancelled)
         buffer.setAlarm(alarm, on: loop)
         _ = deliver(["1", "2"], to: buffer)
-        #expect(await one.value() == .ready)
         await loop.advanceTime(by: Gathering.patience)
         #expect(await many.value() == .deadline)
         #expect(read(buffer).texts == ["1", "2"])
+        await loop.shutdownGracefully()
+    }
+
+    @Test("a reader hears of its deadline, on each of its waits")
+    func deadline() async throws {
+        let loop = NIOAsyncTestingEventLoop()
+        let buffer = SubscriptionBuffer(sid: 2, subject: "s", queueGroup: nil, limits: BufferLimits())
+        var batch: [NATSMessage] = []
+        for wait in 1...2 {
+            let deadline = loop.now + .seconds(1)
+            guard case .wait(let wakeup, let alarm?) = buffer.take(into: &batch, until: deadline) else {
+                Issue.record("no alarm is set for wait \(wait)")
+                return
+            }
+            buffer.setAlarm(alarm, on: loop)
+            await loop.advanceTime(by: .seconds(1))
+            #expect(await wakeup.value() == .deadline)
+        }
+        buffer.end(.finished)
         await loop.shutdownGracefully()
     }
 

@@ -14,8 +14,6 @@ struct BaseEncodingTests {
         let bytes = Array(plain.utf8)
         #expect(Base32.encode(bytes) == Array(text.utf8))
         #expect(Base32.decode(text.utf8) == bytes)
-        #expect(Base32.encode(bytes, letters: .small) == Array(text.lowercased().utf8))
-        #expect(Base32.decode(text.lowercased().utf8, letters: .small) == bytes)
     }
 
     @Test(
@@ -23,11 +21,6 @@ struct BaseEncodingTests {
         arguments: ["A", "AAA", "AAAAAA", "MZ", "my", "mY", "M=", "MY======", "M1", "M0", "M8", "M Y", "MY\n", "MÄ"])
     func malformedBase32(text: String) {
         #expect(Base32.decode(text.utf8) == nil)
-    }
-
-    @Test("Base32 in small letters takes no capital ones", arguments: ["MY", "mY", "m", "mz", "my=", "m1"])
-    func malformedSmallBase32(text: String) {
-        #expect(Base32.decode(text.utf8, letters: .small) == nil)
     }
 
     @Test(
@@ -57,7 +50,6 @@ struct BaseEncodingTests {
         for length in 0..<200 {
             let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             #expect(Base32.decode(Base32.encode(bytes)) == bytes)
-            #expect(Base32.decode(Base32.encode(bytes, letters: .small), letters: .small) == bytes)
             #expect(Base64URL.decode(Base64URL.encode(bytes).utf8) == bytes)
         }
     }

@@ -17,7 +17,6 @@ struct PullBudgetTests {
             #expect(hasEnded == (number == 500))
         }
         #expect(budget.pulls.isEmpty && budget.messages == 0 && budget.bytes == 0)
-        #expect(budget.brought == 500 * 128)
         #expect(budget.next == PullBudget.usualBytes)
     }
 

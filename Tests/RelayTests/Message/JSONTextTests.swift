@@ -41,26 +41,28 @@ import Testing
             "\"\\u12g4\"", "\"\u{1}\"", "1 2", "[] x", "'a'", "NaN", "Infinity", "[1 2]", "\u{FEFF}1", "--1", "1.e1",
         ]
     ) func refused(_ text: String) {
-        #expect(throws: JSONError.self) { try JSONText.parse(text) }
+        #expect(throws: MessageCodingError.self) { try JSONText.parse(text) }
     }
 
     @Test("Text that is not UTF-8 is refused")
     func invalidText() {
-        #expect(throws: JSONError.invalidText(offset: 0)) { try JSONText.parse(bytes: [0x22, 0xFF, 0x22]) }
-        #expect(throws: JSONError.invalidText(offset: 0)) { try JSONText.parse(bytes: [0x22, 0x5C, 0x6E, 0xFF, 0x22]) }
+        #expect(throws: MessageCodingError.invalidText(offset: 0)) { try JSONText.parse(bytes: [0x22, 0xFF, 0x22]) }
+        #expect(throws: MessageCodingError.invalidText(offset: 0)) {
+            try JSONText.parse(bytes: [0x22, 0x5C, 0x6E, 0xFF, 0x22])
+        }
     }
 
     @Test("Depth, size and element limits hold")
     func limits() {
         let deep = String(repeating: "[", count: 100_000)
-        #expect(throws: JSONError.tooDeep(limit: 64)) { try JSONText.parse(deep) }
-        #expect(throws: JSONError.tooDeep(limit: 64)) {
+        #expect(throws: MessageCodingError.tooDeep(limit: 64)) { try JSONText.parse(deep) }
+        #expect(throws: MessageCodingError.tooDeep(limit: 64)) {
             try JSONText.parse(String(repeating: #"{"a":"#, count: 100_000))
         }
-        #expect(throws: JSONError.tooLong(bytes: 3, limit: 2)) {
+        #expect(throws: MessageCodingError.tooLong(bytes: 3, limit: 2)) {
             try JSONText.parse("[1]", limits: MessagePack.Limits(bytes: 2))
         }
-        #expect(throws: JSONError.tooManyElements(limit: 2)) {
+        #expect(throws: MessageCodingError.tooManyElements(limit: 2)) {
             try JSONText.parse("[1,2]", limits: MessagePack.Limits(elements: 2))
         }
     }

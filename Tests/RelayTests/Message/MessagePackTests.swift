@@ -88,7 +88,7 @@ import Testing
             let bytes = MessagePack.encode(value)
             #expect(try MessagePack.decode(bytes) == value)
             for cut in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 32)) {
-                #expect(throws: MessagePackError.self) { try MessagePack.decode(bytes[..<cut]) }
+                #expect(throws: MessageCodingError.self) { try MessagePack.decode(bytes[..<cut]) }
             }
         }
     }
@@ -100,7 +100,7 @@ import Testing
             #expect {
                 try MessagePack.decode(bytes[..<cut])
             } throws: { error in
-                if case MessagePackError.truncated = error { true } else { false }
+                if case MessageCodingError.truncated = error { true } else { false }
             }
         }
     }
@@ -126,38 +126,38 @@ import Testing
             [0xDB, 0xFF, 0xFF, 0xFF, 0xFF], [0xC9, 0xFF, 0xFF, 0xFF, 0xFF, 1],
         ] as [[UInt8]]
     ) func hugeClaim(_ bytes: [UInt8]) {
-        #expect(throws: MessagePackError.truncated(offset: bytes.count)) { try MessagePack.decode(bytes) }
+        #expect(throws: MessageCodingError.truncated(offset: bytes.count)) { try MessagePack.decode(bytes) }
     }
 
     @Test("Each limit has its error")
     func limits() {
         let deep = [UInt8](repeating: 0x91, count: 100_000)
-        #expect(throws: MessagePackError.tooDeep(limit: 64)) { try MessagePack.decode(deep) }
+        #expect(throws: MessageCodingError.tooDeep(limit: 64)) { try MessagePack.decode(deep) }
         let nested = [UInt8](repeating: 0x91, count: 64) + [0xC0]
         #expect(throws: Never.self) { try MessagePack.decode(nested) }
-        #expect(throws: MessagePackError.tooDeep(limit: 64)) { try MessagePack.decode([0x91] + nested) }
+        #expect(throws: MessageCodingError.tooDeep(limit: 64)) { try MessagePack.decode([0x91] + nested) }
         #expect(MessagePack.Limits(depth: 1_000_000).depth == 512)
-        #expect(throws: MessagePackError.tooDeep(limit: 512)) {
+        #expect(throws: MessageCodingError.tooDeep(limit: 512)) {
             try MessagePack.decode(deep, limits: MessagePack.Limits(depth: .max))
         }
-        #expect(throws: MessagePackError.tooLong(bytes: 3, limit: 2)) {
+        #expect(throws: MessageCodingError.tooLong(bytes: 3, limit: 2)) {
             try MessagePack.decode([0x92, 1, 1], limits: MessagePack.Limits(bytes: 2))
         }
         // Claims of nested containers add up.
-        #expect(throws: MessagePackError.tooManyElements(limit: 5)) {
+        #expect(throws: MessageCodingError.tooManyElements(limit: 5)) {
             try MessagePack.decode([0x92, 0x92, 1, 1, 0x92, 1, 1], limits: MessagePack.Limits(elements: 5))
         }
     }
 
     @Test("Malformed values have typed errors")
     func malformed() {
-        #expect(throws: MessagePackError.truncated(offset: 0)) { try MessagePack.decode([UInt8]()) }
-        #expect(throws: MessagePackError.reserved(offset: 0)) { try MessagePack.decode([0xC1]) }
-        #expect(throws: MessagePackError.trailingBytes(offset: 1)) { try MessagePack.decode([0xC0, 0xC0]) }
-        #expect(throws: MessagePackError.invalidText(offset: 1)) { try MessagePack.decode([0xA1, 0xFF]) }
-        #expect(throws: MessagePackError.invalidText(offset: 1)) { try MessagePack.decode([0xA2, 0xC0, 0x80]) }
-        #expect(throws: MessagePackError.invalidTimestamp(offset: 1)) { try MessagePack.decode([0xD4, 0xFF, 0]) }
-        #expect(throws: MessagePackError.invalidTimestamp(offset: 1)) {
+        #expect(throws: MessageCodingError.truncated(offset: 0)) { try MessagePack.decode([UInt8]()) }
+        #expect(throws: MessageCodingError.unexpected(offset: 0)) { try MessagePack.decode([0xC1]) }
+        #expect(throws: MessageCodingError.trailingBytes(offset: 1)) { try MessagePack.decode([0xC0, 0xC0]) }
+        #expect(throws: MessageCodingError.invalidText(offset: 1)) { try MessagePack.decode([0xA1, 0xFF]) }
+        #expect(throws: MessageCodingError.invalidText(offset: 1)) { try MessagePack.decode([0xA2, 0xC0, 0x80]) }
+        #expect(throws: MessageCodingError.invalidTimestamp(offset: 1)) { try MessagePack.decode([0xD4, 0xFF, 0]) }
+        #expect(throws: MessageCodingError.invalidTimestamp(offset: 1)) {
             try MessagePack.decode([0xD7, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
         }
     }

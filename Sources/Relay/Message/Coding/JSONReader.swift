@@ -1,24 +1,23 @@
-/// Reads one JSON document from its bytes.
 struct JSONReader {
     private let bytes: UnsafeRawBufferPointer
     private let limits: MessagePack.Limits
     private var offset = 0
     private var elements = 0
 
-    init(_ bytes: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(JSONError) {
+    init(_ bytes: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(MessageCodingError) {
         guard bytes.count <= limits.bytes else { throw .tooLong(bytes: bytes.count, limit: limits.bytes) }
         self.bytes = bytes
         self.limits = limits
     }
 
-    mutating func document() throws(JSONError) -> MessageValue {
+    mutating func document() throws(MessageCodingError) -> MessageValue {
         let value = try value(depth: 0)
         skipSpace()
-        guard offset == bytes.count else { throw .trailingText(offset: offset) }
+        guard offset == bytes.count else { throw .trailingBytes(offset: offset) }
         return value
     }
 
-    private mutating func value(depth: Int) throws(JSONError) -> MessageValue {
+    private mutating func value(depth: Int) throws(MessageCodingError) -> MessageValue {
         guard elements < limits.elements else { throw .tooManyElements(limit: limits.elements) }
         elements += 1
         switch try peek() {
@@ -40,7 +39,7 @@ struct JSONReader {
 
     // MARK: Containers
 
-    private mutating func array(depth: Int) throws(JSONError) -> MessageValue {
+    private mutating func array(depth: Int) throws(MessageCodingError) -> MessageValue {
         guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
         offset += 1
         var values: [MessageValue] = []
@@ -52,7 +51,7 @@ struct JSONReader {
         }
     }
 
-    private mutating func object(depth: Int) throws(JSONError) -> MessageValue {
+    private mutating func object(depth: Int) throws(MessageCodingError) -> MessageValue {
         guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
         offset += 1
         var map = MessageMap()
@@ -69,12 +68,14 @@ struct JSONReader {
 
     // MARK: Numbers
 
-    private mutating func number() throws(JSONError) -> MessageValue {
+    private mutating func number() throws(MessageCodingError) -> MessageValue {
         let start = offset
         var isInteger = true
         if current == UInt8(ascii: "-") { offset += 1 }
         let firstDigit = offset
-        guard skipDigits() > 0 else { throw offset < bytes.count ? .unexpected(offset: start) : .truncated }
+        guard skipDigits() > 0 else {
+            throw offset < bytes.count ? .unexpected(offset: start) : .truncated(offset: offset)
+        }
         if bytes[firstDigit] == UInt8(ascii: "0"), offset - firstDigit > 1 { throw .invalidNumber(offset: start) }
         if current == UInt8(ascii: ".") {
             isInteger = false
@@ -105,7 +106,7 @@ struct JSONReader {
     // MARK: Strings
 
     /// The string whose opening quote is here.
-    private mutating func string() throws(JSONError) -> String {
+    private mutating func string() throws(MessageCodingError) -> String {
         let opening = offset
         offset += 1
         let start = offset
@@ -114,7 +115,7 @@ struct JSONReader {
             guard byte >= 0x20 else { throw .unexpected(offset: offset) }
             offset += 1
         }
-        guard let stop = current else { throw .truncated }
+        guard let stop = current else { throw .truncated(offset: offset) }
         if stop == UInt8(ascii: "\"") {
             defer { offset += 1 }
             return try text(bytes[start..<offset], opening: opening)
@@ -124,24 +125,26 @@ struct JSONReader {
             offset += 1
             switch byte {
             case UInt8(ascii: "\""):
-                return try unescaped.withRawBytes { raw throws(JSONError) in try text(raw[...], opening: opening) }
+                return try unescaped.withRawBytes { raw throws(MessageCodingError) in
+                    try text(raw[...], opening: opening)
+                }
             case UInt8(ascii: "\\"): try escape(into: &unescaped)
             case ..<0x20: throw .unexpected(offset: offset - 1)
             default: unescaped.append(byte)
             }
         }
-        throw .truncated
+        throw .truncated(offset: offset)
     }
 
-    private func text(_ slice: Slice<UnsafeRawBufferPointer>, opening: Int) throws(JSONError) -> String {
+    private func text(_ slice: Slice<UnsafeRawBufferPointer>, opening: Int) throws(MessageCodingError) -> String {
         guard let text = String(exactly: UnsafeRawBufferPointer(rebasing: slice)) else {
             throw .invalidText(offset: opening)
         }
         return text
     }
 
-    private mutating func escape(into text: inout [UInt8]) throws(JSONError) {
-        guard let byte = current else { throw .truncated }
+    private mutating func escape(into text: inout [UInt8]) throws(MessageCodingError) {
+        guard let byte = current else { throw .truncated(offset: offset) }
         offset += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
@@ -156,7 +159,7 @@ struct JSONReader {
     }
 
     /// The scalar of a `\u` escape, joined with the low surrogate that follows a high one.
-    private mutating func escapedScalar() throws(JSONError) -> Unicode.Scalar {
+    private mutating func escapedScalar() throws(MessageCodingError) -> Unicode.Scalar {
         let unit = try fourDigits()
         if (0xD800...0xDBFF).contains(unit), current == UInt8(ascii: "\\"), offset + 1 < bytes.count,
             bytes[offset + 1] == UInt8(ascii: "u")
@@ -172,10 +175,10 @@ struct JSONReader {
         return Unicode.Scalar(unit) ?? "\u{FFFD}"
     }
 
-    private mutating func fourDigits() throws(JSONError) -> UInt32 {
+    private mutating func fourDigits() throws(MessageCodingError) -> UInt32 {
         var unit: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = current else { throw .truncated }
+            guard let byte = current else { throw .truncated(offset: offset) }
             guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw .unexpected(offset: offset) }
             unit = unit << 4 | UInt32(digit)
             offset += 1
@@ -191,21 +194,21 @@ struct JSONReader {
         while let byte = current, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { offset += 1 }
     }
 
-    private mutating func peek() throws(JSONError) -> UInt8 {
+    private mutating func peek() throws(MessageCodingError) -> UInt8 {
         skipSpace()
-        guard let byte = current else { throw .truncated }
+        guard let byte = current else { throw .truncated(offset: offset) }
         return byte
     }
 
-    private mutating func take(_ mark: Unicode.Scalar) throws(JSONError) -> Bool {
+    private mutating func take(_ mark: Unicode.Scalar) throws(MessageCodingError) -> Bool {
         guard try peek() == UInt8(ascii: mark) else { return false }
         offset += 1
         return true
     }
 
-    private mutating func word(_ word: StaticString) throws(JSONError) {
+    private mutating func word(_ word: StaticString) throws(MessageCodingError) {
         let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-        guard bytes.count - offset >= expected.count else { throw .truncated }
+        guard bytes.count - offset >= expected.count else { throw .truncated(offset: offset) }
         guard bytes[offset..<offset + expected.count].elementsEqual(expected) else {
             throw .unexpected(offset: offset)
         }

@@ -8,22 +8,22 @@ public enum JSONText {
     ///
     /// A lone surrogate escape, which no Swift string can hold, becomes U+FFFD.
     ///
-    /// - Throws: ``JSONError``.
+    /// - Throws: ``MessageCodingError``.
     public static func parse(
         _ text: String,
         limits: MessagePack.Limits = .standard
-    ) throws(JSONError) -> MessageValue {
+    ) throws(MessageCodingError) -> MessageValue {
         try parse(bytes: text.utf8, limits: limits)
     }
 
     /// The value that this UTF-8 text holds.
     ///
-    /// - Throws: ``JSONError``.
+    /// - Throws: ``MessageCodingError``.
     public static func parse(
         bytes: some Collection<UInt8>,
         limits: MessagePack.Limits = .standard
-    ) throws(JSONError) -> MessageValue {
-        try bytes.withRawBytes { raw throws(JSONError) in
+    ) throws(MessageCodingError) -> MessageValue {
+        try bytes.withRawBytes { raw throws(MessageCodingError) in
             var reader = try JSONReader(raw, limits: limits)
             return try reader.document()
         }

@@ -1,6 +1,5 @@
 import Platform
 
-/// Appends JSON text.
 struct JSONWriter {
     private(set) var bytes: [UInt8]
     private let spaced: Bool

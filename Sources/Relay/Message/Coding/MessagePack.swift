@@ -34,11 +34,11 @@ public enum MessagePack {
 
     /// The one value that these bytes hold.
     ///
-    /// - Throws: ``MessagePackError``; bytes after the value are an error.
+    /// - Throws: ``MessageCodingError``; bytes after the value are an error.
     public static func decode(
         _ bytes: UnsafeRawBufferPointer,
         limits: Limits = .standard
-    ) throws(MessagePackError) -> MessageValue {
+    ) throws(MessageCodingError) -> MessageValue {
         var reader = try MessagePackReader(bytes, limits: limits)
         let value = try reader.value()
         try reader.finish()
@@ -47,12 +47,12 @@ public enum MessagePack {
 
     /// The one value that these bytes hold.
     ///
-    /// - Throws: ``MessagePackError``; bytes after the value are an error.
+    /// - Throws: ``MessageCodingError``; bytes after the value are an error.
     public static func decode(
         _ bytes: some Collection<UInt8>,
         limits: Limits = .standard
-    ) throws(MessagePackError) -> MessageValue {
-        try bytes.withRawBytes { raw throws(MessagePackError) in try decode(raw, limits: limits) }
+    ) throws(MessageCodingError) -> MessageValue {
+        try bytes.withRawBytes { raw throws(MessageCodingError) in try decode(raw, limits: limits) }
     }
 }
 
@@ -70,5 +70,35 @@ extension Collection<UInt8> {
         }
         if let result = withContiguousStorageIfAvailable(attempt) { return try result.get() }
         return try Array(self).withUnsafeBufferPointer(attempt).get()
+    }
+}
+
+extension String {
+    /// The text that these bytes spell, or nil when they are not UTF-8.
+    ///
+    /// Messages hold many short strings, and the standard library's repairing initializer is much the fastest; what it
+    /// repaired differs from the bytes.
+    init?(exactly bytes: UnsafeRawBufferPointer) {
+        self = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+        guard !bytes.isASCII else { return }
+        guard utf8.count == bytes.count, utf8.elementsEqual(bytes) else { return nil }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether every byte is below 0x80, found eight bytes at a time.
+    var isASCII: Bool {
+        var offset = 0
+        while count - offset >= 8 {
+            guard loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 else {
+                return false
+            }
+            offset += 8
+        }
+        while offset < count {
+            guard self[offset] < 0x80 else { return false }
+            offset += 1
+        }
+        return true
     }
 }

@@ -5,19 +5,18 @@ struct MessagePackReader {
     private(set) var offset = 0
     private var elements = 0
 
-    init(_ bytes: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(MessagePackError) {
+    init(_ bytes: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(MessageCodingError) {
         guard bytes.count <= limits.bytes else { throw .tooLong(bytes: bytes.count, limit: limits.bytes) }
         self.bytes = bytes
         self.limits = limits
     }
 
-    /// Checks that nothing follows what was read.
-    func finish() throws(MessagePackError) {
+    func finish() throws(MessageCodingError) {
         guard offset == bytes.count else { throw .trailingBytes(offset: offset) }
     }
 
     /// The number of entries of the map that starts here, or nil (and nothing is read) when it is not a map.
-    mutating func mapHeader() throws(MessagePackError) -> Int? {
+    mutating func mapHeader() throws(MessageCodingError) -> Int? {
         guard offset < bytes.count else { throw .truncated(offset: offset) }
         switch bytes[offset] {
         case let type where type & 0xF0 == 0x80:
@@ -39,7 +38,7 @@ struct MessagePackReader {
 
     /// The bytes of the text that starts here, unchecked, or nil (and nothing is read) when it is not text of up to 31
     /// bytes: the keys of an envelope.
-    mutating func shortText() throws(MessagePackError) -> UnsafeRawBufferPointer? {
+    mutating func shortText() throws(MessageCodingError) -> UnsafeRawBufferPointer? {
         guard offset < bytes.count else { throw .truncated(offset: offset) }
         let type = bytes[offset]
         guard type & 0xE0 == 0xA0 else { return nil }
@@ -49,7 +48,7 @@ struct MessagePackReader {
 
     /// The bytes of the ASCII text that starts here, or nil (and nothing is read) when it is anything else or has more
     /// than 255 bytes: of text that may not be wanted no string is made.
-    mutating func asciiText() throws(MessagePackError) -> UnsafeRawBufferPointer? {
+    mutating func asciiText() throws(MessageCodingError) -> UnsafeRawBufferPointer? {
         let start = offset
         var text = try shortText()
         if text == nil, bytes[offset] == 0xD9 {
@@ -61,8 +60,7 @@ struct MessagePackReader {
         return nil
     }
 
-    /// The next value.
-    mutating func value(depth: Int = 0) throws(MessagePackError) -> MessageValue {
+    mutating func value(depth: Int = 0) throws(MessageCodingError) -> MessageValue {
         guard offset < bytes.count else { throw .truncated(offset: offset) }
         let type = bytes[offset]
         offset += 1
@@ -72,7 +70,7 @@ struct MessagePackReader {
         case 0x90...0x9F: return try array(claim(Int(type & 0x0F), valuesEach: 1), depth: depth)
         case 0xA0...0xBF: return try .string(text(length: Int(type & 0x1F)))
         case 0xC0: return .null
-        case 0xC1: throw .reserved(offset: offset - 1)
+        case 0xC1: throw .unexpected(offset: offset - 1)
         case 0xC2: return .bool(false)
         case 0xC3: return .bool(true)
         case 0xC4: return try .binary(data(length: Int(integer(UInt8.self))))
@@ -109,7 +107,7 @@ struct MessagePackReader {
 
     // MARK: Containers
 
-    private mutating func array(_ count: Int, depth: Int) throws(MessagePackError) -> MessageValue {
+    private mutating func array(_ count: Int, depth: Int) throws(MessageCodingError) -> MessageValue {
         guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
         var values: [MessageValue] = []
         values.reserveCapacity(count)
@@ -117,7 +115,7 @@ struct MessagePackReader {
         return .array(values)
     }
 
-    private mutating func map(_ count: Int, depth: Int) throws(MessagePackError) -> MessageValue {
+    private mutating func map(_ count: Int, depth: Int) throws(MessageCodingError) -> MessageValue {
         guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
         var entries: [MessageMap.Entry] = []
         entries.reserveCapacity(count)
@@ -130,7 +128,7 @@ struct MessagePackReader {
 
     /// Believes a count only when the remaining bytes could hold that many values and the limit allows them. Claims add
     /// up over the whole input, so nesting them gains nothing.
-    private mutating func claim(_ count: Int, valuesEach: Int) throws(MessagePackError) -> Int {
+    private mutating func claim(_ count: Int, valuesEach: Int) throws(MessageCodingError) -> Int {
         let values = count * valuesEach
         guard values <= bytes.count - offset else { throw .truncated(offset: bytes.count) }
         guard values <= limits.elements - elements else { throw .tooManyElements(limit: limits.elements) }
@@ -140,20 +138,20 @@ struct MessagePackReader {
 
     // MARK: Leaves
 
-    private mutating func integer<Number: FixedWidthInteger>(_: Number.Type) throws(MessagePackError) -> Number {
+    private mutating func integer<Number: FixedWidthInteger>(_: Number.Type) throws(MessageCodingError) -> Number {
         let width = MemoryLayout<Number>.size
         guard width <= bytes.count - offset else { throw .truncated(offset: bytes.count) }
         defer { offset += width }
         return Number(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Number.self))
     }
 
-    private mutating func slice(length: Int) throws(MessagePackError) -> UnsafeRawBufferPointer {
+    private mutating func slice(length: Int) throws(MessageCodingError) -> UnsafeRawBufferPointer {
         guard length <= bytes.count - offset else { throw .truncated(offset: bytes.count) }
         defer { offset += length }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length])
     }
 
-    private mutating func text(length: Int) throws(MessagePackError) -> String {
+    private mutating func text(length: Int) throws(MessageCodingError) -> String {
         let start = offset
         guard let text = try String(exactly: slice(length: length)) else {
             throw .invalidText(offset: start)
@@ -161,11 +159,11 @@ struct MessagePackReader {
         return text
     }
 
-    private mutating func data(length: Int) throws(MessagePackError) -> [UInt8] {
+    private mutating func data(length: Int) throws(MessageCodingError) -> [UInt8] {
         try [UInt8](slice(length: length))
     }
 
-    private mutating func extended(length: Int) throws(MessagePackError) -> MessageValue {
+    private mutating func extended(length: Int) throws(MessageCodingError) -> MessageValue {
         let start = offset
         let type = try integer(Int8.self)
         guard type == -1 else { return try .extension(type: type, data: data(length: length)) }

@@ -1,4 +1,3 @@
-/// Appends MessagePack forms to a byte array.
 struct MessagePackWriter {
     private(set) var bytes: [UInt8] = []
 

@@ -20,11 +20,14 @@ enum OpaqueCode {
         withUnsafeBytes(of: first.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: second.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: check(kind, first, second).bigEndian) { bytes.append(contentsOf: $0) }
-        return String(decoding: Base32.encode(bytes, letters: .small), as: UTF8.self)
+        return String(decoding: Base32.encode(bytes), as: UTF8.self).lowercased()
     }
 
     static func decode(_ kind: Kind, _ text: String) -> (UInt64, UInt64)? {
-        guard text.utf8.count == 32, let bytes = Base32.decode(text.utf8, letters: .small) else { return nil }
+        let capital = text.uppercased()
+        guard text.utf8.count == 32, text == capital.lowercased(), let bytes = Base32.decode(capital.utf8) else {
+            return nil
+        }
         let first = number(bytes[0..<8])
         let second = number(bytes[8..<16])
         guard number(bytes[16..<20]) == UInt64(check(kind, first, second)) else { return nil }

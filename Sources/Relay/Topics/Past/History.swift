@@ -8,9 +8,7 @@ struct History: Sendable {
     let pattern: TopicPattern
     /// Where what is read is kept; nil where nothing is.
     let store: LocalStore?
-    /// Recognises the user's own messages.
     let own: OwnMessages
-    /// Most messages that are wanted.
     let limit: Int
     /// Most bytes of all of them together, but for a single one that has more.
     let bytes: Int
@@ -20,11 +18,8 @@ struct History: Sendable {
     struct Range: Sendable {
         /// The earliest time, where `first` does not say more.
         var start: Timestamp?
-        /// The first sequence.
         var first: UInt64?
-        /// The latest time.
         var end: Timestamp?
-        /// The last sequence.
         var last: UInt64?
     }
 
@@ -250,9 +245,7 @@ struct HistoryPart {
         bytesLeft = bytes
     }
 
-    /// Whether more is wanted.
     var hasRoom: Bool { room > 0 && bytesLeft > 0 }
-    /// How many more messages are wanted.
     var room: Int { limit - history.messages.count }
     /// How many bytes may be read at once.
     var bytesToRead: Int { max(1, bytesLeft / (read == 0 ? Self.firstShare : max(1, held / read))) }
@@ -301,6 +294,5 @@ struct HistoryPart {
 }
 
 extension RelayError {
-    /// A range of time begins where nothing can be yet.
     static let startInFuture = RelayError.invalidArgument("The start lies in the future")
 }

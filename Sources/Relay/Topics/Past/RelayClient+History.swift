@@ -3,7 +3,6 @@ import NATS
 // What was said before: by time, by sequence and behind a place. What is on this machine is not asked for again; where
 // there is no connection it is all there is, and the answer says so.
 extension RelayClient {
-    /// The most bytes of a part.
     private static let partBytes = 64 << 20
 
     /// Messages of a topic within a time range, oldest first, in parts. While not connected it is what
@@ -33,15 +32,9 @@ extension RelayClient {
         let pattern = try Self.checked(topic, limit)
         let first = sequence.map { min($0, .max - 1) + 1 }
         let range = History.Range(start: start, first: first, end: end)
-        let found = try await reading(pattern, limit, bytes: bytes, withPayload: withPayload) {
-            reader throws(RelayError) in
-            try await reader.messages(in: range)
-        }
-        if let found { return found }
-        let kept = try await keptHistory(
-            of: pattern, in: range, limit: limit, bytes: bytes, withPayload: withPayload)
-        guard start <= .now || kept.asOf.map({ start <= $0 }) == true else { throw .startInFuture }
-        return kept
+        let part = try await forwards(pattern, in: range, limit: limit, bytes: bytes, withPayload: withPayload)
+        guard !part.isOffline || start <= .now || part.asOf.map({ start <= $0 }) == true else { throw .startInFuture }
+        return part
     }
 
     /// Messages of a topic within a range of the stream's sequences, oldest first, as
@@ -61,11 +54,7 @@ extension RelayClient {
         if let last, last < first { throw .invalidArgument("The start lies after the end") }
         let pattern = try Self.checked(topic, limit)
         let range = History.Range(first: max(1, first), last: last)
-        let found = try await reading(pattern, limit, withPayload: withPayload) { reader throws(RelayError) in
-            try await reader.messages(in: range)
-        }
-        if let found { return found }
-        return try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+        return try await forwards(pattern, in: range, limit: limit, withPayload: withPayload)
     }
 
     /// The messages of a topic behind a place, such as ``TopicHistory/place`` of an earlier answer, even of another run
@@ -84,12 +73,21 @@ extension RelayClient {
         topic: String, behind place: KeptPlace, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
         let pattern = try Self.checked(topic, limit)
-        let found = try await reading(pattern, limit, withPayload: withPayload) { reader throws(RelayError) in
-            try await reader.messages(in: History.Range(), after: place)
+        return try await forwards(
+            pattern, in: History.Range(), after: place, limit: limit, withPayload: withPayload)
+    }
+
+    private func forwards(
+        _ pattern: TopicPattern, in range: History.Range, after place: KeptPlace? = nil, limit: Int,
+        bytes: Int = RelayClient.partBytes, withPayload: Bool
+    ) async throws(RelayError) -> TopicHistory {
+        let found = try await reading(pattern, limit, bytes: bytes, withPayload: withPayload) {
+            reader throws(RelayError) in
+            try await reader.messages(in: range, after: place)
         }
         if let found { return found }
         return try await keptHistory(
-            of: pattern, in: History.Range(), after: place, limit: limit, withPayload: withPayload)
+            of: pattern, in: range, after: place, limit: limit, bytes: bytes, withPayload: withPayload)
     }
 
     /// The messages of a topic before a place in the stream, oldest first: those that are here, and the rest from the
@@ -132,7 +130,7 @@ extension RelayClient {
 
     /// Reads a topic's past from the network; nil while there is no connection.
     private func reading(
-        _ pattern: TopicPattern, _ limit: Int, bytes: Int = RelayClient.partBytes, withPayload: Bool = false,
+        _ pattern: TopicPattern, _ limit: Int, bytes: Int, withPayload: Bool = false,
         _ read: (History) async throws(RelayError) -> TopicHistory
     ) async throws(RelayError) -> TopicHistory? {
         let store = await keptStore()
@@ -174,8 +172,8 @@ extension RelayClient {
 
     /// What the store has of a topic's past, in the stream as it was last met.
     private func keptHistory(
-        of pattern: TopicPattern, in range: History.Range, after place: KeptPlace? = nil, limit: Int,
-        bytes: Int = RelayClient.partBytes, withPayload: Bool
+        of pattern: TopicPattern, in range: History.Range, after place: KeptPlace?, limit: Int, bytes: Int,
+        withPayload: Bool
     ) async throws(RelayError) -> TopicHistory {
         guard let store = await keptStore(), let stream = try await store.stream(of: pattern) else {
             return TopicHistory(messages: [], isOffline: true)

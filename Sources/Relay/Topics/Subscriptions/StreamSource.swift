@@ -14,9 +14,7 @@ struct StreamExtent: Hashable, Sendable {
 
 /// A part of a stream to be read over one connection.
 struct StreamSource: Sendable {
-    /// The stream.
     let name: String
-    /// Only messages of this subject, wildcards allowed.
     let filter: String?
     let jetStream: JetStream
     /// When the stream was made, for a user who may not ask: the server's answer to that question could name all
@@ -42,7 +40,6 @@ struct StreamSource: Sendable {
             of: name, filter: filter, from: .sequence(max(1, sequence)), limit: limit, bytes: bytes)
     }
 
-    /// How far the stream goes now.
     func extent() async throws(NATSError) -> StreamExtent {
         if mayAsk {
             let info = try await jetStream.streamInfo(name)

@@ -129,13 +129,11 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         state.withLockedValue { $0.task?.cancel() }
     }
 
-    /// Ends the subscription.
     func end(_ ending: Result<Void, RelayError> = .success(())) {
         pause()
         channel.close(ending)
     }
 
-    /// Takes in that the connection has changed.
     func connectionChanged(_ status: ConnectionStatus) {
         guard let told = words.standing?.told else { return }
         let step = state.withLockedValue { $0.standing.connectionChanged(status) }
@@ -334,11 +332,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var cursor: TopicCursor
         let stream: StreamIdentity
         let wholeFrom: UInt64
-        /// What is new.
         var events: [Event] = []
-        /// The bytes of what is new.
         var bytes = 0
-        /// What of it is kept.
         var kept: [KeptMessage] = []
         /// The bytes of all that was taken.
         var size = 0
@@ -390,7 +385,6 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         return false
     }
 
-    /// Hands over what earlier connections left.
     private func sendHeld() async -> Bool {
         for held in state.withLockedValue({ $0.held }) {
             switch held {

@@ -49,7 +49,6 @@ package struct TopicMerge: Sendable {
     private var newest: UInt64 = 0
     /// What has gone; nil where no message can come twice.
     private var recent: RecentSet<Place>?
-    /// What may go.
     private var ready: [TopicEvent] = []
 
     /// A merge of subscriptions that have brought nothing yet.
@@ -236,7 +235,6 @@ extension TopicMerge {
         func hash(into hasher: inout Hasher) { hasher.combine(sequence) }
     }
 
-    /// One subscription.
     private struct Source: Sendable {
         /// Nothing that it still brings has a sequence up to this one.
         var passed: UInt64 = 0
@@ -245,12 +243,10 @@ extension TopicMerge {
         var hasEnded = false
         /// Whether another subscription has already reported that the stream was made anew.
         var knowsOfRestart = false
-        /// When it last brought something.
         var heard: ContinuousClock.Instant
         /// What it has brought and has not gone, from `start` on.
         private var queue: [Entry] = []
         private var start = 0
-        /// The bytes of them.
         private(set) var bytes = 0
 
         init(heard: ContinuousClock.Instant) { self.heard = heard }

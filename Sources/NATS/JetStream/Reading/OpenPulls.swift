@@ -43,7 +43,6 @@ final class OpenPulls {
         jetStream.connection.core.removeSubscription(buffer)
     }
 
-    /// Whether no request is under way.
     var isEmpty: Bool { budget.pulls.isEmpty }
 
     /// Sends a request for up to `count` messages.
@@ -134,7 +133,6 @@ enum PullStatus: Equatable {
     /// It was refused, or what it asked is gone.
     case failed(JetStreamFailure)
 
-    /// Reads a message; nil for one without a status.
     init?(_ message: NATSMessage) {
         guard message.hasStatusLine, let block = message.headerBlock, let status = block.status else { return nil }
         let text = block.statusText ?? "pull refused"

@@ -24,12 +24,6 @@ public struct UserGrant: ClaimsGrant {
         public var data: Int64?
         /// Bytes of one message.
         public var payload: Int64?
-        /// The networks that it may connect from, in CIDR form.
-        public var src: [String]?
-        /// The times of day at which it may connect.
-        public var times: [TimeRange]?
-        /// The time zone of the times.
-        public var timesLocation: String?
         /// Whether the token is enough, without a signature.
         public var bearerToken: Bool?
         /// The ways it may connect, such as `STANDARD` and `WEBSOCKET`; nil means every way.
@@ -44,19 +38,10 @@ public struct UserGrant: ClaimsGrant {
         }
 
         enum CodingKeys: String, CodingKey {
-            case pub, sub, resp, subs, data, payload, src, times
-            case timesLocation = "times_location"
+            case pub, sub, resp, subs, data, payload
             case bearerToken = "bearer_token"
             case allowedConnectionTypes = "allowed_connection_types"
         }
-    }
-
-    /// A time of day, `hh:mm:ss` to `hh:mm:ss`.
-    public struct TimeRange: Codable, Hashable, Sendable {
-        /// The begin.
-        public var start: String
-        /// The end.
-        public var end: String
     }
 
     /// The permissions and bounds.

@@ -4,17 +4,13 @@
 /// nothing until then, the message is larger than all of it, and the next pull asks for twice as much; after such
 /// messages pulls ask for the usual again. A pull whose bytes are used up to the last one ends without a word.
 struct PullBudget {
-    /// One pull under way.
     struct Pull {
-        /// The subscription over which its messages come.
         let source: UInt64
         /// The bytes that it asked for.
         let bytes: Int
         /// Whether the server knows of that bound.
         let isBounded: Bool
-        /// Messages that it still allows.
         var messagesLeft: Int
-        /// Bytes that it still allows.
         var bytesLeft: Int
         /// The size of the largest message that it has brought; 0 for none.
         var largest = 0
@@ -29,14 +25,11 @@ struct PullBudget {
     var isSingle = false { didSet { next = least } }
     /// The most that one pull may ask for, so that any message fits that a server takes by its standard settings.
     let largest: Int
-    /// The pulls under way, the oldest first.
     private(set) var pulls: [Pull] = []
     /// Messages that all of them together still allow.
     private(set) var messages = 0
     /// Bytes that all of them together still allow.
     private(set) var bytes = 0
-    /// Bytes that all pulls have brought.
-    private(set) var brought = 0
     /// What the next pull is to ask for.
     private(set) var next: Int
 
@@ -111,7 +104,6 @@ struct PullBudget {
         pulls[index].largest = max(pull.largest, size)
         messages -= 1
         bytes -= spent
-        brought += size
         guard isUsedUp || pull.messagesLeft <= 1 else { return false }
         remove(index)
         return true

@@ -71,10 +71,8 @@ package final class LiveConsumer {
     private var nextComparison = 2
     /// How many messages the server has that have not come.
     private var pending: UInt64
-    /// How many messages are still to be asked for one by one.
     private(set) var caution: Int
 
-    /// How many messages have come.
     var received: UInt64 { expectedConsumerSequence - 1 }
 
     /// Makes a consumer: everything stored from here on is delivered.

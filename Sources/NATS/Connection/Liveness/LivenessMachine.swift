@@ -58,13 +58,10 @@ struct LivenessMachine {
         due = nextPing
     }
 
-    /// This side left the socket unread, and reads again.
     mutating func readingResumed() { probe?.isExcused = true }
 
-    /// Bytes arrived.
     mutating func heard() { probe?.hasHeard = true }
 
-    /// The PING was answered.
     mutating func answered() { isPingOutstanding = false }
 
     /// The PING could not be sent, so no answer to it is due.

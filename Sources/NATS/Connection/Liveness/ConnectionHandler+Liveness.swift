@@ -15,7 +15,6 @@ extension ConnectionHandler {
 
     static var now: Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 
-    /// Has the liveness judged now, ahead of its time.
     func probe(limit: Duration) {
         guard let context, core.isOpen, liveness?.hasten(now: Self.now, limit: limit.nanoseconds) == true else {
             return
@@ -67,7 +66,6 @@ extension ConnectionHandler {
     /// What the server refuses although it is to stand as long as the connection.
     struct Refusal {
         var count = 0
-        /// When it is asked for again.
         var alarm: Scheduled<Void>?
         /// The ping after the newest attempt: its answer says that the server did not refuse.
         var ping: Completion<Result<Void, NATSError>>?

@@ -16,8 +16,6 @@ public struct StoredMessage: Sendable {
     public let time: ServerTime
     /// How many matching messages the stream held behind it when it was delivered; nil when not known.
     public let pending: UInt64?
-    /// Its number among what its consumer delivered; 0 when read without a consumer.
-    let consumerSequence: UInt64
 
     /// The subject it was published to.
     public var subject: String {
@@ -64,19 +62,12 @@ public struct StoredMessage: Sendable {
         }
     }
 
-    /// Reads a message that a consumer delivered; nil when its reply subject is not of that kind.
-    init?(delivered message: NATSMessage) {
-        guard let reply = message.reply, let place = DeliveryPlace(reply) else { return nil }
-        self.init(message, at: place)
-    }
-
     /// A message that a consumer delivered, with what its reply subject says.
     init(_ message: consuming NATSMessage, at place: DeliveryPlace) {
         content = .delivered(message)
         sequence = place.streamSequence
         time = ServerTime(nanoseconds: place.time)
         pending = place.pending
-        consumerSequence = place.consumerSequence
     }
 
     init(
@@ -87,7 +78,6 @@ public struct StoredMessage: Sendable {
         self.sequence = sequence
         self.time = time
         self.pending = pending
-        consumerSequence = 0
     }
 }
 

@@ -15,7 +15,6 @@ enum BatchAnswer {
 
     /// Where a stored message is among those of its batch.
     struct Place: Hashable {
-        /// Its sequence.
         let sequence: UInt64
         /// The sequence of the message before it in the batch; 0 for the first.
         let previous: UInt64
