@@ -87,8 +87,7 @@ extension NetworkError: CustomStringConvertible {
             "The key of \(name) on this machine was revoked, and none takes its place by itself. `parley network key new \(name)` makes another for --as \(name)."
         case .invalidReason:
             "The reason cannot be used: write at most \(NetworkAdministrator.maximumReasonLength) bytes on one line."
-        case .invalidGrant(let topics, let reason):
-            "The topics \(topics.debugDescription) cannot be granted: \(reason)"
+        case .invalidGrant(let topics, let reason): "The topics \(topics.debugDescription) cannot be granted: \(reason)"
         case .file(let path, let reason): "\(path) cannot be used: \(reason)."
         case .damaged(let path, let reason):
             "\(path) is damaged: \(reason). Restore it, or move the network's folder away to begin a new network."
@@ -96,8 +95,7 @@ extension NetworkError: CustomStringConvertible {
             "\(path) cannot be used: \(reason). Correct it, or remove it to have the standard settings."
         case .invalidListener(let sentence), .invalidProvision(let sentence): sentence
         case .invitation(let failure): failure.description
-        case .serverMissing:
-            "nats-server is not installed: run `./setup`, or name it in PARLEY_NATS_SERVER."
+        case .serverMissing: "nats-server is not installed: run `./setup`, or name it in PARLEY_NATS_SERVER."
         case .serverNotExecutable(let path):
             "PARLEY_NATS_SERVER names \(path), which cannot be run: correct it, or unset it and run `./setup`."
         case .serverFailed(let reason): "nats-server does not keep running: \(reason)"
@@ -116,7 +114,6 @@ extension NetworkError: CustomStringConvertible {
 }
 
 extension NetworkError {
-    /// This module's error for one that may be another one's.
     init(_ error: any Error) {
         self =
             switch error {
@@ -129,16 +126,13 @@ extension NetworkError {
             }
     }
 
-    /// A reason behind a colon, if there is one.
     private static func clause(_ reason: String?) -> String { reason.map { ": \($0)" } ?? "" }
 
-    /// The failure of the system call just made, about a path.
     static func system(_ path: String, _ code: Int32) -> NetworkError {
         .file(path: path, reason: SystemCall.reason(code))
     }
 }
 
-/// Runs a body that may throw other modules' errors.
 func translated<R>(_ body: () throws -> R) throws(NetworkError) -> R {
     do { return try body() } catch { throw NetworkError(error) }
 }
@@ -159,7 +153,6 @@ extension NetworkError {
         }
     }
 
-    /// Whether a connection, or what was asked over it, failed.
     var isOfConnection: Bool { if case .connection = self { true } else { false } }
 
     /// Whether one server could not be reached, so that another one of a network's may be.

@@ -60,14 +60,8 @@ struct LeaseTests {
                 options: .init(
                     authentication: .init(first.directory.credentials(for: "alice")), connectTimeout: .seconds(60)))
             // The server is asked, and has two seconds for its answer.
-            var status = try await directory.status()
-            try await eventually("the network runs") {
-                if !status.running { status = try await directory.status() }
-                return status.running
-            }
-            #expect(status.server == first.url && status.version == first.description.serverVersion)
-            #expect(status.clients == 1)
-            #expect(status.store == directory.store)
+            try await eventually("the network runs") { try await directory.running() == first.description }
+            #expect(try await directory.clientCount(of: first.description) == 1)
             await alice.close()
             let network = first.description
             first.release()
@@ -81,7 +75,7 @@ struct LeaseTests {
             try await eventually("host and server have ended") {
                 !isAlive(network.serverPid) && !isAlive(network.hostPid)
             }
-            #expect(try await directory.status().running == false)
+            #expect(try await directory.running() == nil)
             // The next session finds the same server address and the same user.
             let third = try await acquire()
             #expect(third.url == network.url)

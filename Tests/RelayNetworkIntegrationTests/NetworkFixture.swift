@@ -1,6 +1,7 @@
 import NATS
 import NIOCore
 import Platform
+import Relay
 import TestSupport
 import Testing
 
@@ -140,4 +141,13 @@ struct GatedServer: Sendable {
 
     /// Lets it begin, and every later one.
     func open() throws { try Data().write(to: URL(filePath: folder + "/go")) }
+}
+
+extension NetworkAdministrator {
+    /// Sends a user's clients a cause of any kind; nothing else is done.
+    func send(_ message: ControlMessage, to user: String) async throws {
+        let identity = try NetworkIdentity.open(in: directory)
+        let place = try #require(await directory.places().first)
+        try await tell([(user, message)], place, identity)
+    }
 }

@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import Platform
 import Relay
@@ -209,11 +210,9 @@ struct ServiceTests {
             let identity = try NetworkIdentity.open(in: network.directory)
             let second = try await network.connectAsNetwork()
             let plan = NetworkPlan(names: identity.names, settings: NetworkSettings())
-            let services = try ServiceSession(
-                answering: second, jetStream: JetStream.patient(second), plan: plan, users: network.directory,
-                issuer: identity.issuer,
-                postboxes: PostboxService(
-                    jetStream: JetStream.patient(second), plan: plan, users: network.directory), logger: .silent)
+            let services = try NetworkServices(
+                answering: second, jetStream: .patient(second), plan: plan, users: network.directory,
+                issuer: identity.issuer, id: "second", figures: .init(ServiceFigures(start: 0)), logger: .silent)
             let answering = Task { try await services.run() }
             try await second.flush()
             let names = (0..<12).map { "p\($0)" }

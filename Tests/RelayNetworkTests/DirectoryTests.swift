@@ -68,7 +68,7 @@ struct DirectoryTests {
             for _ in 0..<8 {
                 group.addTask {
                     let identity = try NetworkIdentity.open(in: directory)
-                    return (identity.accountToken, identity.names.hash, try directory.credentials(for: "alice"))
+                    return (identity.account.text, identity.names.hash, try directory.credentials(for: "alice"))
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -149,6 +149,21 @@ struct DirectoryTests {
             #expect(error.description.contains("keys is damaged"))
             #expect(!error.description.contains(seed.prefix(10)))
         }
+    }
+
+    @Test("A log's entry is a line with its metadata; the host's file takes what matters, another logger everything")
+    func log() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/host.log"
+        let lines = Collected()
+        var other = NetworkHost.Options().logger
+        other.handler = LineLogHandler(logLevel: .trace) { lines.add("\($0) \($1)") }
+        let log = try LogFile(path).logger(besides: other)
+        log.debug("quiet", metadata: ["b": "x y", "a": "1"])
+        log.notice("loud")
+        #expect(lines.all == [#"debug quiet a=1 b="x y""#, "notice loud"])
+        let kept = LogFile.tail(of: path, lines: 9)
+        #expect(kept.hasSuffix(" notice loud") && !kept.contains("quiet"))
     }
 
     @Test("A file lock has one exclusive holder or many shared ones, and goes with its last reference")

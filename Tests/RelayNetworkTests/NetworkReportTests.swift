@@ -142,7 +142,7 @@ struct NetworkReportTests {
     @Test("What a service says of itself is added up; what is no answer is none")
     func services() {
         let text =
-            #"{"id":"A","started":"2026-01-01T00:00:00.000Z","endpoints":[{"num_requests":2,"num_errors":1},{"num_requests":3}]}"#
+            #"{"type":"t","name":"parley","version":"1.0.0","metadata":{},"id":"A","started":"2026-01-01T00:00:00.000Z","endpoints":[{"name":"a","subject":"a","queue_group":"q","num_requests":2,"num_errors":1},{"name":"b","subject":"b","queue_group":"q","num_requests":3}]}"#
         let service = NetworkReport.Service(Array(text.utf8))
         #expect(service == .init(id: "A", started: "2026-01-01T00:00:00.000Z", requests: 5, errors: 1))
         #expect(NetworkReport.Service(Array("{}".utf8)) == nil && NetworkReport.Service([]) == nil)

@@ -136,31 +136,31 @@ struct ProvisionTests {
 
 @Suite("Services: what they say of themselves")
 struct ServiceReportTests {
-    private func object(_ bytes: [UInt8]?) throws -> [String: Any] {
-        try #require(JSONSerialization.jsonObject(with: Data(bytes ?? [])) as? [String: Any])
+    private func object(_ subject: String, _ figures: ServiceFigures) throws -> [String: Any] {
+        let answer = Wire.json(try #require(ServiceAnswer(to: subject, "X1", figures)))
+        return try #require(JSONSerialization.jsonObject(with: Data(answer)) as? [String: Any])
     }
 
     @Test("Tools for services are answered, by name and by number, and for nobody else")
     func discovery() throws {
-        let report = ServiceReport(id: "X1")
         var figures = ServiceFigures(start: 0)
         figures.count(.postboxes, took: .milliseconds(3), didAnswer: true)
         figures.count(.postboxes, took: .milliseconds(1), didAnswer: false)
         figures.refused(.namespace)
         for subject in ["$SRV.PING", "$SRV.PING.parley", "$SRV.PING.parley.X1"] {
-            let ping = try object(report.answer(to: subject, figures))
+            let ping = try object(subject, figures)
             #expect(ping["type"] as? String == "io.nats.micro.v1.ping_response" && ping["id"] as? String == "X1")
             #expect(ping["name"] as? String == "parley" && ping["version"] as? String == "1.0.0")
         }
         for subject in [
             "$SRV", "$SRV.PING.other", "$SRV.PING.parley.X2", "$SRV.NONE", "x.PING", "$SRV.PING.parley.X1.y",
         ] {
-            #expect(report.answer(to: subject, figures) == nil, "\(subject)")
+            #expect(ServiceAnswer(to: subject, "X1", figures) == nil, "\(subject)")
         }
-        let endpoints = try #require(object(report.answer(to: "$SRV.INFO", figures))["endpoints"] as? [[String: Any]])
+        let endpoints = try #require(object("$SRV.INFO", figures)["endpoints"] as? [[String: Any]])
         #expect(endpoints.map { $0["subject"] as? String }.contains("relay.postbox.*.*") && endpoints.count == 5)
         #expect(endpoints.allSatisfy { $0["queue_group"] as? String == "relay-hosts" })
-        let statistics = try object(report.answer(to: "$SRV.STATS.parley", figures))
+        let statistics = try object("$SRV.STATS.parley", figures)
         #expect(statistics["started"] as? String == "1970-01-01T00:00:00.000Z", "\(statistics)")
         let own = try #require(
             (statistics["endpoints"] as? [[String: Any]])?.first { $0["name"] as? String == "postboxes" })
@@ -170,13 +170,15 @@ struct ServiceReportTests {
 
     @Test("Its HTTP port says whether it lives, whether it answers and why not, and what it has answered")
     func state() {
-        var state = ServiceState(id: "X1", network: "team", start: 7)
-        #expect(state.answer(to: "/health").status == 200 && state.answer(to: "/").status == 404)
-        #expect(state.answer(to: "/ready").status == 503)
+        var state = ServiceState(id: "X1", network: "team")
+        var figures = ServiceFigures(start: 7)
+        func answer(_ path: String) -> HTTPAnswer { state.answer(to: .init(method: "GET", path: path), figures) }
+        #expect(answer("/health").status == 200 && answer("/").status == 404)
+        #expect(answer("/ready").status == 503)
         state.began(at: "s1")
-        state.figures.count(.recipient, took: .microseconds(1_500), didAnswer: true)
-        #expect(state.answer(to: "/ready") == .init(status: 200, body: "ready\n"))
-        let metrics = state.answer(to: "/metrics").body
+        figures.count(.recipient, took: .microseconds(1_500), didAnswer: true)
+        #expect(answer("/ready") == .init(status: 200, body: "ready\n"))
+        let metrics = answer("/metrics").body
         for line in [
             "# TYPE parley_requests_total counter", "parley_ready{network=\"team\",id=\"X1\"} 1",
             "parley_requests_total{network=\"team\",id=\"X1\",endpoint=\"recipient\"} 1",
@@ -186,9 +188,9 @@ struct ServiceReportTests {
             #expect(metrics.contains(line + "\n"), "\(line)")
         }
         state.ended("no server answers")
-        let now = state.answer(to: "/ready")
+        let now = answer("/ready")
         #expect(now.status == 503 && now.body == "not ready: no server answers\n")
-        #expect(state.answer(to: "/metrics").body.contains("parley_ready{network=\"team\",id=\"X1\"} 0\n"))
+        #expect(answer("/metrics").body.contains("parley_ready{network=\"team\",id=\"X1\"} 0\n"))
     }
 
     @Test(
@@ -198,7 +200,7 @@ struct ServiceReportTests {
         let issuer = UserTokenIssuer(account: NKeyPair.generate(.account).publicKey, signingKey: .generate(.account))
         let identity = NetworkIdentity(
             names: .init(namespace: "team", hash: "h"), account: issuer.account, signingKey: issuer.signingKey,
-            accountToken: "", administrator: nil)
+            administrator: nil)
         let cluster = ClusterNetwork(servers: ["nats://127.0.0.1:1"])
         let access = ServiceAccess(cluster, authority: nil, identity, NetworkSettings())
         var options = NetworkServing.Options()

@@ -39,7 +39,7 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
             let profile = try ClusterProfile(flag: config, environment)
             let name = user ?? ConnectionOptions.loginName(environment)
             if profile.credentials() == nil || user != nil { _ = try UserName(name) }
-            if isatty(STDERR_FILENO) == 1, try await cluster.running() == nil {
+            if isatty(STDERR_FILENO) == 1, try await cluster.directory.running() == nil {
                 Output.complain("parley: three servers start, which takes some seconds")
             }
             let (running, ranBefore) = try await cluster.start(hostCommand: Self.hostCommand)
@@ -84,14 +84,14 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
 
     static func write(json: Bool) async throws {
         let cluster = LocalCluster.standard()
-        guard try cluster.isHosted() else {
+        guard try cluster.directory.isHosted() else {
             guard json else { return Output.line("not running") }
             return Output.json([
                 "running": false, "server": .null, "version": .null, "store": .string(cluster.directory.path),
                 "clients": .null, "servers": [], "addresses": [],
             ])
         }
-        guard try cluster.isAnnounced() else {
+        guard try cluster.directory.announced() != nil else {
             guard json else {
                 Output.line(
                     "starting: what is missing comes by itself; \(cluster.directory.hostLog) says how far it is")

@@ -136,18 +136,20 @@ struct NetworkStatusCommand: AsyncParsableCommand {
     }
 
     static func write(json: Bool) async throws {
-        let status = try await NetworkDirectory.standard().status()
+        let directory = NetworkDirectory.standard()
+        let network = try await directory.running()
+        let clients = if let network { try? await directory.clientCount(of: network) } else { Int?.none }
         if json {
             Output.json([
-                "running": .bool(status.running), "server": MessageValue(status.server),
-                "listens": MessageValue(status.listens), "version": MessageValue(status.version),
-                "store": .string(status.store), "clients": status.clients.map { .int(Int64($0)) } ?? .null,
+                "running": .bool(network != nil), "server": MessageValue(network?.url),
+                "listens": MessageValue(network?.listens), "version": MessageValue(network?.serverVersion),
+                "store": .string(directory.store), "clients": clients.map { .int(Int64($0)) } ?? .null,
             ])
-        } else if status.running {
-            let clients = status.clients.map { ", \($0) connected" } ?? ""
-            Output.line("running at \(status.server ?? "?"), nats-server \(status.version ?? "?")\(clients)")
-            if let listens = status.listens { Output.line("listens at \(listens)") }
-            Output.line("data in \(status.store)")
+        } else if let network {
+            let connected = clients.map { ", \($0) connected" } ?? ""
+            Output.line("running at \(network.url), nats-server \(network.serverVersion)\(connected)")
+            if let listens = network.listens { Output.line("listens at \(listens)") }
+            Output.line("data in \(directory.store)")
         } else {
             Output.line("not running")
         }

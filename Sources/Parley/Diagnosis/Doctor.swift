@@ -125,16 +125,21 @@ struct Doctor {
                 Finding("credentials", .failure(CommandFailure(error).code), "\(error)", fix: "name a user with --as"))
         }
         let directory = NetworkDirectory.standard(environment: environment)
-        let status = await within(.seconds(5)) { () -> Result<NetworkStatus, NetworkError> in
-            do throws(NetworkError) { return .success(try await directory.status()) } catch { return .failure(error) }
+        let found = await within(.seconds(5)) { () -> Result<(NetworkDescription, Int?)?, NetworkError> in
+            do throws(NetworkError) {
+                guard let network = try await directory.running() else { return .success(nil) }
+                return .success((network, try? await directory.clientCount(of: network)))
+            } catch {
+                return .failure(error)
+            }
         }
         let name = "private network"
-        switch status {
-        case .success(let status)? where status.running:
-            let clients = status.clients.map { ", \($0) connected" } ?? ""
-            report(Finding(name, .ok, "running at \(status.server ?? "?")\(clients)"))
-            await checkRunningNetwork(directory, user, plan, status, now: now)
-        case .success?:
+        switch found {
+        case .success((let network, let clients)?)?:
+            let connected = clients.map { ", \($0) connected" } ?? ""
+            report(Finding(name, .ok, "running at \(network.url)\(connected)"))
+            await checkRunningNetwork(directory, user, plan, network, now: now)
+        case .success(nil)?:
             report(Finding(name, .ok, "not running; parley starts it when it is needed, parley network start keeps it"))
             if plan.credentials == nil { report(Self.credentialsToCome(user)) }
         case .failure(let error)?:
@@ -169,7 +174,7 @@ struct Doctor {
                     name, .failure(CommandFailure.badConfiguration), "not installed",
                     fix: "run ./setup, name it in PARLEY_NATS_SERVER, or use --server"))
         }
-        if let version = await ServerProgram.version(of: path, within: .seconds(4)) {
+        if let version = try? await ServerProgram.version(of: path, within: .seconds(4)) {
             report(Finding(name, .ok, "\(version) (\(path))"))
         } else {
             report(
@@ -180,11 +185,12 @@ struct Doctor {
     }
 
     private func checkRunningNetwork(
-        _ directory: NetworkDirectory, _ user: String, _ plan: ConnectionPlan, _ status: NetworkStatus, now: Timestamp
+        _ directory: NetworkDirectory, _ user: String, _ plan: ConnectionPlan, _ network: NetworkDescription,
+        now: Timestamp
     ) async {
         do {
             let path = directory.credentialsPath(for: try UserName(user))
-            let addresses = try RelayConfiguration.addresses([status.server ?? ""])
+            let addresses = try RelayConfiguration.addresses([network.url])
             let credentials: RelayCredentials
             if let given = plan.credentials {
                 credentials = given

@@ -57,7 +57,7 @@ public struct LabNetwork: Sendable {
         let running = LocalClusterHost(cluster, options: options)
         let host = LabHost { await running.run() }
         return try await started(cluster.directory, in: folder, stop: { await host.end() }) {
-            let description = try await host.brings(within: .seconds(180)) { try await cluster.running() }
+            let description = try await host.brings(within: .seconds(180)) { try await cluster.directory.running() }
             _ = try await cluster.credentials(for: user)
             return (description, { client in LabLocalCluster(cluster, user: user) { await client.serverName } })
         }
@@ -163,7 +163,7 @@ private actor LabServer: LabServers {
         let running = NetworkHost(directory: directory, options: options)
         let host = LabHost { await running.run() }
         self.host = host
-        try await host.brings(within: .seconds(90)) { try await directory.status().running ? () : nil }
+        try await host.brings(within: .seconds(90)) { try await directory.running().map { _ in } }
         lease?.release()
         // It runs, so that no host has to be started for it.
         let lease = try await NetworkLease.acquire(directory: directory, hostCommand: [])

@@ -28,18 +28,13 @@ struct AccountSigner {
     private let root: NKeyPair
     private let block: UserStanding.Decision?
 
-    /// Prepares for signing with the settings of this moment.
-    /// - Parameters:
-    ///   - root: the operator's key; nil for the one that the folder names.
-    ///   - mappings: the form of the imports; nil for the one that was used last.
     init(
         _ directory: NetworkDirectory, _ identity: NetworkIdentity, root: NKeyPair? = nil,
         mappings: UserPermissions.MappingStyle? = nil
     ) throws(NetworkError) {
         self.directory = directory
         self.identity = identity
-        form = Form(
-            try directory.settings(), mappings: mappings ?? Self.form(in: directory)?.mappings ?? .wildcards)
+        form = Form(try directory.settings(), mappings: mappings ?? Self.form(in: directory)?.mappings ?? .wildcards)
         self.root = if let root { root } else { try directory.operatorPair() }
         block = directory.block()
     }
@@ -49,7 +44,6 @@ struct AccountSigner {
         (try? PrivateFile.readJSON(Form.self, from: directory.accountsFile)) ?? nil
     }
 
-    /// Signs a user's accounts as the record has them, and keeps tokens and record.
     func install(_ record: inout UserRecord, of name: UserName) throws(NetworkError) {
         record.rights = try permissions(record.rights, name).rights
         // Those whose last key ended so long ago that it is forgotten.
@@ -65,8 +59,7 @@ struct AccountSigner {
         try directory.markUnpublished(name)
     }
 
-    /// The tokens of a user's accounts, the user's own first. They are kept nowhere.
-    /// - Parameter connections: how many connections each allows; nil for as many as it should.
+    /// The tokens of a user's accounts, the user's own first, for this many connections each where that is said.
     func tokens(_ record: UserRecord, of name: UserName, connections: Int64? = nil) throws(NetworkError) -> [String] {
         try claims(record, of: name).map { claims throws(NetworkError) in
             var claims = claims
@@ -75,13 +68,10 @@ struct AccountSigner {
         }
     }
 
-    /// The permissions of a user with these rights.
     func permissions(_ rights: AccessRights, _ name: UserName) throws(NetworkError) -> UserPermissions {
-        try UserPermissions(
-            user: name, rights: rights, namespace: identity.names.namespace, hash: identity.names.hash)
+        try UserPermissions(user: name, rights: rights, namespace: identity.names.namespace, hash: identity.names.hash)
     }
 
-    /// Signs an account's claims.
     func encoded(_ claims: AccountClaims) throws(NetworkError) -> String {
         try translated { try claims.encode(signedBy: root) }
     }
@@ -102,7 +92,6 @@ struct AccountSigner {
         try signer.installAll()
     }
 
-    /// Signs all users' accounts anew.
     func installAll() throws(NetworkError) {
         for name in try directory.userNames() {
             guard var record = try directory.record(of: name) else { continue }
@@ -122,8 +111,7 @@ struct AccountSigner {
                 grant: AccountGrant(
                     limits: isClosed ? Self.closedLimits : form.limits.account,
                     signingKeys: [.key(identity.signingKey.publicKey.text)],
-                    revocations: record.revocations(isClosed: isClosed),
-                    defaultPermissions: Self.closedPermissions,
+                    revocations: record.revocations(isClosed: isClosed), defaultPermissions: Self.closedPermissions,
                     imports: [.service(NetworkNames.namespace, of: identity.account)], mappings: [:]))
             guard !isClosed else { return claims }
             let permissions = try permissions(record.rights(ofAccount: account), name)
@@ -144,8 +132,6 @@ struct AccountSigner {
     private static let closedPermissions = Permissions(
         pub: SubjectRules(allow: [NetworkNames.namespace]), sub: SubjectRules(allow: ["_INBOX.>"]))
 
-    /// The claims of the network's own account.
-    /// - Parameter acceptsMessages: whether anything more is stored.
     func networkClaims(acceptsMessages: Bool) -> AccountClaims {
         var claims = NetworkAccount.claims(
             identity.account, names: identity.names, signingKey: identity.signingKey.publicKey,
@@ -154,9 +140,60 @@ struct AccountSigner {
         return claims
     }
 
-    /// Signs the network's own account.
-    /// - Parameter acceptsMessages: whether anything more is stored.
     func networkToken(acceptsMessages: Bool) throws(NetworkError) -> String {
         try encoded(networkClaims(acceptsMessages: acceptsMessages))
+    }
+}
+
+/// The account of the network itself: it alone has JetStream, the streams, the buckets and the services, and exports
+/// what users' accounts may import. Who imports what is decided by the users' tokens, which only the host signs.
+enum NetworkAccount {
+    /// How long the server remembers a pull that it gives nothing to, in nanoseconds. Heartbeats renew it; pulls of other
+    /// clients come without and wait for up to 30 s.
+    static let pullThreshold: Int64 = 120 * 1_000_000_000
+    static let batchThreshold: Int64 = 10 * 1_000_000_000
+    /// Any other request without an answer: longer than any client waits, and a quarter of the server's own time.
+    static let answerThreshold: Int64 = 30 * 1_000_000_000
+
+    /// What the account exports.
+    ///
+    /// An answer to a single-answer service ends the server's memory of the request; a pull and a batch of stored
+    /// messages have many answers and are remembered until their reader stops listening. A subject's newest message is
+    /// one answer, so reading keys leaves nothing behind.
+    static func exports(hash: String) -> [AccountExport] {
+        let calls = [
+            "INFO", "STREAM.INFO.*", "STREAM.MSG.GET.*", "STREAM.MSG.DELETE.*", "DIRECT.GET.*.>", "CONSUMER.CREATE.>",
+            "CONSUMER.INFO.*.*", "CONSUMER.DELETE.*.*",
+        ].map { "$JS.API.\($0)" }
+        let services = [
+            "$JS.ACK.>", "\(hash).>", NetworkNames.letters(to: "*", "*", from: "*"),
+            NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace,
+            NetworkNames.enrolment(of: "*"), NetworkNames.streams(of: "*"), "$KV.>",
+        ]
+        return (calls + services).map { AccountExport.service($0, threshold: answerThreshold) } + [
+            .service("$JS.API.CONSUMER.MSG.NEXT.>", responses: .stream, threshold: pullThreshold),
+            .service("$JS.API.DIRECT.GET.*", responses: .stream, threshold: batchThreshold),
+            .stream(NetworkNames.control(of: "*")), .stream("_INBOX.>"),
+        ]
+    }
+
+    /// The bytes that an account may store which stores nothing more: any limit that is passed already keeps the server
+    /// from it.
+    static let closedStorage: Int64 = 1
+
+    /// Whether a token has its account store nothing more, as while the disk is full.
+    static func isClosedToMessages(_ token: String) -> Bool {
+        (try? AccountClaims.decode(token))?.grant.limits.diskStorage == closedStorage
+    }
+
+    static func claims(
+        _ account: NKey, names: NetworkIdentity.Names, signingKey: NKey, acceptsMessages: Bool = true
+    ) -> AccountClaims {
+        var limits = AccountLimits.unlimited
+        if !acceptsMessages { limits.diskStorage = closedStorage }
+        return AccountClaims(
+            subject: account, name: names.namespace,
+            grant: AccountGrant(
+                limits: limits, signingKeys: [.key(signingKey.text)], exports: exports(hash: names.hash)))
     }
 }

@@ -4,9 +4,7 @@ import Relay
 /// A grant that was narrowed, and whose readers may still be there: a consumer goes on delivering whatever its user may
 /// do by now.
 struct Narrowing: Codable, Hashable, Sendable {
-    /// The topics that the user has lost.
     var lost: [String]
-    /// The topics that the user still has.
     var kept: [String]
 }
 
@@ -24,7 +22,6 @@ extension NetworkDirectory {
         if !known.contains(new) { try PrivateFile.writeJSON(known + [new], to: narrowingsFile) }
     }
 
-    /// The readers of all narrowed grants have been ended.
     func forgetNarrowings() { PrivateFile.remove(narrowingsFile) }
 }
 

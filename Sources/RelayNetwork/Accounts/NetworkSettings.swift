@@ -66,7 +66,6 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     /// The bounds that a network has without a file.
     public init() {}
 
-    /// What is wrong with a value; nil when all can be used.
     var fault: String? {
         let bounds = [topics, postboxes, bucket]
         if bounds.contains(where: { $0.maximumBytes < 1 << 16 }) { return "a stream needs at least 65536 bytes" }
@@ -111,10 +110,8 @@ extension NetworkDirectory {
 }
 
 extension NetworkSettings {
-    /// A key that no setting has.
     struct UnknownKey: Error { let path: String }
 
-    /// The standard settings with what differs from them.
     static func standard(with changes: MessageValue) throws -> NetworkSettings {
         var whole = try JSONText.parse(bytes: Array(JSONEncoder().encode(NetworkSettings())))
         try lay(changes, over: &whole, at: "")

@@ -1,3 +1,5 @@
+import Relay
+
 /// One credential of a user: a key pair of its own, whose secret the network does not keep.
 public struct UserKey: Codable, Hashable, Sendable {
     /// How the key came about.
@@ -12,7 +14,6 @@ public struct UserKey: Codable, Hashable, Sendable {
         case token
     }
 
-    /// How many keys that hold a user may have.
     static let limit = 1_000
     /// How long a key is remembered after its end, in seconds: `key list` shows it, and no server's clock lags behind
     /// by more.
@@ -38,7 +39,6 @@ public struct UserKey: Codable, Hashable, Sendable {
         (self.expires, self.revoked) = (expires, revoked)
     }
 
-    /// The key that somebody exchanged an invitation for.
     init(joined key: String, created: Int64, expires: Int64?) {
         self.init(key, .invitation, created: created, expires: expires)
     }
@@ -53,7 +53,6 @@ public struct UserKey: Codable, Hashable, Sendable {
 
     fileprivate func isRemembered(at now: Int64) -> Bool { expires.map { $0 + Self.memory > now } ?? true }
 
-    /// Whether a text means this key: its id, the beginning of it, or the public key.
     func isMeant(by text: String) -> Bool {
         let text = text.uppercased()
         return text == publicKey || !text.isEmpty && publicKey.dropFirst(2).hasPrefix(text)
@@ -61,8 +60,6 @@ public struct UserKey: Codable, Hashable, Sendable {
 }
 
 extension [UserKey] {
-    /// Takes a key in; one that is known stays as it is known. Keys that ended long ago are forgotten.
-    /// - Throws: `NetworkError.tooManyKeys`.
     mutating func add(_ key: UserKey, of user: UserName, at now: Int64) throws(NetworkError) {
         guard !contains(where: { $0.publicKey == key.publicKey }) else { return }
         forgetEnded(at: now)
@@ -82,8 +79,7 @@ extension [UserKey] {
         }
     }
 
-    /// The key that a text means.
-    /// - Throws: `NetworkError.unknownKey` where there is none, or are several.
+    /// The key that a text means. Throws `unknownKey` where there is none, or are several.
     func meant(by text: String, of user: UserName) throws(NetworkError) -> UserKey {
         let found = filter { $0.isMeant(by: text) }
         if let key = found.first, found.count == 1 { return key }
@@ -92,5 +88,44 @@ extension [UserKey] {
                 ? "\(user) has no key \(text.debugDescription): `parley network key list \(user)` shows all."
                 : "\(text.debugDescription) may be any of \(found.map(\.id).joined(separator: ", ")): write more of it."
         )
+    }
+}
+
+extension AccessRights {
+    func check(within others: AccessRights, of user: UserName) throws(NetworkError) {
+        guard !isWithin(others) else { return }
+        let beyond = publish.first { !others.mayPublish(to: $0) } ?? subscribe.first { !others.mayRead($0) }
+        throw .invalidGrant(
+            topics: beyond ?? "", reason: "a key may do no more than its user: grant it to \(user) first, or name less."
+        )
+    }
+}
+
+/// The rights that an act names; what it does not name stays as it is.
+public struct RightsChange: Hashable, Sendable {
+    /// The topics that may be written to, as patterns; nil where they are not named.
+    public var publish: [String]?
+    /// The topics that may be read, as patterns; nil where they are not named.
+    public var subscribe: [String]?
+    /// The use of the network's key-value store; nil where it is not named.
+    public var keyValue: AccessRights.KeyValueAccess?
+    /// Whether letters may be sent and read; nil where that is not named.
+    public var letters: Bool?
+
+    /// Names topics in both directions.
+    public init(topics: [String]? = nil) { (publish, subscribe) = (topics, topics) }
+
+    /// Whether nothing is named.
+    public var isEmpty: Bool { self == RightsChange() }
+
+    /// The rights after the change. Where the topics of one direction alone are named, the other one has none.
+    func applied(to rights: AccessRights) -> AccessRights {
+        var rights = rights
+        if publish != nil || subscribe != nil {
+            (rights.publish, rights.subscribe) = (publish ?? [], subscribe ?? [])
+        }
+        if let keyValue { rights.keyValue = keyValue }
+        if let letters { rights.letters = letters }
+        return rights
     }
 }

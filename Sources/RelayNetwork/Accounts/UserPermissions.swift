@@ -6,25 +6,20 @@ import Relay
 /// A user reads and deletes in its own postbox stream only, sends to every postbox under its own name only, uses the
 /// topics granted to it, and its answers come back into its own account only. A permission inside one account could not
 /// hold that: JetStream and services answer to any reply subject that a request names, with rights of their own.
-public struct UserPermissions: Hashable, Sendable {
-    /// The user.
-    public let user: UserName
+package struct UserPermissions: Hashable, Sendable {
+    let user: UserName
     /// The topics that may be read; none of them lies within another.
-    public let topics: [TopicPattern]
+    let topics: [TopicPattern]
     /// The topics that may be written to; none of them lies within another.
-    public let publishes: [TopicPattern]
-    /// The use of the network's key-value store.
-    public let keyValue: AccessRights.KeyValueAccess
-    /// Whether letters may be sent and the user's own be read.
-    public let letters: Bool
-    /// The network's namespace, which names its stream and bucket.
-    public let namespace: String
-    /// The first token of every topic's subject.
-    public let hash: String
+    let publishes: [TopicPattern]
+    let keyValue: AccessRights.KeyValueAccess
+    let letters: Bool
+    let namespace: String
+    let hash: String
 
     /// What the subjects of JetStream's calls begin with in a user's account. There, `$JS.API` itself is answered by
     /// the server, which says that the account has no JetStream.
-    public static let apiPrefix = "net.API"
+    package static let apiPrefix = "net.API"
 
     /// Counted up when users get other imports than before, so that a network's accounts are signed anew at its next
     /// start.
@@ -36,9 +31,7 @@ public struct UserPermissions: Hashable, Sendable {
     /// so the server would let the user read every level below. Patterns of one direction that share topics without one
     /// holding the other are refused too: a message on such a topic would be stored twice.
     /// - Throws: `NetworkError.invalidGrant`.
-    public init(
-        user: UserName, rights: AccessRights, namespace: String, hash: String
-    ) throws(NetworkError) {
+    init(user: UserName, rights: AccessRights, namespace: String, hash: String) throws(NetworkError) {
         topics = try Self.patterns(rights.subscribe)
         publishes = rights.publish == rights.subscribe ? topics : try Self.patterns(rights.publish)
         (keyValue, letters) = (rights.keyValue, rights.letters)
@@ -62,41 +55,31 @@ public struct UserPermissions: Hashable, Sendable {
 
     private static func pattern(_ text: String) throws(NetworkError) -> TopicPattern {
         let pattern: TopicPattern
-        do throws(TopicError) {
-            pattern = try TopicPattern(text)
-        } catch {
+        do throws(TopicError) { pattern = try TopicPattern(text) } catch {
             throw .invalidGrant(topics: text, reason: error.description)
         }
         guard text != "*", !text.hasSuffix(".*") else {
             throw .invalidGrant(
-                topics: text,
-                reason: "end in > to grant all below, or name each topic; a last * cannot be enforced.")
+                topics: text, reason: "end in > to grant all below, or name each topic; a last * cannot be enforced.")
         }
         return pattern
     }
 
-    /// The rights, without topics that lie within others.
-    public var rights: AccessRights {
+    var rights: AccessRights {
         AccessRights(
             publish: publishes.map(\.text), subscribe: topics.map(\.text), keyValue: keyValue, letters: letters)
     }
 
-    /// Whether every topic may be read.
-    public var grantsEverything: Bool { topics.contains { $0.text == ">" } }
+    var grantsEverything: Bool { topics.contains { $0.text == ">" } }
 
-    /// The subjects of the topics that may be read.
-    public var subjects: [String] { topics.map { "\(hash).\($0.text)" } }
+    var subjects: [String] { topics.map { "\(hash).\($0.text)" } }
 
-    /// The imports of the user's account.
-    /// - Parameter network: the network's account, which exports them.
-    public func imports(from network: NKey) -> [AccountImport] {
+    func imports(from network: NKey) -> [AccountImport] {
         let bucket = NetworkNames.stream(ofBucket: namespace)
         var calls = ["INFO"]
         var acknowledged: [String] = []
         var plain =
-            publishes.map { "\(hash).\($0.text)" } + [
-                NetworkNames.namespace, NetworkNames.enrolment(of: user.text),
-            ]
+            publishes.map { "\(hash).\($0.text)" } + [NetworkNames.namespace, NetworkNames.enrolment(of: user.text)]
         if letters {
             calls += wholeStream(user.postboxStream) + ["STREAM.MSG.DELETE.\(user.postboxStream)"]
             acknowledged.append(user.postboxStream)
@@ -120,8 +103,7 @@ public struct UserPermissions: Hashable, Sendable {
         plain += acknowledged.map { "$JS.ACK.\($0).>" }
         var imports = calls.map { AccountImport.service("$JS.API.\($0)", of: network, as: "\(Self.apiPrefix).\($0)") }
         imports += plain.map { .service($0, of: network) }
-        imports.append(
-            .service(NetworkNames.streams(of: user.text), of: network, as: "\(Self.apiPrefix).STREAM.NAMES"))
+        imports.append(.service(NetworkNames.streams(of: user.text), of: network, as: "\(Self.apiPrefix).STREAM.NAMES"))
         // The server writes the last token, which names the sender.
         if letters {
             imports.append(
@@ -138,7 +120,7 @@ public struct UserPermissions: Hashable, Sendable {
 
     /// The permissions of users whose token has none. The imports keep users apart; these make the server say what it
     /// refuses.
-    public func defaults(network: NKey) -> Permissions {
+    func defaults(network: NKey) -> Permissions {
         let imports = imports(from: network)
         let services = imports.filter { $0.kind == .service }.map(\.usedSubject)
         let control = [NetworkNames.control(of: user.text)]
@@ -148,7 +130,7 @@ public struct UserPermissions: Hashable, Sendable {
     }
 
     /// The same calls under JetStream's usual prefix, for clients that know no other.
-    public static func mappings(_ style: MappingStyle) -> [String: [SubjectMapping]] {
+    static func mappings(_ style: MappingStyle) -> [String: [SubjectMapping]] {
         let standard = JetStream.standardPrefix
         switch style {
         case .wildcards: return ["\(standard).>": [SubjectMapping(to: "\(apiPrefix).>")]]
@@ -163,7 +145,7 @@ public struct UserPermissions: Hashable, Sendable {
     }
 
     /// How a server takes the mapping of a whole branch of subjects.
-    public enum MappingStyle: String, Codable, Hashable, Sendable {
+    enum MappingStyle: String, Codable, Hashable, Sendable {
         /// With one mapping, from 2.10 on.
         case wildcards
         /// With one for each number of tokens: before 2.10. A filter that ends in `>` is not mapped then.
@@ -194,7 +176,6 @@ public struct UserPermissions: Hashable, Sendable {
             + readerCalls(stream)
     }
 
-    /// Reading a whole stream in every way.
     private func wholeStream(_ stream: String) -> [String] {
         [
             "STREAM.INFO.\(stream)", "STREAM.MSG.GET.\(stream)", "DIRECT.GET.\(stream)", "DIRECT.GET.\(stream).>",

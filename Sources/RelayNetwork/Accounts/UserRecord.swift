@@ -3,11 +3,9 @@ import Relay
 
 /// What the network keeps of a user: the account's token is made from it, anew with each change.
 struct UserRecord: Codable, Hashable, Sendable {
-    /// The user's name.
     var name: String
     /// The public key of the user's account. Its secret is not kept: the host's signing key is used instead.
     var account: String
-    /// What the user may do.
     var rights: AccessRights
     /// When the account ends, in seconds since 1970; nil means without end.
     var expires: Int64?
@@ -15,11 +13,9 @@ struct UserRecord: Codable, Hashable, Sendable {
     var created: Int64
     /// When the newest token of the account was signed, in seconds since 1970.
     var signed: Int64
-    /// What the administrator decided.
     var standing = UserStanding()
     /// The newest invitation, as long as it was not revoked.
     var invitation: InvitationRecord?
-    /// The keys that credentials were issued to, oldest first.
     var keys: [UserKey] = []
     /// The accounts of keys that may do less than the user, besides the user's own account.
     var narrowAccounts: [NarrowAccount] = []
@@ -27,7 +23,6 @@ struct UserRecord: Codable, Hashable, Sendable {
 
 /// The account of all keys of a user that may do the same, which is less than the user may.
 struct NarrowAccount: Codable, Hashable, Sendable {
-    /// The public key of the account.
     var account: String
     /// What was asked for the keys; what the user has lost since is not theirs either.
     var rights: AccessRights
@@ -40,13 +35,11 @@ extension UserRecord {
     /// The public keys of all accounts of the user, the user's own first.
     var accounts: [String] { [account] + narrowAccounts.map(\.account) }
 
-    /// What the keys of an account may do.
     func rights(ofAccount account: String) -> AccessRights {
         guard let narrow = narrowAccounts.first(where: { $0.account == account }) else { return rights }
         return narrow.rights.intersection(rights)
     }
 
-    /// The account of keys that may do this; made where there is none yet.
     mutating func account(for rights: AccessRights) -> String {
         if let known = narrowAccounts.first(where: { $0.rights == rights }) { return known.account }
         let account = NKeyPair.generate(.account).publicKey.text
@@ -54,10 +47,8 @@ extension UserRecord {
         return account
     }
 
-    /// What a key may do.
     func rights(of key: UserKey) -> AccessRights { rights(ofAccount: key.account ?? account) }
 
-    /// The keys, with an invitation that nobody has used yet.
     var allKeys: [UserKey] {
         guard let invitation, invitation.usedBy == nil,
             !keys.contains(where: { $0.publicKey == invitation.key })
@@ -80,18 +71,11 @@ extension UserRecord {
         return Dictionary(void.map { ($0, Self.endOfTime) }) { first, _ in first }
     }
 
-    /// The public key of an account; the user's own where none is named.
-    func accountKey(_ text: String? = nil) throws(NetworkError) -> NKey {
-        try translated { try NKey(text ?? account) }
-    }
+    func accountKey(_ text: String? = nil) throws(NetworkError) -> NKey { try translated { try NKey(text ?? account) } }
 
-    /// Whether the account has ended.
     func isOver(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// Why the account is closed, as its user is told; nil while it is open.
-    /// - Parameters:
-    ///   - block: the decision that closes the whole network to its users, while there is one.
-    ///   - now: seconds since 1970.
     func closure(block: UserStanding.Decision?, at now: Int64) -> ControlMessage? {
         if let banned = standing.banned { return ControlMessage(kind: .banned, reason: banned.reason) }
         if let closed = standing.deactivated { return ControlMessage(kind: .deactivated, reason: closed.reason) }
@@ -115,13 +99,8 @@ public struct UserStanding: Codable, Hashable, Sendable {
     /// The closing of the user's account, while it is closed.
     public internal(set) var deactivated: Decision?
 
-    /// A user whom nothing keeps out.
     init() {}
 
-    /// Whether the user may connect.
-    public var isAdmitted: Bool { banned == nil && deactivated == nil }
-
-    /// Refuses a user who was banned or whose account was closed.
     func check(_ name: UserName) throws(NetworkError) {
         if let decision = banned { throw .userBanned(name.text, reason: decision.reason) }
         if let decision = deactivated { throw .userDeactivated(name.text, reason: decision.reason) }

@@ -21,8 +21,7 @@ extension NetworkAdministrator {
     ///   - servers: where the person connects; none to take what the network listens at.
     ///   - expires: until when it can be used, in seconds since 1970.
     /// - Returns: the invitation, whose secret is kept nowhere.
-    /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network, and as
-    ///   ``add(user:rights:expires:for:)``.
+    /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network.
     public func invite(
         user: String, rights: RightsChange = RightsChange(), servers: [String] = [], expires: Int64
     ) async throws(NetworkError) -> Invitation {
@@ -44,6 +43,7 @@ extension NetworkAdministrator {
                 // An attempt that was interrupted may have made the user without having told the servers.
                 try await introduce(user, identity)
             }
+            log("user invited", user)
             if let known = before?.invitation { _ = try await end(known, identity) }
             let pair = NKeyPair.generate(.user)
             let account = try directory.changeRecord(of: user) { record in
@@ -64,7 +64,6 @@ extension NetworkAdministrator {
     /// Takes a user's invitation back. One that was used already is of no use to anybody; the credentials it was
     /// exchanged for are ended by ``revoke(key:of:reason:)``. Where somebody uses it at the same moment, one of both
     /// comes first, and the other is told.
-    /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
     public func revokeInvitation(of user: String) async throws(NetworkError) -> InvitationRevocation {
         let user = try UserName(user)
@@ -78,12 +77,12 @@ extension NetworkAdministrator {
             }
             guard let known else { return .none }
             let outcome = try await end(known, identity)
+            log("invitation taken back", user)
             if isOnCluster { try directory.changeRecord(of: user) { $0.invitation = nil } }
             return outcome
         }
     }
 
-    /// Ends an invitation where the services of a network on a cluster keep which were used.
     func end(
         _ invitation: InvitationRecord, _ identity: NetworkIdentity
     ) async throws(NetworkError) -> InvitationRevocation {
@@ -94,10 +93,7 @@ extension NetworkAdministrator {
         }
     }
 
-    /// The servers that an invitation names.
-    private static func servers(
-        _ named: [String], _ listener: NetworkListener?
-    ) throws(NetworkError) -> [String] {
+    private static func servers(_ named: [String], _ listener: NetworkListener?) throws(NetworkError) -> [String] {
         guard !named.isEmpty else {
             guard let address = try listener?.publicAddress() else {
                 throw .invalidListener(

@@ -25,7 +25,6 @@ public struct NetworkKey: Hashable, Sendable {
 // The keys of users: each credentials file, invitation and token has its own.
 extension NetworkAdministrator {
     /// A user's keys, oldest first, revoked ones too.
-    /// - Throws: as ``kick(user:reason:)``.
     public func keys(of user: String) async throws(NetworkError) -> [NetworkKey] {
         let user = try UserName(user)
         let identity = try NetworkIdentity.open(in: directory)
@@ -55,7 +54,7 @@ extension NetworkAdministrator {
     ///   - expires: when the credentials end, in seconds since 1970; nil for the user's own end.
     ///   - isBearer: whether the token is enough, without a signature by the key.
     /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.keyInUse`, `.invalidGrant` for rights
-    ///   that the user does not have, and as ``kick(user:reason:)``.
+    ///   that the user does not have.
     public func makeKey(
         of user: String, for kind: UserKey.Kind = .file, rights: RightsChange = RightsChange(), expires: Int64? = nil,
         isBearer: Bool = false
@@ -66,6 +65,7 @@ extension NetworkAdministrator {
             let made = try directory.issueKey(
                 of: user, kind, rights: rights.isEmpty ? nil : rights, expires: expires, isBearer: isBearer)
             if made.key.account != nil { try await introduce(user, identity) }
+            log("key made", user, ["key": "\(made.key.id)", "kind": "\(kind.rawValue)"])
             return made
         }
     }
@@ -76,7 +76,7 @@ extension NetworkAdministrator {
     ///   - key: the key's id, the beginning of it where no other begins like it, or the public key.
     ///   - reason: the administrator's words.
     /// - Returns: the key as it was before.
-    /// - Throws: `NetworkError.unknownKey`, and as ``kick(user:reason:)``.
+    /// - Throws: `NetworkError.unknownKey`.
     @discardableResult
     public func revoke(key: String, of user: String, reason: String? = nil) async throws(NetworkError) -> UserKey {
         let user = try UserName(user)
@@ -96,7 +96,6 @@ extension NetworkAdministrator {
     /// Revokes all keys of a user that hold, this machine's own and an invitation too. None takes their place by
     /// itself.
     /// - Returns: those keys.
-    /// - Throws: as ``revoke(key:of:reason:)``.
     @discardableResult
     public func revokeAllKeys(of user: String, reason: String? = nil) async throws(NetworkError) -> [UserKey] {
         let user = try UserName(user)
@@ -120,7 +119,6 @@ extension NetworkAdministrator {
     ///   - expires: its end, in seconds since 1970; the user's own end where that is before.
     ///   - makesUser: whether a user whom the network does not have is made, with every topic granted.
     /// - Returns: its key, and the token, which is kept nowhere.
-    /// - Throws: as ``makeKey(of:for:rights:expires:isBearer:)``.
     public func makeToken(
         of user: String, rights: RightsChange = RightsChange(), expires: Int64, makesUser: Bool = false
     ) async throws(NetworkError) -> (key: UserKey, token: String) {
@@ -141,7 +139,7 @@ extension NetworkAdministrator {
     /// Revokes a bearer token, whoever's it is; other keys stay.
     /// - Parameter id: the id of its key, or the public key.
     /// - Returns: its user, and the key as it was before.
-    /// - Throws: `NetworkError.unknownKey`, and as ``revoke(key:of:reason:)``.
+    /// - Throws: `NetworkError.unknownKey`.
     public func revokeToken(_ id: String) async throws(NetworkError) -> (user: UserName, key: UserKey) {
         for user in try directory.userNames() {
             let keys = try directory.record(of: user)?.keys ?? []
@@ -159,6 +157,7 @@ extension NetworkAdministrator {
         _ keys: [UserKey], of user: UserName, _ reason: String?, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         try directory.changeUser(user) { $0.revoke(keys, at: Self.now) }
+        log("keys revoked", user, ["keys": "\(keys.map(\.id).joined(separator: " "))"])
         try await enact(identity) { system, address throws(NetworkError) in
             let messages = keys.map { key in
                 (user.text, ControlMessage(kind: .revoked, reason: reason, administrator: name, key: key.publicKey))
@@ -169,7 +168,6 @@ extension NetworkAdministrator {
         }
     }
 
-    /// The keys that the services of a network on a cluster have issued credentials to.
     private func issuedElsewhere(
         _ record: UserRecord, _ identity: NetworkIdentity
     ) async throws(NetworkError) -> (keys: [UserKey], joined: String?) {

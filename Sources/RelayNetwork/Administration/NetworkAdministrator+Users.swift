@@ -23,8 +23,7 @@ public struct NetworkUser: Hashable, Sendable {
     /// The connections; nil when the network does not run.
     public var devices: [Device]?
 
-    /// How long an account lasts, in words.
-    /// - Parameter end: seconds since 1970; nil means without end.
+    /// How long an account lasts, in words, by its end in seconds since 1970.
     public static func words(untilEnd end: Int64?) -> String {
         guard let end else { return "without end" }
         let seconds = min(max(end, Timestamp.earliest.milliseconds / 1_000), Timestamp.latest.milliseconds / 1_000)
@@ -41,8 +40,7 @@ extension NetworkAdministrator {
     ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
     ///   - kind: what the key is for. This machine's own key is made where it has none that holds.
     /// - Returns: the credentials, whose secret is kept nowhere, but for that of this machine's own key.
-    /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, and as
-    ///   ``kick(user:reason:)``.
+    /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`.
     @discardableResult
     public func add(
         user: String, rights: RightsChange = RightsChange(), expires: Int64? = nil, for kind: UserKey.Kind = .file
@@ -55,6 +53,7 @@ extension NetworkAdministrator {
             if let before {
                 try await enforce(user, before, reason: nil, identity)
             } else {
+                log("user made", user)
                 try await introduce(user, identity)
             }
             if kind == .identity, try directory.hasOwnKey(of: user) {
@@ -67,7 +66,7 @@ extension NetworkAdministrator {
 
     /// Gives a user these rights at once; what is not named stays. Readers of topics that are not granted any more end,
     /// also other users': theirs are made anew by themselves.
-    /// - Throws: `NetworkError.invalidGrant`, and as ``kick(user:reason:)``.
+    /// - Throws: `NetworkError.invalidGrant`.
     public func grant(user: String, rights: RightsChange, reason: String? = nil) async throws(NetworkError) {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
@@ -83,7 +82,6 @@ extension NetworkAdministrator {
     ///   - end: seconds since 1970; nil means without end.
     ///   - reason: told at once to whoever is connected, with the end where that is still to come. The server that ends
     ///     the connections by itself then has no words for it.
-    /// - Throws: as ``kick(user:reason:)``.
     public func expire(user: String, at end: Int64?, reason: String? = nil) async throws(NetworkError) {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
@@ -97,7 +95,7 @@ extension NetworkAdministrator {
     }
 
     /// Describes a user, or all of them.
-    /// - Throws: `NetworkError.unknownUser`, and as ``kick(user:reason:)``.
+    /// - Throws: `NetworkError.unknownUser`.
     public func users(named name: String? = nil) async throws(NetworkError) -> [NetworkUser] {
         var users: [NetworkUser] = []
         var accounts: [String: Int] = [:]
@@ -106,8 +104,7 @@ extension NetworkAdministrator {
             let record = try directory.knownRecord(of: name)
             for account in record.accounts { accounts[account] = users.count }
             users.append(
-                NetworkUser(
-                    name: name, standing: record.standing, rights: record.rights, expires: record.expires))
+                NetworkUser(name: name, standing: record.standing, rights: record.rights, expires: record.expires))
         }
         guard !users.isEmpty else { return [] }
         let identity = try NetworkIdentity.open(in: directory)
@@ -116,17 +113,14 @@ extension NetworkAdministrator {
             for index in users.indices { users[index].devices = [] }
             for connection in try await system.connections(ofAccounts: only) {
                 guard let index = accounts[connection.account] else { continue }
-                users[index].devices?.append(
-                    .init(client: connection.client ?? "", address: connection.address ?? ""))
+                users[index].devices?.append(.init(client: connection.client ?? "", address: connection.address ?? ""))
             }
         }
         return users
     }
 
     /// Hands the server a user's changed accounts, ends what is not granted any more, and tells the user.
-    /// - Parameters:
-    ///   - reason: the administrator's words.
-    ///   - newEnd: the words for an end that is still to come; nil where the user is told nothing of one.
+    /// - Parameter newEnd: the words for an end that is still to come.
     func enforce(
         _ user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
@@ -134,6 +128,7 @@ extension NetworkAdministrator {
         let kept = after.rights.subscribe
         let lost = before.rights.subscribe.filter { topic in !kept.contains { SubjectPattern.covers($0, topic) } }
         let narrowing = lost.isEmpty ? nil : Narrowing(lost: lost, kept: kept)
+        log("user changed", user, ["lost": "\(lost.count) topics"])
         // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
         if let narrowing { try directory.remember(narrowing) }
         let isRunning: Void? = try await enact(identity) { system, address throws(NetworkError) in

@@ -3,10 +3,14 @@ import NATS
 import Platform
 import Relay
 
-/// The administrator's acts on a private network. A person who can read its folder is its administrator.
+/// The administrator's acts on a network. A person who can read its folder is its administrator.
 ///
 /// Each act first tells the user's clients why, by a signed ``Relay/ControlMessage``, and then has the server act.
 /// Acts run one after the other, whichever processes they come from. Bans and closed accounts need no running network.
+///
+/// Each act may throw `NetworkError.invalidUserName`, `.unknownUser`, `.invalidReason`, `.connection`, `.refused`,
+/// `.notInEffect`, `.timedOut` while another administrator acts for very long, `.file`, `.damaged`, `.credentials` or
+/// `.cancelled`; what else one throws is said there.
 public struct NetworkAdministrator: Sendable {
     /// The longest reason, in bytes of UTF-8.
     public static let maximumReasonLength = 1_024
@@ -17,8 +21,7 @@ public struct NetworkAdministrator: Sendable {
     public let name: String?
     let logger: Logger
 
-    /// Names a network; nothing is read or made yet.
-    /// - Parameter logger: receives each act that is done; silent by default.
+    /// Names a network; nothing is read or made yet. The logger receives each act that is done.
     public init(directory: NetworkDirectory = .standard(), name: String? = nil, logger: Logger? = nil) {
         self.directory = directory
         self.name = name
@@ -29,8 +32,6 @@ public struct NetworkAdministrator: Sendable {
 
     /// Ends a user's connections. Nothing keeps the user from connecting again.
     /// - Returns: how many there were; 0 also when the network does not run.
-    /// - Throws: `NetworkError.unknownUser`, `.invalidUserName`, `.invalidReason`, `.connection`, `.refused`, `.file`,
-    ///   `.damaged`, `.credentials` or `.cancelled`.
     @discardableResult
     public func kick(user: String, reason: String? = nil) async throws(NetworkError) -> Int {
         let user = try UserName(user)
@@ -45,6 +46,7 @@ public struct NetworkAdministrator: Sendable {
             }
             let outcome = try await onServer(identity) { system, address throws(NetworkError) in
                 let connections = try await system.connections(ofAccounts: accounts)
+                log("user kicked", user, ["connections": "\(connections.count)"])
                 guard !connections.isEmpty else { return 0 }
                 try await tell([user.text], .kicked, reason, address, identity)
                 for connection in connections where try await !system.disconnect(connection) {
@@ -64,7 +66,6 @@ public struct NetworkAdministrator: Sendable {
     /// Keeps a user out until ``unban(user:)``: connections end, each login is told why and nothing else, and no
     /// credentials are issued anew.
     /// - Returns: false when the user was banned already; the newest reason counts.
-    /// - Throws: as ``kick(user:reason:)``, and `.timedOut` while another administrator acts for very long.
     @discardableResult
     public func ban(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
         try await decide(user, \.banned, .banned, reason)
@@ -72,13 +73,11 @@ public struct NetworkAdministrator: Sendable {
 
     /// Lifts a ban; the credentials that the user has hold again.
     /// - Returns: false when the user was not banned.
-    /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
     public func unban(user: String) async throws(NetworkError) -> Bool { try await decide(user, \.banned) }
 
     /// Closes a user's account: as a ban, with another word for it. The user's postboxes stay.
     /// - Returns: false when it was closed already; the newest reason counts.
-    /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
     public func deactivate(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
         try await decide(user, \.deactivated, .deactivated, reason)
@@ -86,33 +85,20 @@ public struct NetworkAdministrator: Sendable {
 
     /// Opens a closed account again.
     /// - Returns: false when it was not closed.
-    /// - Throws: as ``ban(user:reason:)``.
     @discardableResult
     public func activate(user: String) async throws(NetworkError) -> Bool { try await decide(user, \.deactivated) }
-
-    /// Sends a user's clients a cause of any other kind; nothing else is done.
-    /// - Throws: `NetworkError.notRunning`, and as ``kick(user:reason:)``.
-    public func send(_ message: ControlMessage, to user: String) async throws(NetworkError) {
-        let user = try UserName(user)
-        _ = try directory.knownRecord(of: user)
-        let identity = try NetworkIdentity.open(in: directory)
-        try await directory.places().firstToTake { place in
-            try await tell([(user.text, message)], place, identity)
-        }
-    }
 
     // MARK: All users
 
     /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends, and whoever logs
     /// in is told why and kept out. Messages, postboxes and users stay. Needs no running network.
-    /// - Throws: as ``ban(user:reason:)``.
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             try directory.markUnfinished(directory.userNames())
-            try PrivateFile.writeJSON(
-                UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
+            try PrivateFile.writeJSON(UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
             try signAll()
+            log("network blocked")
             try await enact(identity) { system, address throws(NetworkError) in
                 let connected = Set(try await system.connections().map(\.account))
                 let users = connected.compactMap(directory.user(ofAccount:))
@@ -125,20 +111,19 @@ public struct NetworkAdministrator: Sendable {
     }
 
     /// Lifts the block; users can connect when this returns.
-    /// - Throws: as ``ban(user:reason:)``.
     public func unblockApplication() async throws(NetworkError) {
         try await alone { identity throws(NetworkError) in
             guard directory.isBlocked else { return }
             try directory.markUnfinished(directory.userNames())
             PrivateFile.remove(directory.blockMarker)
             try signAll()
+            log("network unblocked")
             try await enact(identity) { system, _ throws(NetworkError) in
                 try await exchange(directory.userNames(), identity, system)
             }
         }
     }
 
-    /// Signs the accounts of all users anew.
     private func signAll() throws(NetworkError) {
         try directory.identified { identity throws(NetworkError) in try AccountSigner(directory, identity).installAll()
         }
@@ -146,8 +131,10 @@ public struct NetworkAdministrator: Sendable {
 
     // MARK: Parts
 
-    /// Makes a decision that keeps a user out, or takes it back.
-    /// - Returns: whether it was otherwise before.
+    func log(_ act: String, _ user: UserName? = nil, _ more: Logger.Metadata = [:]) {
+        logger.info("\(act)", metadata: more.merging(user.map { ["user": "\($0)"] } ?? [:]) { $1 })
+    }
+
     private func decide(
         _ user: String, _ mark: any WritableKeyPath<UserStanding, UserStanding.Decision?> & Sendable,
         _ kind: ControlMessage.Kind? = nil, _ reason: String? = nil
@@ -160,6 +147,7 @@ public struct NetworkAdministrator: Sendable {
                 record.standing[keyPath: mark] = kind == nil ? nil : .init(since: Self.now, reason: reason)
                 return wasOut == (kind == nil)
             }
+            log("user's standing changed", user, ["now": "\(kind.map { "\($0)" } ?? "admitted")"])
             try await enact(identity) { system, address throws(NetworkError) in
                 // Clients that the message does not reach are still kept out.
                 if let kind { try? await tell([user.text], kind, reason, address, identity) }
@@ -184,8 +172,7 @@ public struct NetworkAdministrator: Sendable {
         try directory.markFinished(users)
     }
 
-    /// Hands the servers users' accounts as they are kept.
-    /// - Parameter connections: how many connections they allow for now; nil for as many as they should.
+    /// Hands the servers users' accounts as they are kept, for this many connections where that is said.
     func install(
         _ users: [UserName], connections: Int64? = nil, _ identity: NetworkIdentity, _ system: SystemInterface
     ) async throws(NetworkError) {

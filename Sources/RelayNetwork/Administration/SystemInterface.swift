@@ -5,23 +5,26 @@ import Relay
 
 /// What the server does for its operator: the requests of the system account.
 struct SystemInterface: Sendable {
-    /// A client's connection to a server.
     struct UserConnection: Hashable, Sendable {
         var server: String
         var number: UInt64
-        /// The public key of its account.
         var account: String
         /// The public key that it logged in by.
         var key: String
-        /// What the client calls itself.
         var client: String?
-        /// The address it comes from.
         var address: String?
+    }
+
+    struct Server: Hashable, Sendable {
+        var id: String
+        var name: String
+        var version: String
+        /// How many clients are connected to it, of all accounts; nil where it does not say.
+        var connections: Int?
     }
 
     /// How many connections are asked for at once: each comes with its token, and an answer is one message.
     private static let pageLength = 100
-    /// How many pages of ended connections are looked through.
     private static let endedPages = 10
 
     private let connection: NATSConnection
@@ -29,7 +32,6 @@ struct SystemInterface: Sendable {
     /// The key that signs the tokens of this network's users, and of no other network's on the same servers.
     private let signingKey: String
 
-    /// Connects as the system account's user.
     init(at address: ServerAddress, identity: NetworkIdentity) async throws(NetworkError) {
         guard let administrator = identity.administrator, let systemAccount = identity.systemAccount else {
             throw .invalidProvision(
@@ -40,16 +42,11 @@ struct SystemInterface: Sendable {
         connection = try await .administrator(at: address, as: administrator)
     }
 
-    /// The server's version.
-    var version: String { connection.info.version }
-
-    /// Ends the interface's own connection.
     func close() { connection.closeNow() }
 
     // MARK: Connections
 
     /// The connections of some accounts, or of all users of this network where none are named, to whichever server.
-    /// - Parameter known: the servers that answer, where they were asked a moment ago.
     func connections(
         ofAccounts accounts: [String]? = nil, at known: [Server]? = nil
     ) async throws(NetworkError) -> [UserConnection] {
@@ -58,18 +55,15 @@ struct SystemInterface: Sendable {
         for account in accounts?.map(Optional.some) ?? [nil] {
             // Each server knows its own alone.
             for server in servers {
-                let question = ConnectionQuestion(acc: account, limit: Self.pageLength)
-                try await forEachPage(question, of: server) { answer in
-                    for entry in answer.data?.connections ?? [] {
-                        // Older servers do not say whose connection it is; its token does.
-                        guard let claims = entry.claims, claims.issuer == signingKey,
-                            let holder = claims.grant.issuerAccount, !networkAccounts.contains(holder)
-                        else { continue }
-                        found.append(
-                            UserConnection(
-                                server: server.id, number: entry.cid, account: holder, key: claims.subject,
-                                client: entry.name, address: entry.ip))
-                    }
+                try await forEachConnection(ConnectionQuestion(acc: account), at: server) { entry, claims in
+                    // Older servers do not say whose connection it is; its token does.
+                    guard claims.issuer == signingKey, let holder = claims.grant.issuerAccount,
+                        !networkAccounts.contains(holder)
+                    else { return }
+                    found.append(
+                        UserConnection(
+                            server: server.id, number: entry.cid, account: holder, key: claims.subject,
+                            client: entry.name, address: entry.ip))
                 }
             }
         }
@@ -80,28 +74,24 @@ struct SystemInterface: Sendable {
     /// by: as far as the servers remember, which is since they started and the newest of all their connections.
     func endedConnections(ofAccount account: String) async throws(NetworkError) -> [String: Int64] {
         var found: [String: Int64] = [:]
+        // The state 1 means connections that have ended.
+        let question = ConnectionQuestion(acc: account, state: 1, sort: "stop")
         for server in try await servers() {
-            // The state 1 means connections that have ended.
-            let question = ConnectionQuestion(acc: account, limit: Self.pageLength, state: 1, sort: "stop")
-            try await forEachPage(question, of: server, atMost: Self.endedPages) { answer in
-                for entry in answer.data?.connections ?? [] {
-                    guard let key = entry.claims?.subject, let end = entry.stop.flatMap(Timestamp.init(iso8601:))
-                    else { continue }
-                    found[key] = max(found[key] ?? .min, end.milliseconds / 1_000)
-                }
+            try await forEachConnection(question, at: server, pages: Self.endedPages) { entry, claims in
+                guard let end = entry.stop.flatMap(Timestamp.init(iso8601:)) else { return }
+                found[claims.subject] = max(found[claims.subject] ?? .min, end.milliseconds / 1_000)
             }
         }
         return found
     }
 
-    /// Asks a server for its connections, page by page. An account that it does not know, as it says in words or by no
-    /// answer, has none.
-    private func forEachPage(
-        _ question: ConnectionQuestion, of server: Server, atMost limit: Int = .max,
-        _ body: (Answer<ConnectionPage>) -> Void
+    /// Asks a server for its connections, page by page. An account that it does not know has none.
+    private func forEachConnection(
+        _ question: ConnectionQuestion, at server: Server, pages: Int = .max,
+        _ body: (ConnectionPage.Entry, UserClaims) -> Void
     ) async throws(NetworkError) {
         var question = question
-        for _ in 0..<limit {
+        for _ in 0..<pages {
             let text = String(decoding: Wire.json(question), as: UTF8.self)
             let answer: Answer<ConnectionPage>
             do throws(NetworkError) { answer = try await ask(text, "$SYS.REQ.SERVER.\(server.id).CONNZ") } catch {
@@ -109,14 +99,16 @@ struct SystemInterface: Sendable {
                 return
             }
             if question.acc == nil { _ = try answer.content() }
-            body(answer)
-            guard answer.data?.connections?.count ?? 0 >= Self.pageLength else { return }
+            let entries = answer.data?.connections ?? []
+            for entry in entries {
+                if let claims = entry.jwt.flatMap({ try? UserClaims.decode($0) }) { body(entry, claims) }
+            }
+            guard entries.count >= Self.pageLength else { return }
             question.offset += Self.pageLength
         }
     }
 
-    /// Has the server close a connection.
-    /// - Returns: false when the server cannot, which it can from 2.10 on.
+    /// Has the server close a connection; false when it cannot, which it can from 2.10 on.
     func disconnect(_ target: UserConnection) async throws(NetworkError) -> Bool {
         do throws(NATSError) {
             // An error in the answer means that the connection has gone by itself.
@@ -137,17 +129,14 @@ struct SystemInterface: Sendable {
         _ = try answer.content()
     }
 
-    /// The token that holds for an account; nil while the server has not had to do with the account.
     func token(ofAccount account: String) async throws(NetworkError) -> String? {
         let answer: Answer<AccountInformation> = try await ask("", "$SYS.REQ.ACCOUNT.\(account).INFO")
         return answer.data?.jwt
     }
 
-    /// Of which accounts the servers keep tokens, as each of them said. Asked for one account's token, servers before
-    /// 2.10 say nothing when they have none, and so cannot be told from those that do not answer; this question each
-    /// answers.
+    /// Of which accounts the servers keep tokens, as each of them said, by its id. Asked for one account's token,
+    /// servers before 2.10 say nothing when they have none; this question each answers.
     /// - Parameter servers: those that answer; others are not waited for.
-    /// - Returns: by the server's id, its accounts.
     func keptAccounts(of servers: [Server]) async throws(NetworkError) -> [String: [String]] {
         var kept: [String: [String]] = [:]
         try await connection.askAll("$SYS.REQ.CLAIMS.LIST", within: .seconds(5)) { bytes in
@@ -170,16 +159,6 @@ struct SystemInterface: Sendable {
 
     // MARK: Servers
 
-    /// A server, as it describes itself.
-    struct Server: Hashable, Sendable {
-        var id: String
-        var name: String
-        var version: String
-        /// How many clients are connected to it, of all accounts; nil where it does not say.
-        var connections: Int?
-    }
-
-    /// All servers that answer.
     func servers() async throws(NetworkError) -> [Server] { try await roll().servers }
 
     /// All servers that answer, and how many there are by what they know of each other. One that was killed is counted
@@ -214,12 +193,10 @@ struct SystemInterface: Sendable {
         return answer
     }
 
-    /// The frame of the server's answers.
     private struct Answer<Content: Decodable>: Decodable {
-        struct Server: Decodable { var id: String }
         struct Failure: Decodable { var description: String? }
 
-        var server: Server?
+        var server: ServerName?
         var data: Content?
         var error: Failure?
 
@@ -229,12 +206,13 @@ struct SystemInterface: Sendable {
         }
     }
 
+    private struct ServerName: Decodable {
+        var id: String
+        var name: String?
+        var ver: String?
+    }
+
     private struct Ping: Decodable {
-        struct Server: Decodable {
-            var id: String
-            var name: String?
-            var ver: String?
-        }
         struct Statistics: Decodable {
             var activeServers: Int?
             var connections: Int?
@@ -244,14 +222,14 @@ struct SystemInterface: Sendable {
                 case activeServers = "active_servers"
             }
         }
-        var server: Server
+        var server: ServerName
         var statsz: Statistics?
     }
 
     private struct ConnectionQuestion: Encodable {
         var auth = true
         var acc: String?
-        var limit: Int
+        var limit = SystemInterface.pageLength
         var offset = 0
         var state: Int?
         var sort: String?
@@ -263,11 +241,7 @@ struct SystemInterface: Sendable {
             var jwt: String?
             var name: String?
             var ip: String?
-            /// When the connection ended.
             var stop: String?
-
-            /// What it logged in by.
-            var claims: UserClaims? { jwt.flatMap { try? UserClaims.decode($0) } }
         }
 
         var connections: [Entry]?
@@ -276,4 +250,43 @@ struct SystemInterface: Sendable {
     private struct Acceptance: Decodable {}
 
     private struct AccountInformation: Decodable { var jwt: String? }
+}
+
+// One of several servers is enough for most that a network asks.
+extension [ServerAddress] {
+    /// Tries one server after the other until one does what it is asked.
+    /// - Throws: what the last of them said; that one cannot be reached only where that is so for all.
+    func firstToTake<R>(_ body: (ServerAddress) async throws -> R) async throws(NetworkError) -> R {
+        var failure: NetworkError?
+        for address in self {
+            do { return try await body(address) } catch {
+                let error = NetworkError(error)
+                if failure?.isUnreachableServer ?? true || !error.isUnreachableServer { failure = error }
+            }
+            if Task.isCancelled { throw .cancelled }
+        }
+        throw failure ?? .notRunning
+    }
+}
+
+extension NATSConnection {
+    /// Asks all who listen, and hands over one answer after the other until they are enough or the time is up.
+    func askAll(_ subject: String, within limit: Duration, _ isEnough: ([UInt8]) -> Bool) async throws(NetworkError) {
+        let inbox = newInbox()
+        try await reached {
+            let subscription = try subscribe(to: inbox)
+            try publish(ByteBuffer(), to: subject, reply: inbox)
+            let alarm = Task {
+                try await Task.sleep(for: limit)
+                subscription.unsubscribe()
+            }
+            defer { alarm.cancel() }
+            var iterator = subscription.makeAsyncIterator()
+            // The status 503 says that nobody hears the question.
+            while let answer = try await iterator.next(isolation: nil), answer.status != 503 {
+                if isEnough(answer.bytes) { return }
+            }
+        }
+        if Task.isCancelled { throw .cancelled }
+    }
 }

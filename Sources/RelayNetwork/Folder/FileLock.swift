@@ -4,19 +4,14 @@ import Platform
 ///
 /// The file stays: unlinking it would let two holders lock two files of one name.
 final class FileLock: Sendable {
-    /// Who may hold the lock together.
     enum Mode: Sendable {
-        /// Any number of shared holders.
         case shared
-        /// One holder alone.
         case exclusive
     }
 
     private let descriptor: Int32
 
-    private init(descriptor: Int32) {
-        self.descriptor = descriptor
-    }
+    private init(descriptor: Int32) { self.descriptor = descriptor }
 
     deinit {
         // A process that is being started elsewhere in this one has a copy of the descriptor until its program begins:
@@ -25,7 +20,6 @@ final class FileLock: Sendable {
         close(descriptor)
     }
 
-    /// Takes the lock when it is free now; nil when it is not.
     static func attempt(_ path: String, _ mode: Mode) throws(NetworkError) -> FileLock? {
         try take(path, mode, flags: LOCK_NB)
     }
@@ -36,7 +30,6 @@ final class FileLock: Sendable {
         return lock
     }
 
-    /// Waits for the lock without holding a thread; nil when it is not free in time.
     static func wait(_ path: String, _ mode: Mode, for limit: Duration) async throws(NetworkError) -> FileLock? {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -52,9 +45,7 @@ final class FileLock: Sendable {
     }
 
     private static func take(_ path: String, _ mode: Mode, flags: Int32) throws(NetworkError) -> FileLock? {
-        let (descriptor, openCode) = SystemCall.uninterrupted {
-            open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        }
+        let (descriptor, openCode) = SystemCall.uninterrupted { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) }
         guard descriptor >= 0 else { throw .system(path, openCode) }
         let operation = (mode == .shared ? LOCK_SH : LOCK_EX) | flags
         let (result, code) = SystemCall.uninterrupted { flock(descriptor, operation) }

@@ -3,7 +3,6 @@ import Platform
 
 /// A file that grows line by line (0600). When it is large as it is opened, it becomes `<name>.old` first.
 package final class LogFile: Sendable {
-    /// The size from which a log is put aside.
     static let turnoverLength = 1 << 20
 
     /// Where a child process may write to.
@@ -56,9 +55,7 @@ package struct LineLogHandler: LogHandler {
     package var metadataProvider: Logger.MetadataProvider?
     private let write: @Sendable (Logger.Level, String) -> Void
 
-    /// - Parameters:
-    ///   - logLevel: the least level that is written.
-    ///   - write: writes an entry of this level, which ends without a line break.
+    /// Hands entries from this level on to `write`, as a line without its end.
     package init(logLevel: Logger.Level, write: @escaping @Sendable (Logger.Level, String) -> Void) {
         (self.logLevel, self.write) = (logLevel, write)
     }

@@ -9,12 +9,16 @@ extension NetworkDirectory {
     public func credentials(for user: String) throws(NetworkError) -> Credentials {
         let name = try UserName(user)
         return try identified { identity throws(NetworkError) in
-            if var record = try record(of: name) {
-                try record.standing.check(name)
-                return try ownCredentials(&record, of: name, identity)
+            let known = try record(of: name)
+            var record = if let known { known } else { try makeUser(name, rights: .all, expires: nil, identity) }
+            try record.standing.check(name)
+            // Credentials whose key the record lacks are of a user whose record was lost.
+            if let (own, index) = try ownKey(record, of: name) {
+                guard record.keys[index].revoked == nil else { throw .keyRevoked(name.text) }
+                return own
             }
-            var record = try makeUser(name, rights: .all, expires: nil, identity)
-            return try ownCredentials(&record, of: name, identity)
+            guard record.mayMakeIdentity else { throw .keyRevoked(name.text) }
+            return try makeKey(&record, of: name, .identity, identity).credentials
         }
     }
 
@@ -48,14 +52,10 @@ extension NetworkDirectory {
         }
     }
 
-    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own
-    /// key.
+    /// Makes a key of a user, and credentials for it, whose secret is kept nowhere but for this machine's own key.
     /// - Parameters:
     ///   - rights: what the key may do of what its user may; nil for all of it.
     ///   - expires: when they end, in seconds since 1970, where that is before the user's own end.
-    ///   - isBearer: whether the token is enough, without a signature.
-    /// - Throws: `NetworkError.unknownUser`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.invalidGrant` for
-    ///   rights that the user does not have, and as ``credentials(for:)``.
     func issueKey(
         of name: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
         isBearer: Bool = false
@@ -63,28 +63,39 @@ extension NetworkDirectory {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
             try record.standing.check(name)
-            let pair = NKeyPair.generate(.user)
-            let end = [expires, record.expires].compactMap(\.self).min()
-            let signer = try AccountSigner(self, identity)
-            var key = UserKey(pair.publicKey.text, kind, created: NetworkAdministrator.now, expires: end)
-            if let rights = try rights.map({ change throws(NetworkError) in
-                try signer.permissions(change.applied(to: record.rights), name).rights
-            }), rights != record.rights {
-                try rights.check(within: record.rights, of: name)
-                key.account = record.account(for: rights)
-            }
-            try record.keys.add(key, of: name, at: key.created)
-            // A key is remembered, and its account signed, before it can be used.
-            if key.account == nil { try keep(record, of: name) } else { try signer.install(&record, of: name) }
-            let credentials = try identity.issuer.issue(
-                to: pair, name: name.text, account: record.accountKey(key.account), expires: end, isBearer: isBearer)
-            if kind == .identity { try keepOwn(credentials, of: name) }
-            return (key, credentials)
+            return try makeKey(&record, of: name, kind, rights: rights, expires: expires, isBearer: isBearer, identity)
         }
     }
 
-    /// Changes what is kept of a user, and the tokens of the user's accounts with it.
-    /// - Returns: what the body returned.
+    private func makeKey(
+        _ record: inout UserRecord, of name: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil,
+        expires: Int64? = nil, isBearer: Bool = false, _ identity: NetworkIdentity
+    ) throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
+        let pair = NKeyPair.generate(.user)
+        let end = [expires, record.expires].compactMap(\.self).min()
+        let signer = try AccountSigner(self, identity)
+        var key = UserKey(pair.publicKey.text, kind, created: NetworkAdministrator.now, expires: end)
+        if let rights {
+            let rights = try signer.permissions(rights.applied(to: record.rights), name).rights
+            if rights != record.rights {
+                try rights.check(within: record.rights, of: name)
+                key.account = record.account(for: rights)
+            }
+        }
+        try record.keys.add(key, of: name, at: key.created)
+        // A key is remembered, and its account signed, before it can be used. Whoever made the user of this machine's
+        // own may have been interrupted before that.
+        if key.account == nil, kind != .identity {
+            try keep(record, of: name)
+        } else {
+            try signer.install(&record, of: name)
+        }
+        let credentials = try identity.issuer.issue(
+            to: pair, name: name.text, account: record.accountKey(key.account), expires: end, isBearer: isBearer)
+        if kind == .identity { try keepOwn(credentials, of: name) }
+        return (key, credentials)
+    }
+
     @discardableResult
     func changeUser<R>(
         _ name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
@@ -110,7 +121,6 @@ extension NetworkDirectory {
         }
     }
 
-    /// Refuses a user whose key on this machine was revoked.
     func checkOwnKey(of name: UserName) throws(NetworkError) {
         guard let record = try record(of: name) else { return }
         let known = try ownKey(record, of: name)
@@ -125,18 +135,19 @@ extension NetworkDirectory {
         return try ownKey(record, of: name).map { record.keys[$0.index].revoked == nil } ?? false
     }
 
-    /// Issues the credentials of this machine's own key anew, with the end that the record has.
     func renewOwnCredentials(of name: UserName) throws(NetworkError) {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
             guard let (own, index) = try ownKey(record, of: name), record.keys[index].revoked == nil else { return }
             record.keys[index].expires = record.expires
             try keep(record, of: name)
-            try issueOwn(own.keyPair, record, of: name, identity)
+            let account = try record.accountKey(record.keys[index].account)
+            let renewed = try identity.issuer.issue(
+                to: own.keyPair, name: name.text, account: account, expires: record.expires)
+            try keepOwn(renewed, of: name)
         }
     }
 
-    /// What is kept of a user; nil for a user whom the network does not have.
     func record(of name: UserName) throws(NetworkError) -> UserRecord? {
         let path = recordPath(of: name)
         guard let record = try PrivateFile.readJSON(UserRecord.self, from: path) else { return nil }
@@ -145,8 +156,6 @@ extension NetworkDirectory {
         return record
     }
 
-    /// What is kept of a user.
-    /// - Throws: `NetworkError.unknownUser` for one whom the network does not have.
     func knownRecord(of name: UserName) throws(NetworkError) -> UserRecord {
         guard let record = try record(of: name) else { throw .unknownUser(name.text) }
         return record
@@ -172,16 +181,13 @@ extension NetworkDirectory {
     }
 
     /// Runs the body while no other process makes or changes users.
-    func identified<R>(
-        _ body: (NetworkIdentity) throws(NetworkError) -> R
-    ) throws(NetworkError) -> R {
+    func identified<R>(_ body: (NetworkIdentity) throws(NetworkError) -> R) throws(NetworkError) -> R {
         let identity = try NetworkIdentity.open(in: self)
         let lock = try FileLock.wait(identityLock, .exclusive)
         defer { withExtendedLifetime(lock) {} }
         return try body(identity)
     }
 
-    /// Keeps what is known of a user.
     private func keep(_ record: UserRecord, of name: UserName) throws(NetworkError) {
         try PrivateFile.writeJSON(record, to: recordPath(of: name))
         try markUnpublished(name)
@@ -202,59 +208,20 @@ extension NetworkDirectory {
         return record
     }
 
-    /// The credentials of this machine's own key, made where there are none.
-    private func ownCredentials(
-        _ record: inout UserRecord, of name: UserName, _ identity: NetworkIdentity
-    ) throws(NetworkError) -> Credentials {
-        // Credentials whose key the record lacks are of a user whose record was lost.
-        if let (own, index) = try ownKey(record, of: name) {
-            guard record.keys[index].revoked == nil else { throw .keyRevoked(name.text) }
-            return own
-        }
-        guard record.mayMakeIdentity else { throw .keyRevoked(name.text) }
-        let pair = NKeyPair.generate(.user)
-        let now = NetworkAdministrator.now
-        try record.keys.add(
-            UserKey(pair.publicKey.text, .identity, created: now, expires: record.expires), of: name, at: now)
-        // Whoever made the user may have been interrupted before the account was signed.
-        try AccountSigner(self, identity).install(&record, of: name)
-        return try issueOwn(pair, record, of: name, identity)
-    }
-
-    /// The credentials that this machine has as a user, and which of the user's keys they are for.
     private func ownKey(
         _ record: UserRecord, of name: UserName
     ) throws(NetworkError) -> (own: Credentials, index: Int)? {
-        guard let own = try keptCredentials(of: name),
-            let index = record.keys.firstIndex(where: { $0.publicKey == own.keyPair.publicKey.text })
-        else { return nil }
-        return (own, index)
-    }
-
-    /// Issues the credentials of this machine's own key and keeps them.
-    @discardableResult
-    func issueOwn(
-        _ pair: NKeyPair, _ record: UserRecord, of name: UserName, _ identity: NetworkIdentity
-    ) throws(NetworkError) -> Credentials {
-        let account = record.keys.first { $0.publicKey == pair.publicKey.text }?.account
-        let credentials = try identity.issuer.issue(
-            to: pair, name: name.text, account: record.accountKey(account), expires: record.expires)
-        try keepOwn(credentials, of: name)
-        return credentials
+        let path = credentialsPath(for: name)
+        guard PrivateFile.exists(path) else { return nil }
+        let own = try translated { try Credentials.load(path: path) }
+        // A file system that ignores case would give Alice's file for alice.
+        guard try translated({ try own.claims().name == name.text }) else {
+            throw .damaged(path: path, reason: "it belongs to a user whose name is written differently")
+        }
+        return record.keys.firstIndex { $0.publicKey == own.keyPair.publicKey.text }.map { (own, $0) }
     }
 
     private func keepOwn(_ credentials: Credentials, of name: UserName) throws(NetworkError) {
         try PrivateFile.write(credentials.fileText().utf8, to: credentialsPath(for: name))
-    }
-
-    private func keptCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
-        let path = credentialsPath(for: name)
-        guard PrivateFile.exists(path) else { return nil }
-        let credentials = try translated { try Credentials.load(path: path) }
-        // A file system that ignores case would give Alice's file for alice.
-        guard try translated({ try credentials.claims().name == name.text }) else {
-            throw .damaged(path: path, reason: "it belongs to a user whose name is written differently")
-        }
-        return credentials
     }
 }

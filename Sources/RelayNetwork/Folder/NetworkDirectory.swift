@@ -7,9 +7,7 @@ public struct NetworkDirectory: Hashable, Sendable {
     public let path: String
 
     /// Names a folder; nothing is made yet.
-    public init(path: String) {
-        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    }
+    public init(path: String) { self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path }
 
     /// The folder of this user's own network: `$XDG_DATA_HOME/parley/local`, else `~/.local/share/parley/local`.
     public static func standard(
@@ -46,7 +44,6 @@ public struct NetworkDirectory: Hashable, Sendable {
     var administrationLock: String { path + "/administration.lock" }
     /// The decision that closes the whole network to its users, while there is one.
     var blockMarker: String { path + "/blocked" }
-    /// Whether the whole network is blocked for its users.
     var isBlocked: Bool { PrivateFile.exists(blockMarker) }
     /// Held by the host as long as it runs.
     var hostLock: String { path + "/host.lock" }
@@ -54,9 +51,7 @@ public struct NetworkDirectory: Hashable, Sendable {
     var clientsLock: String { path + "/clients.lock" }
     /// There while the network runs without clients too.
     var keepMarker: String { path + "/keep" }
-    /// What clients need to know of the running network.
     var networkFile: String { path + "/network.json" }
-    /// The port of the newest server.
     var serverFile: String { path + "/server.json" }
     /// Where the newest server has written its process.
     var serverProcessFile: String { path + "/server.pid" }
@@ -67,12 +62,8 @@ public struct NetworkDirectory: Hashable, Sendable {
     /// Why the newest host gave up.
     var failureFile: String { path + "/failure.json" }
 
-    /// Makes the folders.
     func prepare() throws(NetworkError) {
-        for folder in [path, keys, users, resolver, store] {
-            try PrivateFile.makeFolder(folder)
-            try PrivateFile.closeFolder(folder)
-        }
+        for folder in [path, keys, users, resolver, store] { try PrivateFile.makeClosedFolder(folder) }
     }
 }
 
@@ -80,15 +71,14 @@ extension NetworkDirectory {
     /// Tells before anything is shown whether the network can be had: it runs already, or its server is installed.
     /// - Parameter environment: where `PATH` and `PARLEY_NATS_SERVER` are looked up.
     /// - Throws: `NetworkError.serverMissing` or `.serverNotExecutable`.
-    public func checkServer(
-        environment: [String: String] = ProcessInfo.processInfo.environment
-    ) throws(NetworkError) {
+    public func checkServer(environment: [String: String] = ProcessInfo.processInfo.environment) throws(NetworkError) {
         if (try? isHosted()) == true { return }
         _ = try ServerExecutable.find(in: environment)
     }
 
-    /// Whether a host has the network in its care.
-    func isHosted() throws(NetworkError) -> Bool {
+    /// Whether a host has the network in its care, so that what has ended comes back.
+    /// - Throws: `NetworkError.file`.
+    public func isHosted() throws(NetworkError) -> Bool {
         guard PrivateFile.exists(hostLock) else { return false }
         return try FileLock.isHeld(hostLock, against: .shared)
     }
@@ -104,7 +94,6 @@ extension NetworkDirectory {
         }
     }
 
-    /// The lock of administrators, as soon as no other one acts.
     func lockAdministration() async throws(NetworkError) -> FileLock {
         guard let lock = try await FileLock.wait(administrationLock, .exclusive, for: .seconds(60)) else {
             throw .timedOut("Waiting for another administrator")

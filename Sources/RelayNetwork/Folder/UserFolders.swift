@@ -39,9 +39,7 @@ package enum UserFolders: String, CaseIterable, Sendable {
     }
 
     /// The folder; nil where neither the environment nor the user database names one.
-    package func path(
-        _ environment: [String: String], account: () -> UserAccount? = UserAccount.current
-    ) -> String? {
+    package func path(_ environment: [String: String], account: () -> UserAccount? = UserAccount.current) -> String? {
         Self.absolute(environment[rawValue]) ?? Self.home(environment, account: account).map { $0 + belowHome }
     }
 

@@ -7,15 +7,12 @@ import Platform
 struct DiskWatch: Sendable {
     let directory: NetworkDirectory
     let identity: NetworkIdentity
-    /// What is stored, by which the disk is known.
     let folder: String
     /// Where a server is reached that hands on what it is told.
     let places: [ServerAddress]
-    /// How many bytes the disk of a folder has left; nil where that is not known.
     let freeSpace: @Sendable (String) -> Int64?
     let log: Logger
 
-    /// Watches until the task is cancelled.
     func run(_ diskGuard: DiskGuard) async {
         var diskGuard = diskGuard
         while !Task.isCancelled {
@@ -44,7 +41,6 @@ struct DiskWatch: Sendable {
 
 /// Whether the network still stores messages, by the room that the disk has left. A pure value.
 struct DiskGuard: Hashable, Sendable {
-    /// How many bytes stay free.
     let reserved: Int64
     /// What the server was told; nil where that is not known, so that the next look tells it.
     private var accepts: Bool?
@@ -56,8 +52,7 @@ struct DiskGuard: Hashable, Sendable {
         accepts = isFresh ? true : nil
     }
 
-    /// The disk was looked at.
-    /// - Returns: whether messages are stored from now on, when that has changed or was not known.
+    /// The disk was looked at; returns whether messages are stored from now on, when that has changed.
     mutating func observe(free: Int64) -> Bool? {
         // A little more room than was missed, so that one message does not change it back.
         let needed = accepts == false ? reserved + reserved / 8 : reserved
@@ -67,7 +62,6 @@ struct DiskGuard: Hashable, Sendable {
         return now
     }
 
-    /// The server could not be informed; the next look reports the state again.
     mutating func forget() { accepts = nil }
 
     /// How many bytes this user may still write to the disk that a folder is on; nil when the system does not say.

@@ -84,18 +84,14 @@ package struct EndingSignals {
         }
     }
 
-    /// What is known of hang-ups in this process.
     private struct HungUp {
-        /// Where the present watcher hears of signals.
         var watcher: AsyncStream<Int32>.Continuation?
-        /// Whether a terminal that is gone was taken for the signal.
         var isTaken = false
     }
 
     private static let hungUp = NIOLockedValueBox(HungUp())
 
     /// Waits for the first, or for the task's cancellation.
-    /// - Parameter isWanted: whether signals are watched at all.
     static func wait(isWanted: Bool = true) async {
         guard isWanted else { return (try? await Pause.untilCancelled()) ?? () }
         let signals = EndingSignals()

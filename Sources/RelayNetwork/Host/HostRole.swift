@@ -19,7 +19,6 @@ enum HostRole: String {
     static let sender = "~parley"
 
     private var name: String { "~\(rawValue)" }
-    /// Where answers to this role arrive.
     var inboxPrefix: String { "_INBOX_\(name)" }
 
     var permissions: Permissions {
@@ -41,12 +40,10 @@ enum HostRole: String {
         return Permissions(pub: SubjectRules(allow: publishes), sub: SubjectRules(allow: hears))
     }
 
-    /// Credentials for this role, made for one connection and kept nowhere.
     func credentials(_ issuer: UserTokenIssuer) throws(NetworkError) -> Credentials {
         try issuer.issue(name: name, permissions: permissions)
     }
 
-    /// Connects to a server of the network in this role.
     func connect(
         to address: ServerAddress, _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5), logger: Logger = .silent
     ) async throws(NetworkError) -> NATSConnection {
@@ -56,7 +53,6 @@ enum HostRole: String {
         return try await reached { try await NATSConnection.connect(to: address, options: options) }
     }
 
-    /// Connects to the first of several servers that takes it.
     func connect(
         toOneOf addresses: [ServerAddress], _ issuer: UserTokenIssuer, logger: Logger = .silent
     ) async throws(NetworkError) -> NATSConnection {

@@ -1,5 +1,6 @@
 import Logging
 import NATS
+import NIOConcurrencyHelpers
 import Platform
 
 /// The host's work on one running server: waiting for its answer, provisioning, announcing, answering services, and
@@ -7,18 +8,16 @@ import Platform
 struct HostSession: Sendable {
     let server: HostedServer
     let process: ServerProcess
-    /// Where the server is reached.
     let address: ServerAddress
     /// When the server was started, in seconds since 1970: older tokens it read itself.
     let start: Int64
-    /// Hears that the network can be used.
     let answered: @Sendable () -> Void
 
     private var directory: NetworkDirectory { server.directory }
     private var identity: NetworkIdentity { server.identity }
+    private var log: Logger { server.log }
 
-    /// Works until the task is cancelled, which it is when the server ends.
-    /// - Throws: `NetworkError` when the server does not answer in time or refuses what the network needs.
+    /// Works until the task is cancelled, which it is when the server ends, or until it cannot go on.
     func run() async throws(NetworkError) {
         defer { PrivateFile.remove(directory.networkFile) }
         // What the server was told of the disk outlives the connection over which it was.
@@ -26,8 +25,7 @@ struct HostSession: Sendable {
         while true {
             let end = ContinuousClock.now + server.options.startTimeout
             let keeping = try await persist(until: end, every: .milliseconds(20)) {
-                try await HostRole.keeping.connect(
-                    to: address, identity.issuer, timeout: .seconds(2), logger: server.log)
+                try await HostRole.keeping.connect(to: address, identity.issuer, timeout: .seconds(2), logger: log)
             }
             do throws(NetworkError) {
                 defer { keeping.closeNow() }
@@ -35,52 +33,47 @@ struct HostSession: Sendable {
             } catch {
                 if Task.isCancelled { throw .cancelled }
                 guard case .connection(let cause) = error, cause.isRetryable || !keeping.isOpen else { throw error }
-                server.log.warning("the host's connection ended", metadata: ["error": "\(cause)"])
+                log.warning("the host's connection ended", metadata: ["error": "\(cause)"])
             }
             isFresh = false
             try await Pause.sleep(.milliseconds(100))
         }
     }
 
-    /// Provisions, announces and serves until the connection ends.
-    /// - Parameter isFresh: whether it is the first time since the server started.
     private func serve(_ keeping: NATSConnection, isFresh: Bool) async throws(NetworkError) {
         let answering = try await HostRole.answering.connect(
-            to: address, identity.issuer, timeout: .seconds(2), logger: server.log)
+            to: address, identity.issuer, timeout: .seconds(2), logger: log)
         defer { answering.closeNow() }
         let jetStream = JetStream(keeping)
         let settings = try directory.settings()
         let plan = NetworkPlan(names: identity.names, settings: settings)
         // Messages that were stored before there were bounds are removed only for the administrator's own bounds.
         let areBoundsSet = PrivateFile.exists(directory.settingsFile)
-        for stream in plan.streams {
-            let mayLose = areBoundsSet || stream.name != plan.topics.name
-            let part = try await reached { try await jetStream.provide(stream, losing: mayLose ? [.messages] : []) }
-            for change in part.changes where !part.withheld.contains(change) {
-                server.log.notice(
-                    "a stream was changed", metadata: ["stream": "\(stream.name)", "change": "\(change)"])
-            }
-        }
         let services = try await reached {
-            let postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: directory)
-            if PrivateFile.exists(directory.unalignedMarker) {
-                await postboxes.align((try? directory.userNames()) ?? [])
-                PrivateFile.remove(directory.unalignedMarker)
+            for stream in plan.streams {
+                let mayLose = areBoundsSet || stream.name != plan.topics.name
+                let part = try await jetStream.provide(stream, losing: mayLose ? [.messages] : [])
+                for change in part.changes where !part.withheld.contains(change) {
+                    log.notice("a stream was changed", metadata: ["stream": "\(stream.name)", "change": "\(change)"])
+                }
             }
             // Grants may have been narrowed while no server ran.
             if let narrowings = try? directory.narrowings(), !narrowings.isEmpty {
                 for narrowing in narrowings { try await jetStream.endReaders(of: narrowing, identity.names) }
                 directory.forgetNarrowings()
             }
-            let services = try ServiceSession(
+            let services = try NetworkServices(
                 answering: answering, jetStream: jetStream, plan: plan, users: directory, issuer: identity.issuer,
-                postboxes: postboxes, logger: server.log)
+                id: NetworkServices.newID(), figures: .init(.init(start: NetworkAdministrator.now)), logger: log)
+            if PrivateFile.exists(directory.unalignedMarker) {
+                await services.postboxes.align((try? directory.userNames()) ?? [])
+                PrivateFile.remove(directory.unalignedMarker)
+            }
             try await answering.flush()
             try await keeping.flush()
             return services
         }
         try announce(keeping.info.version)
-        let diskGuard = DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh)
         try await untilOneEnds(
             { try await services.run() },
             {
@@ -88,9 +81,9 @@ struct HostSession: Sendable {
                 try await installNewerTokens(keeping)
                 await DiskWatch(
                     directory: directory, identity: identity, folder: directory.store, places: [address],
-                    freeSpace: server.options.freeDiskSpace, log: server.log
-                ).run(diskGuard)
-            }, { await NetworkAdministrator(directory: directory, logger: server.log).finishActs() })
+                    freeSpace: server.options.freeDiskSpace, log: log
+                ).run(DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh))
+            }, { await NetworkAdministrator(directory: directory, logger: log).finishActs() })
     }
 
     /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed
@@ -124,7 +117,7 @@ struct HostSession: Sendable {
             certificateName: address.certificateName, authorityFile: address.authorityFile,
             listens: server.listener?.text)
         try PrivateFile.writeJSON(description, to: directory.networkFile)
-        server.log.info("the network can be used", metadata: ["server": "\(address)", "version": "\(version)"])
+        log.info("the network can be used", metadata: ["server": "\(address)", "version": "\(version)"])
         answered()
     }
 }

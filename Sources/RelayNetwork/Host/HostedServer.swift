@@ -2,7 +2,6 @@ import Logging
 import NATS
 import Platform
 
-/// The server of a private network, and the network on it in order.
 struct HostedServer: Sendable {
     let directory: NetworkDirectory
     let options: NetworkHost.Options
@@ -13,16 +12,12 @@ struct HostedServer: Sendable {
     let listener: NetworkListener?
 
     /// The port of a network's newest server, kept so that clients find the next one where it was.
-    private struct Record: Codable {
-        var port: Int
-    }
+    private struct Record: Codable { var port: Int }
 
-    /// What runs servers, one after the other.
     var keeper: ProcessKeeper {
         ProcessKeeper(
             name: "nats-server", output: directory.serverLog,
-            environment: ChildEnvironment.reduced(options.environment), grace: .seconds(5), givesUp: true,
-            log: log,
+            environment: ChildEnvironment.reduced(options.environment), grace: .seconds(5), givesUp: true, log: log,
             prepare: { () throws(NetworkError) in try start() })
     }
 
@@ -53,7 +48,6 @@ struct HostedServer: Sendable {
         return ServerAddress(host: "127.0.0.1", port: try LoopbackPort.choose(preferred: port))
     }
 
-    /// Lays the accounts' tokens where the server reads them.
     private func installTokens(_ own: IdentityFiles.ServerTokens) throws(NetworkError) {
         // The network's own is signed anew, as another version may have exported something else.
         let network = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
@@ -61,8 +55,7 @@ struct HostedServer: Sendable {
             try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
         }
         try directory.identified { identity throws(NetworkError) in
-            try AccountSigner.bringUpToDate(
-                directory, identity, mappings: program.mapsWildcards ? .wildcards : .tokens)
+            try AccountSigner.bringUpToDate(directory, identity, mappings: program.mapsWildcards ? .wildcards : .tokens)
         }
     }
 }

@@ -79,8 +79,7 @@ public struct NetworkHost: Sendable {
         }
     }
 
-    /// Waits until no client has been there for the idle time-out and nothing keeps the network.
-    /// - Returns: the clients' lock.
+    /// Waits until no client has been there for the idle time-out and nothing keeps the network; has their lock then.
     private func untilIdle() async throws(NetworkError) -> FileLock {
         var idleSince: ContinuousClock.Instant?
         while true {

@@ -1,7 +1,6 @@
 import Logging
 import NATS
 import NIOConcurrencyHelpers
-import NIOCore
 import Relay
 
 /// Deletes consumers that would have JetStream write to subjects of their maker's choice, and those that push letters.
@@ -13,14 +12,12 @@ import Relay
 /// Beyond that it keeps each user to the own share of what all share, for which a server has no bound: consumers, and
 /// entries of who is here. Who is banned or deactivated loses the own of both.
 struct PushConsumerGuard: Sendable {
-    /// Where the server reports each call that changes something.
     static let subject = "$JS.EVENT.ADVISORY.API"
     /// Where push consumers may deliver what is in topics and buckets: to the inboxes of clients.
     private static let inboxes = "_INBOX."
 
     /// Where the server reports each consumer that is gone.
     static let ends = "$JS.EVENT.ADVISORY.CONSUMER.DELETED.*.*"
-    /// Where the administrator speaks to users.
     static let control = NetworkNames.control(of: "*")
     /// For how long what a user makes who was just shut out goes at once: until the connections have ended.
     private static let aftermath = Duration.seconds(10)
@@ -28,12 +25,10 @@ struct PushConsumerGuard: Sendable {
     private let jetStream: JetStream
     private let users: UserAccounts
     private let logger: Logger
-    /// How many entries of who is here one user may have.
     private let entries: Int
     private let shares: NIOLockedValueBox<ConsumerShares>
     private let reports, departures, words: NATSSubscription
 
-    /// Listens from now on.
     init(
         jetStream: JetStream, users: UserAccounts, limits: NetworkSettings.UserLimits, logger: Logger
     ) throws(NATSError) {
@@ -48,7 +43,6 @@ struct PushConsumerGuard: Sendable {
         words = try jetStream.connection.subscribe(to: Self.control, limits: limits)
     }
 
-    /// Deletes what was made while nobody watched, and watches until the connection ends or the task is cancelled.
     func run() async throws(NATSError) {
         // Reports are taken in meanwhile, however many consumers there are to look through.
         async let earlier: Void = deleteEarlier()
@@ -60,6 +54,9 @@ struct PushConsumerGuard: Sendable {
         var named: [UserName: ContinuousClock.Instant] = [:]
         // When a stream's consumers were compared with what the reports say.
         var listed: [String: ContinuousClock.Instant] = [:]
+        func isDue(_ last: ContinuousClock.Instant?, after pause: Duration) -> Bool {
+            last.map { $0.duration(to: .now) > pause } ?? true
+        }
         while let report = try await iterator.next(isolation: nil) {
             guard let (made, account) = Self.made(report.bytes) else { continue }
             if Self.isOffender(made) {
@@ -70,14 +67,14 @@ struct PushConsumerGuard: Sendable {
             let now = ContinuousClock.now
             let place = ConsumerShares.Place(stream: made.stream, name: made.name)
             guard shares.withLockedValue({ $0.made(place, by: user, at: now) }) else { continue }
-            if listed[place.stream].map({ now - $0 > .seconds(10) }) ?? true {
+            if isDue(listed[place.stream], after: .seconds(10)) {
                 listed[place.stream] = now
                 guard await forgetMissing(in: place.stream),
                     shares.withLockedValue({ $0.isBeyond(place, of: user, at: now) })
                 else { continue }
             }
             await delete(place)
-            if named[user].map({ now - $0 > .seconds(60) }) ?? true {
+            if isDue(named[user], after: .seconds(60)) {
                 named[user] = now
                 logger.notice(
                     "a user makes more readers than one may have; the newest are deleted",
@@ -87,8 +84,7 @@ struct PushConsumerGuard: Sendable {
         _ = await (earlier, departed, shut, present)
     }
 
-    /// Forgets consumers whose end was not reported: reports can be lost, or come in another order.
-    /// - Returns: false where the server does not say.
+    /// Forgets consumers whose end was not reported: reports can be lost. False where the server does not say.
     private func forgetMissing(in stream: String) async -> Bool {
         guard let there = try? await jetStream.streamInfo(stream).state.consumers else { return false }
         // Those that are made from now on may be missing in the list.
@@ -101,11 +97,16 @@ struct PushConsumerGuard: Sendable {
     }
 
     private func delete(_ place: ConsumerShares.Place) async {
+        // One that is already gone needs no deletion.
         try? await jetStream.deleteConsumer(place.name, in: place.stream)
         shares.withLockedValue { $0.ended(place) }
     }
 
-    /// Forgets the consumers that have gone.
+    private func delete(_ offender: ConsumerInfo) async {
+        logger.notice("a consumer that pushes where it must not is deleted", metadata: ["stream": "\(offender.stream)"])
+        await delete(.init(stream: offender.stream, name: offender.name))
+    }
+
     private func followDepartures() async {
         var iterator = departures.makeAsyncIterator()
         while let message = try? await iterator.next(isolation: nil) {
@@ -135,7 +136,6 @@ struct PushConsumerGuard: Sendable {
 
     private struct Word: Decodable { var kind: String }
 
-    /// Looks twice a second whether somebody fills the bucket of who is here.
     private func watchPresence() async {
         while !Task.isCancelled {
             do { try await Task.sleep(for: .milliseconds(500)) } catch { return }
@@ -161,42 +161,31 @@ struct PushConsumerGuard: Sendable {
         return counts.filter { $0.value > entries }.map { String($0.key) }
     }
 
-    /// Deletes a user's entries of who is here.
     private func purgePresence(of key: String) async {
-        let filter = NetworkNames.key("\(key).>", in: PresenceBucket.name)
-        _ = try? await jetStream.connection.request(
-            ByteBuffer(bytes: Wire.json(["filter": filter])), to: "$JS.API.STREAM.PURGE.\(PresenceBucket.stream)",
-            timeout: .seconds(5))
+        _ = try? await jetStream.purgeStream(
+            PresenceBucket.stream, filter: NetworkNames.key("\(key).>", in: PresenceBucket.name))
     }
 
     /// Looks through the consumers that there are, and begins again where the server does not answer.
     private func deleteEarlier() async {
         while !Task.isCancelled {
-            do throws(NATSError) { return try await sweep() } catch { try? await Task.sleep(for: .seconds(1)) }
-        }
-    }
-
-    private func sweep() async throws(NATSError) {
-        for stream in try await jetStream.streamNames() {
             do throws(NATSError) {
-                for consumer in try await jetStream.consumers(in: stream) where Self.isOffender(consumer) {
-                    await delete(consumer)
+                for stream in try await jetStream.streamNames() {
+                    do throws(NATSError) {
+                        for consumer in try await jetStream.consumers(in: stream) where Self.isOffender(consumer) {
+                            await delete(consumer)
+                        }
+                    } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
+                        // Its user was removed meanwhile.
+                    }
                 }
-            } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
-                // Its user was removed meanwhile.
+                return
+            } catch {
+                try? await Task.sleep(for: .seconds(1))
             }
         }
     }
 
-    /// Deletes a consumer that delivers where it must not.
-    private func delete(_ offender: ConsumerInfo) async {
-        logger.notice(
-            "a consumer that pushes where it must not is deleted", metadata: ["stream": "\(offender.stream)"])
-        // One that is already gone needs no deletion.
-        try? await jetStream.deleteConsumer(offender.name, in: offender.stream)
-    }
-
-    /// Whether a consumer delivers where it must not.
     static func isOffender(_ consumer: ConsumerInfo) -> Bool {
         guard let target = consumer.deliverSubject, !target.isEmpty else { return false }
         return !target.hasPrefix(inboxes) || consumer.stream.hasPrefix(NetworkNames.postboxStreamPrefix)
@@ -217,5 +206,55 @@ struct PushConsumerGuard: Sendable {
         var subject: String
         var response: String?
         var client: Client?
+    }
+}
+
+/// Who has made which consumers since the host began to watch, and which are beyond a user's share: a pure value.
+///
+/// A server bounds the consumers of a stream, not those of one user; what it reports of each call names the account
+/// that called.
+struct ConsumerShares: Sendable {
+    struct Place: Hashable, Sendable {
+        var stream: String
+        var name: String
+    }
+
+    let bound: Int
+    private var owners: [Place: UserName] = [:]
+    private var owned: [UserName: Set<Place>] = [:]
+    /// Users who were shut out a moment ago, and until when what they make goes at once.
+    private var out: [UserName: ContinuousClock.Instant] = [:]
+
+    init(bound: Int) { self.bound = bound }
+
+    /// A consumer was made, or changed by whoever knows its name. Returns whether it has to go.
+    mutating func made(_ place: Place, by user: UserName, at now: ContinuousClock.Instant) -> Bool {
+        if owners[place] == nil {
+            owners[place] = user
+            owned[user, default: []].insert(place)
+        }
+        return isBeyond(place, of: user, at: now)
+    }
+
+    mutating func isBeyond(_ place: Place, of user: UserName, at now: ContinuousClock.Instant) -> Bool {
+        guard let all = owned[user], all.contains(place) else { return false }
+        if let until = out[user] {
+            if now < until { return true }
+            out[user] = nil
+        }
+        return all.count > bound && all.count { $0.stream == place.stream } > bound
+    }
+
+    func known(in stream: String) -> Set<Place> { Set(owners.keys.filter { $0.stream == stream }) }
+
+    mutating func ended(_ place: Place) {
+        guard let user = owners.removeValue(forKey: place) else { return }
+        owned[user]?.remove(place)
+        if owned[user]?.isEmpty == true { owned[user] = nil }
+    }
+
+    mutating func shut(_ user: UserName, until: ContinuousClock.Instant) -> [Place] {
+        out[user] = until
+        return Array(owned[user] ?? [])
     }
 }

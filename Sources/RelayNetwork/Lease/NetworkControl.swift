@@ -55,8 +55,6 @@ public enum NetworkControl {
     private static let alreadyRuns = NetworkError.invalidListener(
         "The network runs already: end it with `parley network stop`, and start it again.")
 
-    /// Has the network stay and listen there.
-    /// - Returns: where it listened before.
     private static func keep(
         _ directory: NetworkDirectory, _ listener: NetworkListener?
     ) throws(NetworkError) -> NetworkListener? {
@@ -70,7 +68,6 @@ public enum NetworkControl {
         return before
     }
 
-    /// Lets the network end, and listen to nobody elsewhere from its next start on.
     private static func forget(_ directory: NetworkDirectory) throws(NetworkError) {
         PrivateFile.remove(directory.keepMarker)
         try directory.keep(nil)

@@ -37,20 +37,11 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
 
     /// The servers that are there now.
     public func answering() async -> [String] {
-        await withTaskGroup(of: String?.self) { group in
-            for server in servers {
-                group.addTask {
-                    guard let address = address(server) else { return nil }
-                    return await ServerProbe.answers(at: address) ? server : nil
-                }
-            }
-            let found = await group.reduce(into: Set<String>()) { if let server = $1 { $0.insert(server) } }
-            return servers.filter(found.contains)
+        let answers = await inParallel(servers) { server in
+            if let address = address(server) { await ServerProbe.answers(at: address) } else { false }
         }
+        return zip(servers, answers).filter(\.1).map(\.0)
     }
-
-    /// Whether more than half of the servers are there: so many carry all that is stored.
-    func answers() async -> Bool { await answering().count > servers.count / 2 }
 
     private func address(_ url: String) -> ServerAddress? {
         guard var address = try? ServerAddress(parsing: url) else { return nil }
@@ -61,14 +52,25 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
 
 extension NetworkDirectory {
     /// What the newest host has told of its network, if one runs; its servers may not answer.
-    func announced() throws(NetworkError) -> NetworkDescription? {
+    /// - Throws: `NetworkError.file`.
+    public func announced() throws(NetworkError) -> NetworkDescription? {
         guard try isHosted() else { return nil }
         return (try? PrivateFile.readJSON(NetworkDescription.self, from: networkFile)) ?? nil
     }
 
-    /// The network, when it runs and answers.
-    func running() async throws(NetworkError) -> NetworkDescription? {
+    /// The network, when it runs and more than half of its servers answer. Starts nothing and makes nothing.
+    /// - Throws: `NetworkError.file`.
+    public func running() async throws(NetworkError) -> NetworkDescription? {
         guard let known = try announced() else { return nil }
-        return await known.answers() ? known : nil
+        // So many carry all that is stored.
+        return await known.answering().count > known.servers.count / 2 ? known : nil
+    }
+
+    /// How many clients are connected to a running network, without the network's own.
+    /// - Throws: `NetworkError.connection`, `.refused`, `.file`, `.damaged` or `.credentials`.
+    public func clientCount(of network: NetworkDescription) async throws(NetworkError) -> Int {
+        let system = try await SystemInterface(at: network.address(), identity: NetworkIdentity.open(in: self))
+        defer { system.close() }
+        return try await system.connections().count
     }
 }

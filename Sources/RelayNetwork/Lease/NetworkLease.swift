@@ -8,13 +8,16 @@ import Platform
 public final class NetworkLease: Sendable {
     /// The network's folder.
     public let directory: NetworkDirectory
-    private let launcher: HostLauncher
+    private let hostCommand: [String]
+    private let environment: [String: String]
     private let state: NIOLockedValueBox<(lock: FileLock?, description: NetworkDescription)>
 
-    private init(lock: FileLock, description: NetworkDescription, launcher: HostLauncher) {
-        self.directory = launcher.directory
-        self.launcher = launcher
-        self.state = NIOLockedValueBox((lock, description))
+    private init(
+        _ directory: NetworkDirectory, _ hostCommand: [String], _ environment: [String: String], lock: FileLock,
+        _ description: NetworkDescription
+    ) {
+        (self.directory, self.hostCommand, self.environment) = (directory, hostCommand, environment)
+        state = NIOLockedValueBox((lock, description))
     }
 
     /// Takes a share in the network and starts it when it does not run.
@@ -34,9 +37,9 @@ public final class NetworkLease: Sendable {
         guard let lock = try await FileLock.wait(directory.clientsLock, .shared, for: timeout) else {
             throw .timedOut("Waiting for the previous network to end")
         }
-        let launcher = HostLauncher(directory: directory, command: hostCommand, environment: environment)
-        let description = try await launcher.ensureRunning(within: max(.zero, deadline - .now))
-        return NetworkLease(lock: lock, description: description, launcher: launcher)
+        let left = max(.zero, deadline - .now)
+        let description = try await directory.ensureHosted(by: hostCommand, environment, within: left)
+        return NetworkLease(directory, hostCommand, environment, lock: lock, description)
     }
 
     /// The running network, as it was last seen.
@@ -49,7 +52,7 @@ public final class NetworkLease: Sendable {
     /// - Throws: as ``acquire(directory:hostCommand:environment:timeout:)``.
     @discardableResult
     public func ensureRunning(timeout: Duration = .seconds(30)) async throws(NetworkError) -> NetworkDescription {
-        let description = try await launcher.ensureRunning(within: timeout)
+        let description = try await directory.ensureHosted(by: hostCommand, environment, within: timeout)
         state.withLockedValue { $0.description = description }
         return description
     }
@@ -58,9 +61,8 @@ public final class NetworkLease: Sendable {
     public func release() {
         // Taken out first: the lock is freed outside the mutex.
         let lock = state.withLockedValue { state in
-            let lock = state.lock
-            state.lock = nil
-            return lock
+            defer { state.lock = nil }
+            return state.lock
         }
         withExtendedLifetime(lock) {}
     }

@@ -16,24 +16,18 @@ public struct LocalCluster: Hashable, Sendable {
     public init(directory: NetworkDirectory) { self.directory = directory }
 
     /// This user's own: `$XDG_DATA_HOME/parley/networks/cluster`, else below `~/.local/share`.
-    public static func standard(
-        environment: [String: String] = ProcessInfo.processInfo.environment
-    ) -> LocalCluster {
+    public static func standard(environment: [String: String] = ProcessInfo.processInfo.environment) -> LocalCluster {
         LocalCluster(directory: NetworkDirectory(path: NetworkDirectory.dataFolder(environment) + "/networks/" + name))
     }
 
-    /// The folder with a folder for each server.
     var servers: String { directory.path + "/servers" }
     /// The processes and the ports, kept for whoever looks after them next.
     var processesFile: String { directory.path + "/processes.json" }
 
-    /// The server in a place, from 0 on.
     func server(_ index: Int) -> LocalClusterServer {
         LocalClusterServer(name: "parley-\(index + 1)", folder: "\(servers)/\(index + 1)")
     }
 
-    /// The network's folder holds this cluster's operator, or nothing yet.
-    /// - Throws: `NetworkError.invalidProvision` where it is that of a network on servers that others run.
     func check() throws(NetworkError) {
         let files = IdentityFiles(folder: directory.keys)
         guard let known = try directory.cluster(), known.operatorKeyFile != files.operatorSeed else { return }
@@ -42,18 +36,77 @@ public struct LocalCluster: Hashable, Sendable {
         )
     }
 
-    /// Makes folders and the operator's keys, as far as they are missing.
     func prepare() throws(NetworkError) {
         try directory.prepare()
         try check()
         for index in 0..<Self.size {
             for folder in [servers, server(index).folder, server(index).accounts, server(index).store] {
-                try PrivateFile.makeFolder(folder)
-                try PrivateFile.closeFolder(folder)
+                try PrivateFile.makeClosedFolder(folder)
             }
         }
         let files = IdentityFiles(folder: directory.keys)
         if !PrivateFile.exists(files.administrator) { _ = try files.makeOperator() }
+    }
+}
+
+// The cluster as a background service: `parley network cluster start` and `stop`.
+extension LocalCluster {
+    /// Starts the cluster and keeps it running until ``stop()``. What was stored before is there again.
+    /// - Parameter hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for this
+    ///   folder, in this process's environment.
+    /// - Returns: the running cluster, and whether it ran before.
+    /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed`
+    ///   with the host's own reason, `.hostNotStarted`, `.timedOut`, `.file`, `.damaged` or `.cancelled`.
+    public func start(
+        hostCommand: [String]
+    ) async throws(NetworkError) -> (cluster: NetworkDescription, ranBefore: Bool) {
+        let environment = ProcessInfo.processInfo.environment
+        try check()
+        try directory.checkServer(environment: environment)
+        try directory.prepare()
+        if let running = try await directory.running() { return (running, true) }
+        return (try await directory.ensureHosted(by: hostCommand, environment, within: .seconds(180)), false)
+    }
+
+    /// Ends the servers; what is stored stays.
+    /// - Returns: false when nothing of it ran.
+    /// - Throws: `NetworkError.file`, `.timedOut` when it does not end, `.cancelled`.
+    @discardableResult
+    public func stop() async throws(NetworkError) -> Bool {
+        guard PrivateFile.exists(directory.hostLock) else { return false }
+        let ran = try directory.isHosted()
+        // Before its end, so that nobody who waits for the cluster starts it again.
+        if ran { try PrivateFile.write([], to: directory.stopMarker) }
+        // The one that does not end in time is ended, and what it leaves behind after it.
+        try await directory.endHost(within: .seconds(40), kills: true) { processes()?.host }
+        // Held meanwhile, so that a host that begins now does not see its own processes end.
+        guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: .seconds(1)) else { return ran }
+        defer { withExtendedLifetime(lock) {} }
+        try await endServers(nil)
+        PrivateFile.remove(directory.networkFile)
+        return ran
+    }
+
+    /// The process of each server that runs, by the server's name.
+    package func serverProcesses() -> [String: Int32] {
+        let running = (processes()?.servers ?? []).enumerated().compactMap { index, known in
+            known.process.map { (server(index).name, $0.pid) }
+        }
+        return Dictionary(uniqueKeysWithValues: running)
+    }
+
+    /// Makes somebody of this machine a user of the network, as far as that was not done.
+    /// - Returns: the file with the credentials.
+    /// - Throws: as ``NetworkAdministrator/add(user:rights:expires:for:)``.
+    public func credentials(for user: String) async throws(NetworkError) -> String {
+        let name = try UserName(user)
+        let path = directory.credentialsPath(for: name)
+        let isKnown = try directory.record(of: name) != nil && PrivateFile.exists(path)
+        if !isKnown || directory.unpublishedUsers().contains(name) {
+            try directory.checkOwnKey(of: name)
+            _ = try await NetworkAdministrator(directory: directory).add(user: user, for: .identity)
+        }
+        return path
     }
 }
 
@@ -64,31 +117,23 @@ struct LocalClusterServer: Hashable, Sendable {
 
     var configuration: String { folder + "/server.conf" }
     var log: String { folder + "/server.log" }
-    /// Where the server has written its process.
     var processFile: String { folder + "/server.pid" }
-    /// The accounts that it knows.
     var accounts: String { folder + "/accounts" }
-    /// Its copy of the streams.
     var store: String { folder + "/jetstream" }
 }
 
 /// The cluster's ports and processes: the content of `processes.json`.
 struct LocalClusterProcesses: Codable, Hashable, Sendable {
-    /// What is kept of a server.
     struct Server: Codable, Hashable, Sendable {
-        /// Where clients connect.
         var port: Int
-        /// Where the other servers connect.
         var routePort: Int
         var process: RunningProcess?
     }
 
-    /// Who looks after the cluster.
     var host: RunningProcess?
     var servers: [Server]
     /// The password by which the servers know each other: whoever had it would be one of them.
     var password: String
 
-    /// Thirty-two hexadecimal digits.
     static func newPassword() -> String { NetworkIdentity.randomHash() + NetworkIdentity.randomHash() }
 }

@@ -43,7 +43,6 @@ public struct LocalClusterHost: Sendable {
 }
 
 extension LocalCluster {
-    /// The ports that each server had before, or others where these are taken.
     fileprivate func choosePorts() throws(NetworkError) -> LocalClusterProcesses {
         let known = processes()
         var taken: Set<Int> = []
@@ -69,13 +68,11 @@ extension LocalCluster {
         (try? PrivateFile.readJSON(LocalClusterProcesses.self, from: processesFile)) ?? nil
     }
 
-    /// Ends the servers that a host has left behind.
     func endServers(_ log: Logger?) async throws(NetworkError) {
         try await RunningProcess.end(processes()?.servers.compactMap(\.process) ?? [], log)
     }
 }
 
-/// The cluster on one choice of ports.
 struct LocalClusterRun: Sendable {
     let cluster: LocalCluster
     let options: NetworkHost.Options
@@ -91,9 +88,7 @@ struct LocalClusterRun: Sendable {
         processes.withLockedValue { $0.servers.map { ServerAddress(host: "127.0.0.1", port: $0.port) } }
     }
 
-    /// Runs until a signal comes.
-    /// - Throws: `NetworkError.cancelled`, or why it cannot go on: also a server that never answers, without which the
-    ///   network cannot begin.
+    /// Runs until a signal comes, or it cannot go on, as without a server that never answers.
     func run() async throws(NetworkError) -> NetworkHost.Outcome {
         try await untilOneEnds(
             among: (0..<LocalCluster.size).map { index in
@@ -120,8 +115,7 @@ struct LocalClusterRun: Sendable {
         let server = cluster.server(index)
         let address = addresses[index]
         return ProcessKeeper(
-            name: server.name, output: server.log, environment: ChildEnvironment.reduced(options.environment),
-            log: log,
+            name: server.name, output: server.log, environment: ChildEnvironment.reduced(options.environment), log: log,
             prepare: { () throws(NetworkError) in
                 .init(command: try command(ofServer: index)) { _, answered throws(NetworkError) in
                     while await !ServerProbe.answers(at: address) { try await Pause.sleep(.milliseconds(50)) }
@@ -165,7 +159,6 @@ struct LocalClusterRun: Sendable {
 
     // MARK: The network
 
-    /// Makes what is missing of the network, and mends what is otherwise.
     private func provision() async throws(NetworkError) {
         var wanted = NetworkProvision.Options()
         wanted.servers = addresses.map { "\($0)" }
@@ -212,8 +205,7 @@ struct LocalClusterRun: Sendable {
             NetworkDescription(
                 servers: addresses.map { "\($0)" }, serverVersion: server.version ?? "", hostPid: getpid(),
                 serverPid: processes.withLockedValue { $0.servers[0].process?.pid } ?? getpid(),
-                namespace: identity.names.namespace, hash: identity.names.hash),
-            to: directory.networkFile)
+                namespace: identity.names.namespace, hash: identity.names.hash), to: directory.networkFile)
         log.info("the network can be used")
     }
 }

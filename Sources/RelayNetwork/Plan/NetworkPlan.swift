@@ -6,15 +6,12 @@ import Relay
 struct NetworkPlan: Hashable, Sendable {
     let names: NetworkIdentity.Names
     let settings: NetworkSettings
-    /// On which servers of a cluster the streams live; nil for a network whose one server its host runs.
     var placement: NetworkPlacement?
 
-    /// The bucket that knows every user's postboxes.
     static let postboxes = "relay_postboxes"
     /// The bucket that knows the users, where the services have no folder of the network's to look into.
     static let users = "relay_users"
 
-    /// The stream of all topics.
     var topics: StreamConfiguration {
         var stream = StreamConfiguration(
             name: NetworkNames.topicStream(of: names.namespace), subjects: ["\(names.hash).>"])
@@ -33,10 +30,8 @@ struct NetworkPlan: Hashable, Sendable {
         return (placement == nil ? all : all + [Self.bucket(Self.users)]).map(placed)
     }
 
-    /// Every stream that the network has without users, in the order in which they are made.
     var streams: [StreamConfiguration] { [topics] + buckets }
 
-    /// The stream of a user's postboxes.
     func letters(of user: UserName, in register: PostboxRegister) -> StreamConfiguration {
         var stream = StreamConfiguration(name: user.postboxStream, subjects: register.subjects(of: user))
         stream.allowsDirectAccess = true
@@ -71,7 +66,6 @@ struct NetworkPlan: Hashable, Sendable {
 }
 
 extension StreamConfiguration {
-    /// Takes the bounds of the network's settings.
     mutating func bound(by bounds: NetworkSettings.StreamBounds) {
         maximumBytes = bounds.maximumBytes
         maximumAge = bounds.maximumAge * 1_000_000_000
@@ -99,7 +93,6 @@ public struct NetworkPlacement: Codable, Hashable, Sendable {
         self.cluster = cluster
     }
 
-    /// What is wrong with it; nil when it can be used.
     var fault: String? {
         if !(1...5).contains(replicas) { return "a stream has 1 to 5 replicas" }
         if (tags + (cluster.map { [$0] } ?? [])).contains(where: { $0.isEmpty || $0.contains(where: \.isWhitespace) }) {
@@ -110,11 +103,65 @@ public struct NetworkPlacement: Codable, Hashable, Sendable {
 }
 
 extension StreamConfiguration {
-    /// Takes the network's placement.
     mutating func place(_ placement: NetworkPlacement) {
         replicas = placement.replicas
         if !placement.tags.isEmpty || placement.cluster != nil {
             self.placement = Placement(cluster: placement.cluster, tags: placement.tags)
         }
+    }
+}
+
+/// The bucket of who is here: an entry for each user, device and topic, gone 90 s after its owner last wrote it. It is
+/// in memory, for it is worth nothing after a restart.
+///
+/// An entry's key is `<user>.<device>.<topic>`, since subjects are all that an import can tell apart: a user's account
+/// writes below the own name alone, and reads of the others what ends in a topic that it was granted. One key for each
+/// user, with a list of topics as its value, would tell those who may read it of every topic in the list. So that a
+/// user of thousands of topics does not write thousands of entries each half minute, clients enter a bounded number of
+/// topics, the latest that their person looked at.
+enum PresenceBucket {
+    static let name = NetworkNames.presence
+    static let stream = NetworkNames.stream(ofBucket: name)
+    /// How long an entry lives, in nanoseconds.
+    static let lifetime: Int64 = 90 * 1_000_000_000
+    /// What all entries may take. Old ones give way, so that nobody keeps others out by filling it; who is here writes
+    /// the own again within 30 s, and the host empties it of whoever does.
+    static let maximumBytes: Int64 = 64 << 20
+    /// The largest entry with its subject and headers: a short text about where somebody is.
+    static let maximumEntryBytes: Int32 = 2_048
+
+    static var configuration: StreamConfiguration {
+        var stream = NetworkPlan.bucket(name)
+        stream.storage = .memory
+        stream.discard = .old
+        stream.maximumAge = lifetime
+        stream.duplicateWindow = lifetime
+        stream.maximumBytes = maximumBytes
+        stream.maximumMessageSize = maximumEntryBytes
+        return stream
+    }
+
+    /// The entries that a user may write, for a topic or pattern.
+    static func own(_ user: UserName, in topic: String) -> String {
+        NetworkNames.key("\(user.key).*.\(topic)", in: name)
+    }
+
+    /// Everybody's entries in a topic or pattern.
+    static func everybody(in topic: String) -> String { NetworkNames.key("*.*.\(topic)", in: name) }
+}
+
+/// The bucket of exclusive sessions: a key for each user, gone 90 s after its owner last wrote it, so that a session
+/// whose owner died without releasing it does not keep other devices out for long. Owners write theirs every 30 s.
+enum SessionBucket {
+    static let name = NetworkNames.sessions
+    /// How long a key lives, in nanoseconds.
+    static let lifetime: Int64 = 90 * 1_000_000_000
+
+    static var configuration: StreamConfiguration {
+        var stream = NetworkPlan.bucket(name)
+        stream.maximumAge = lifetime
+        stream.duplicateWindow = lifetime
+        stream.maximumBytes = 16 << 20
+        return stream
     }
 }

@@ -1,4 +1,5 @@
 import NATS
+import NIOCore
 import Relay
 
 /// What a stream on a server lacks of what the network planned for it: a pure value.
@@ -6,38 +7,24 @@ import Relay
 /// The network decides about a stream's subjects, bounds, rollups, copies and their place. All else stays as it is,
 /// also what this program does not know.
 struct StreamDifference: Hashable, Sendable {
-    /// What is lost with a change.
     enum Loss: Hashable, Sendable {
-        /// A copy of the stream on another server.
         case copies
-        /// Messages that are stored now.
         case messages
     }
 
-    /// One setting that is otherwise on the server.
     struct Change: Hashable, Sendable {
-        /// Its name in JetStream's calls.
         var key: String
-        /// What it is there; nil where the server does not say it.
         var present: MessageValue?
-        /// What it is to be.
         var planned: MessageValue
-        /// What is lost with it; nil for nothing.
         var loss: Loss?
     }
 
-    /// The plan.
     let plan: StreamConfiguration
-    /// Whether there is no such stream.
     let isMissing: Bool
     /// What is otherwise, in the order in which it is written; nothing for a stream that is missing.
     let changes: [Change]
     private let present: MessageMap
 
-    /// Compares.
-    /// - Parameters:
-    ///   - description: the server's answer to the question about the stream; nil where there is none.
-    ///   - keys: the settings to compare; nil for all that the network decides.
     init(_ plan: StreamConfiguration, from description: MessageValue?, of keys: Set<String>? = nil) {
         self.plan = plan
         isMissing = description == nil
@@ -47,14 +34,12 @@ struct StreamDifference: Hashable, Sendable {
     }
 
     /// The stream's settings with those changes that cost nothing but what is named here; nil where none is to be made.
-    /// - Parameter losses: what may be lost.
     func settings(losing losses: Set<Loss>) -> MessageMap? {
         let made = made(losing: losses)
         guard !made.isEmpty else { return nil }
         return made.reduce(into: present) { settings, change in settings[change.key] = change.planned }
     }
 
-    /// The changes that cost nothing but what is named here.
     func made(losing losses: Set<Loss>) -> [Change] {
         changes.filter { change in change.loss.map(losses.contains) ?? true }
     }
@@ -66,7 +51,6 @@ struct StreamDifference: Hashable, Sendable {
             guard let planned, present[key] != planned else { return }
             changes.append(Change(key: key, present: present[key], planned: planned, loss: isLoss ? loss : nil))
         }
-        /// Whether more is stored than a bound allows.
         func exceeds(_ bound: Int64?, _ stored: String) -> Bool {
             bound.map { $0 >= 0 && state[stored]?.intValue ?? 0 > $0 } ?? false
         }
@@ -85,9 +69,7 @@ struct StreamDifference: Hashable, Sendable {
         let window = present["duplicate_window"]?.intValue ?? 0
         if age > 0, window == 0 || window > age { plans("duplicate_window", .int(age), if: endsSome) }
         if let replicas = plan.replicas {
-            plans(
-                "num_replicas", .int(Int64(replicas)), .copies,
-                if: replicas < present["num_replicas"]?.intValue ?? 1)
+            plans("num_replicas", .int(Int64(replicas)), .copies, if: replicas < present["num_replicas"]?.intValue ?? 1)
         }
         // Where nothing is planned, an administrator's choice stays.
         if let placement = plan.placement {
@@ -105,6 +87,68 @@ struct StreamDifference: Hashable, Sendable {
 }
 
 extension StreamDifference.Change: CustomStringConvertible {
-    /// The setting, what it is and what it is to be.
     var description: String { "\(key) \(present?.description ?? "unknown") → \(planned)" }
+}
+
+extension JetStream {
+    /// Looks at a stream, and makes it or gives it what the network decides about it; all else stays.
+    /// - Parameters:
+    ///   - keys: the settings that may be changed of one that exists; nil for all that the network decides.
+    ///   - losses: what may be lost of one that exists.
+    @discardableResult
+    func provide(
+        _ plan: StreamConfiguration, changing keys: Set<String>? = nil,
+        losing losses: Set<StreamDifference.Loss> = [.messages], makes: Bool = true, mends: Bool = true
+    ) async throws(NATSError) -> ProvisionReport.Part {
+        let difference = StreamDifference(plan, from: try await description(of: plan.name), of: keys)
+        var part = ProvisionReport.Part(name: "stream \(plan.name)", state: .same)
+        if difference.isMissing {
+            part.state = .missing
+            guard makes else { return part }
+            do throws(NATSError) { try await createStream(plan) } catch {
+                // Somebody else may have been quicker.
+                guard case .jetStream = error, try await description(of: plan.name) != nil else { throw error }
+                return try await provide(plan, changing: keys, losing: losses, makes: false, mends: mends)
+            }
+            part.state = .made
+        } else if !difference.changes.isEmpty {
+            let made = difference.made(losing: losses)
+            part.state = .different
+            part.changes = difference.changes.map { "\($0)" }
+            part.withheld = difference.changes.filter { !made.contains($0) }.map { "\($0)" }
+            guard mends, let settings = difference.settings(losing: losses) else { return part }
+            _ = try await ask("UPDATE", plan.name, .map(settings))
+            part.state = .changed
+        }
+        return part
+    }
+
+    /// A stream as the server describes it; nil for one that is not there.
+    func description(of stream: String) async throws(NATSError) -> MessageValue? {
+        do throws(NATSError) {
+            let description = try await ask("INFO", stream, nil)
+            guard description["config"]?.mapValue != nil else {
+                throw NATSError.protocolViolation("the answer to STREAM.INFO has no config")
+            }
+            return description
+        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
+            return nil
+        }
+    }
+
+    private func ask(_ verb: String, _ stream: String, _ body: MessageValue?) async throws(NATSError) -> MessageValue {
+        let reply = try await connection.request(
+            body.map { ByteBuffer(string: JSONText.text($0)) } ?? ByteBuffer(),
+            to: "\(Self.standardPrefix).STREAM.\(verb).\(stream)", timeout: timeout)
+        guard let answer = try? JSONText.parse(bytes: reply.bytes) else {
+            throw .protocolViolation("the answer to STREAM.\(verb) is no JSON")
+        }
+        if let failure = answer["error"] {
+            throw .jetStream(
+                JetStreamFailure(
+                    code: Int(failure["code"]?.intValue ?? 0), errorCode: Int(failure["err_code"]?.intValue ?? 0),
+                    text: failure["description"]?.stringValue ?? ""))
+        }
+        return answer
+    }
 }

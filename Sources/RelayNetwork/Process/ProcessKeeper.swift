@@ -4,18 +4,14 @@ import Platform
 
 /// Keeps one process running, with another one each time it has ended.
 struct ProcessKeeper: Sendable {
-    /// A process that is about to be started.
     struct Start: Sendable {
-        /// The path of the executable and its arguments.
         var command: [String]
         /// What is done as long as it runs, and tells when it can be used; the process ends with it.
         var work:
             @Sendable (ServerProcess, _ answered: @escaping @Sendable () -> Void) async throws(NetworkError) -> Void
     }
 
-    /// What the process is called in the log.
     let name: String
-    /// What its output goes to.
     let output: String
     let environment: [String: String]
     /// How long it may take to end when it is asked to.
@@ -23,15 +19,11 @@ struct ProcessKeeper: Sendable {
     /// Whether a process that was of use once is given up too when it ends again and again.
     var givesUp = false
     let log: Logger
-    /// Prepares a start.
     let prepare: @Sendable () throws(NetworkError) -> Start
-    /// Hears which process runs; nil for none.
     var running: @Sendable (RunningProcess?) -> Void = { _ in }
-    /// Whether no process is to run now.
     var isHeldBack: @Sendable () -> Bool = { false }
 
-    /// Runs until the task is cancelled; the last process has ended then.
-    /// - Throws: `NetworkError.cancelled`, or why processes end again and again.
+    /// Runs until the task is cancelled, or processes end again and again; the last process has ended then.
     func run() async throws(NetworkError) {
         var policy = RestartPolicy()
         let hasAnswered = NIOLockedValueBox(false)
@@ -63,7 +55,6 @@ struct ProcessKeeper: Sendable {
         repeat { try await Pause.sleep(.milliseconds(100)) } while isHeldBack()
     }
 
-    /// One process from its start to its end.
     private func live(_ answered: @escaping @Sendable () -> Void) async throws(NetworkError) {
         let start = try prepare()
         let process = try await ServerProcess.start(start.command, environment: environment, log: LogFile(output))
@@ -101,11 +92,6 @@ struct RestartPolicy: Hashable, Sendable {
 
     init() {}
 
-    /// A process has ended.
-    /// - Parameters:
-    ///   - lifetime: how long it ran.
-    ///   - didAnswer: whether it, or one before it, was of use.
-    /// - Returns: how long to wait before the next; nil to give up.
     mutating func delay(afterLifetime lifetime: Duration, didAnswer: Bool) -> Duration? {
         if lifetime >= goodLifetime { shortLives = 0 }
         shortLives += 1

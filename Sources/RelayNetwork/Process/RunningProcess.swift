@@ -8,17 +8,13 @@ struct RunningProcess: Codable, Hashable, Sendable {
 
     init(pid: Int32, arguments: [String]) { (self.pid, self.arguments) = (pid, arguments) }
 
-    /// A process that runs; nil where the system does not say what it was started with.
     init?(_ pid: Int32) {
         guard let arguments = Self.arguments(of: pid) else { return nil }
         self.init(pid: pid, arguments: arguments)
     }
 
-    /// A server that runs, as it says itself: where `nats-server` in `PATH` is a script, the process that was started
-    /// is another.
-    /// - Parameters:
-    ///   - file: where it writes its process.
-    ///   - configuration: what it was started with.
+    /// A server that runs, by the file that it writes its process to: where `nats-server` in `PATH` is a script, the
+    /// process that was started is another.
     init?(writtenTo file: String, configuration: String) {
         guard let text = try? PrivateFile.read(file).map({ String(decoding: $0, as: UTF8.self) }),
             let pid = text.split(whereSeparator: \.isWhitespace).first.flatMap({ pid_t($0) }), pid > 1
@@ -27,7 +23,6 @@ struct RunningProcess: Codable, Hashable, Sendable {
         guard arguments.contains(configuration) else { return nil }
     }
 
-    /// Whether it runs still.
     var isRunning: Bool { pid > 1 && Self.arguments(of: pid) == arguments }
 
     /// Ends processes that a host left behind, as one does that is killed where the kernel does not end its children
@@ -46,9 +41,8 @@ struct RunningProcess: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether a process runs. One that has ended does not, even where nobody has waited for it yet.
-    ///
-    /// Its arguments cannot tell: while a process begins another program, it has none.
+    /// Whether a process runs. One that has ended does not, even where nobody has waited for it yet. Its arguments
+    /// cannot tell: while a process begins another program, it has none.
     static func exists(_ pid: pid_t) -> Bool {
         guard pid > 0, kill(pid, 0) == 0 || errno == EPERM else { return false }
         guard let status = try? PrivateFile.read("/proc/\(pid)/stat") else { return true }
@@ -58,7 +52,6 @@ struct RunningProcess: Codable, Hashable, Sendable {
         return state != UInt8(ascii: "Z") && state != UInt8(ascii: "X")
     }
 
-    /// The arguments of a process; nil when there is no such process or it may not be looked at.
     private static func arguments(of pid: pid_t) -> [String]? {
         #if canImport(Darwin)
             // The kernel's answer: the number of arguments, the path, zeros, then the arguments, each ended by a zero.
@@ -74,5 +67,79 @@ struct RunningProcess: Codable, Hashable, Sendable {
             guard let bytes = try? PrivateFile.read("/proc/\(pid)/cmdline"), !bytes.isEmpty else { return nil }
             return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
         #endif
+    }
+}
+
+enum Pause {
+    static func sleep(_ duration: Duration) async throws(NetworkError) {
+        do {
+            try await Task.sleep(for: duration)
+        } catch {
+            throw .cancelled
+        }
+    }
+
+    static func untilCancelled() async throws(NetworkError) {
+        while true { try await sleep(.seconds(3_600)) }
+    }
+}
+
+/// Looks again and again, until there is something.
+/// - Throws: `NetworkError.timedOut` with what took too long.
+func awaited<R>(
+    _ what: String, within limit: Duration, every pause: Duration = .milliseconds(20),
+    _ look: () async throws(NetworkError) -> R?
+) async throws(NetworkError) -> R {
+    let deadline = ContinuousClock.now + limit
+    while true {
+        if let found = try await look() { return found }
+        guard ContinuousClock.now < deadline else { throw .timedOut(what) }
+        try await Pause.sleep(pause)
+    }
+}
+
+/// Does something again, after a pause each time, as long as it fails for a reason that may pass.
+func persist<R>(
+    until end: ContinuousClock.Instant, every pause: Duration, where mayPass: (NetworkError) -> Bool = { _ in true },
+    _ body: () async throws -> R
+) async throws(NetworkError) -> R {
+    while true {
+        do throws(NetworkError) { return try await reached(body) } catch {
+            if Task.isCancelled { throw .cancelled }
+            guard mayPass(error), ContinuousClock.now < end else { throw error }
+        }
+        try await Pause.sleep(pause)
+    }
+}
+
+/// Runs all of these until one of them ends, and cancels the others then. All have ended when this returns or throws
+/// what the first one did.
+func untilOneEnds<R: Sendable>(_ works: (@Sendable () async throws -> R)...) async throws(NetworkError) -> R {
+    try await untilOneEnds(among: works)
+}
+
+func untilOneEnds<R: Sendable>(among works: [@Sendable () async throws -> R]) async throws(NetworkError) -> R {
+    let first = await withTaskGroup(of: Result<R, NetworkError>.self) { group in
+        for work in works {
+            group.addTask {
+                do { return .success(try await work()) } catch { return .failure(NetworkError(error)) }
+            }
+        }
+        let first = await group.next()
+        group.cancelAll()
+        await group.waitForAll()
+        return first
+    }
+    return try (first ?? .failure(.cancelled)).get()
+}
+
+/// Does the same with each of several things at once; the results are in the order of the things.
+func inParallel<Thing: Sendable, R: Sendable>(
+    _ things: [Thing], _ body: @escaping @Sendable (Thing) async -> R
+) async -> [R] {
+    await withTaskGroup(of: (Int, R).self) { group in
+        for (index, thing) in things.enumerated() { group.addTask { (index, await body(thing)) } }
+        let found = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        return things.indices.compactMap { found[$0] }
     }
 }

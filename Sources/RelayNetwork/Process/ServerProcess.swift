@@ -24,23 +24,18 @@ package final class ServerProcess: Sendable {
 
     private init(id: pid_t) { self.id = id }
 
-    /// Starts a child.
-    /// - Parameters:
-    ///   - command: the path of the executable and its arguments.
-    ///   - log: where its output goes.
+    /// Starts a child whose output goes to a log.
     package static func start(
         _ command: [String], environment: [String: String], log: LogFile
     ) async throws(NetworkError) -> ServerProcess {
         let outcome = Completion<Result<ServerProcess, NetworkError>>()
         let command = guarded(command)
         OwnThread.run {
-            switch ProcessStart.start(command, environment: environment, output: log.descriptor, place: .child) {
-            case .failure(let error): outcome.fulfil(.failure(error))
-            case .success(let id):
-                let process = ServerProcess(id: id)
-                outcome.fulfil(.success(process))
-                process.waitOnThread()
-            }
+            let started = ProcessStart.start(
+                command, environment: environment, output: log.descriptor, place: .child
+            ).map(ServerProcess.init)
+            outcome.fulfil(started)
+            if case .success(let process) = started { process.waitOnThread() }
         }
         return try await outcome.value().get()
     }
@@ -129,25 +124,11 @@ package final class ServerProcess: Sendable {
     }
 }
 
-/// Starting processes.
 enum ProcessStart {
-    /// How a process is tied to its parent.
-    enum Place: Sendable {
-        /// It ends with the calling thread.
-        case child
-        /// It lives on in a session of its own. swift-subprocess has no call for that: each returns when the child has
-        /// ended.
-        case detached
+    enum Place: Sendable { case child, detached }
 
-        fileprivate var code: cprocess_place {
-            switch self {
-            case .child: CPROCESS_CHILD
-            case .detached: CPROCESS_DETACHED
-            }
-        }
-    }
-
-    /// Starts a process and returns its id.
+    /// Starts a process, tied to the calling thread or left to the system, and returns its id. swift-subprocess cannot
+    /// leave one running: each of its calls returns when the child has ended.
     /// - Parameters:
     ///   - command: the path of the executable, then its arguments.
     ///   - output: the descriptor that receives its output; it stays the caller's.
@@ -155,43 +136,32 @@ enum ProcessStart {
         _ command: [String], environment: [String: String], output: Int32, place: Place
     ) -> Result<pid_t, NetworkError> {
         guard let path = command.first else { return .failure(.hostNotStarted(reason: "no command was given")) }
-        let arguments = CStrings(command)
-        let variables = CStrings(environment.map { "\($0)=\($1)" })
         var id: pid_t = 0
-        let code = path.withCString { path in
-            var description = cprocess_command(
-                path: path, arguments: arguments.pointers, environment: variables.pointers,
-                output_descriptor: output, place: place.code)
-            return withExtendedLifetime((arguments, variables)) { cprocess_start(&description, &id) }
+        let code = withCStrings(command) { arguments in
+            withCStrings(environment.map { "\($0)=\($1)" }) { variables in
+                path.withCString { path in
+                    var description = cprocess_command(
+                        path: path, arguments: arguments, environment: variables, output_descriptor: output,
+                        place: place == .child ? CPROCESS_CHILD : CPROCESS_DETACHED)
+                    return cprocess_start(&description, &id)
+                }
+            }
         }
-        guard code == 0 else {
-            return .failure(.hostNotStarted(reason: "\(path): \(SystemCall.reason(code))"))
-        }
+        guard code == 0 else { return .failure(.hostNotStarted(reason: "\(path): \(SystemCall.reason(code))")) }
         return .success(id)
     }
 
-    /// An array of C strings that ends with a null pointer.
-    private final class CStrings {
-        let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-        private let count: Int
-
-        init(_ texts: [String]) {
-            count = texts.count
-            pointers = .allocate(capacity: texts.count + 1)
-            for (index, text) in texts.enumerated() { pointers[index] = strdup(text) }
-            pointers[texts.count] = nil
-        }
-
-        deinit {
-            for index in 0..<count { free(pointers[index]) }
-            pointers.deallocate()
-        }
+    /// Calls the body with an array of C strings that ends with a null pointer.
+    private static func withCStrings<R>(
+        _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> R
+    ) -> R {
+        let pointers = texts.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
     }
 }
 
-/// A thread for one task that blocks.
 enum OwnThread {
-    /// Runs the body on a new thread, which ends with it.
     static func run(_ body: @escaping @Sendable () -> Void) {
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()
@@ -212,7 +182,6 @@ enum ChildEnvironment {
         "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
     ]
 
-    /// The variables that go along.
     static func reduced(_ environment: [String: String]) -> [String: String] {
         environment.filter { names.contains($0.key) || $0.key.hasPrefix("LC_") }
     }

@@ -76,7 +76,6 @@ extension NetworkDirectory {
         try PrivateFile.readJSON(ClusterNetwork.self, from: clusterFile)
     }
 
-    /// Keeps where the network is.
     func keep(_ cluster: ClusterNetwork) throws(NetworkError) { try PrivateFile.writeJSON(cluster, to: clusterFile) }
 
     /// Where the network's servers are reached now; none while it does not run.
@@ -85,7 +84,6 @@ extension NetworkDirectory {
         return try await running().map { network throws(NetworkError) in [try network.address()] } ?? []
     }
 
-    /// The key that signs the accounts' tokens.
     func operatorPair() throws(NetworkError) -> NKeyPair {
         guard let cluster = try cluster() else { return try IdentityFiles(folder: keys).operatorPair() }
         return try OperatorKey.read(file: cluster.operatorKeyFile)
@@ -110,12 +108,10 @@ extension NetworkDirectory {
         try PrivateFile.write([], to: "\(unpublished)/\(user)")
     }
 
-    /// The users of whom the services are to be told.
     func unpublishedUsers() -> [UserName] {
         ((try? PrivateFile.names(in: unpublished)) ?? []).compactMap { try? UserName($0) }
     }
 
-    /// The services were told of a user.
     func markPublished(_ user: UserName) { PrivateFile.remove("\(unpublished)/\(user)") }
 }
 
@@ -125,9 +121,7 @@ enum OperatorKey {
     /// The variable that holds the seed where no file is named.
     static let variable = "PARLEY_OPERATOR_KEY"
 
-    /// Reads it.
-    /// - Parameter file: a file that its owner alone can read; nil for the environment's.
-    /// - Throws: `NetworkError.credentials` or `.invalidProvision`; neither holds anything of the key.
+    /// Reads it from a file that its owner alone can read, or from the environment.
     static func read(
         file: String?, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(NetworkError) -> NKeyPair {

@@ -3,7 +3,7 @@ import Platform
 import Relay
 
 /// Puts a network onto servers that somebody else runs, in operator mode with a full resolver: its accounts, exports,
-/// streams and buckets. Run again it finds what is otherwise there, and mends it where that is asked for.
+/// streams and buckets.
 ///
 /// What is not there is made. What is there is changed only with ``Options/applies``, and what would lose copies or
 /// messages only where that loss is named as well. Nothing is ever deleted.
@@ -102,7 +102,6 @@ public struct NetworkProvision: Sendable {
             operatorKeyFile: options.operatorKeyFile ?? known?.operatorKeyFile)
     }
 
-    /// What a first run would make.
     private func rehearsal(_ cluster: ClusterNetwork) -> ProvisionReport {
         let plan = NetworkPlan(
             names: .init(namespace: name, hash: ""), settings: NetworkSettings(), placement: cluster.placement)
@@ -113,9 +112,7 @@ public struct NetworkProvision: Sendable {
 
     // MARK: The servers
 
-    /// - Parameters:
-    ///   - root: the operator's key.
-    ///   - administrator: the credentials that were named now, which a rehearsal does not keep.
+    /// - Parameter administrator: the credentials that were named now, which a rehearsal does not keep.
     private func look(
         _ cluster: ClusterNetwork, _ addresses: [ServerAddress], _ root: NKeyPair, _ administrator: Credentials?
     ) async throws(NetworkError) -> ProvisionReport {
@@ -144,20 +141,15 @@ public struct NetworkProvision: Sendable {
         let signer = try AccountSigner(directory, identity, root: root, mappings: mappings)
         let found = try await accounts(system, servers, outOf: count, signer)
         // Where a token that somebody changed by hand may be on a server that does not answer, nothing is touched.
-        let isUncertain = found.contains { $0.part.state == .unknown } && !options.applies
-        let provision = isUncertain ? looking : self
+        var provision = self
+        if found.contains(where: { $0.part.state == .unknown }), !options.applies {
+            provision.options.isRehearsal = true
+        }
         for account in found {
             report.parts.append(try await provision.made(account, signedBy: signer, system))
         }
         try await provision.streams(plan, identity, addresses, &report)
         return report
-    }
-
-    /// The same, which only looks.
-    private var looking: NetworkProvision {
-        var looking = self
-        looking.options.isRehearsal = true
-        return looking
     }
 
     /// Signs the users' accounts anew where the servers need another form of them, or the settings say something else.
@@ -169,16 +161,11 @@ public struct NetworkProvision: Sendable {
         PrivateFile.remove(directory.unalignedMarker)
     }
 
-    /// An account as the servers have it.
     private struct FoundAccount {
-        /// Whose it is; nil for the network's own.
-        var user: UserName?
-        /// What it is to be.
         var claims: AccountClaims
         var part: ProvisionReport.Part
     }
 
-    /// Looks at the account of the network and those of its users.
     private func accounts(
         _ system: SystemInterface, _ servers: [SystemInterface.Server], outOf count: Int, _ signer: AccountSigner
     ) async throws(NetworkError) -> [FoundAccount] {
@@ -186,8 +173,13 @@ public struct NetworkProvision: Sendable {
         let kept = Set(told.values.joined())
         var found: [FoundAccount] = []
         for user in try [UserName?.none] + directory.userNames().map(Optional.some) {
-            for var claims in try claims(of: user, signer) {
-                let name = user.map { "account of \($0)" } ?? "account \(signer.identity.names.namespace)"
+            let name = user.map { "account of \($0)" } ?? "account \(signer.identity.names.namespace)"
+            var planned = [signer.networkClaims(acceptsMessages: true)]
+            if let user {
+                guard let record = try directory.record(of: user) else { continue }
+                planned = try signer.claims(record, of: user)
+            }
+            for var claims in planned {
                 var part = ProvisionReport.Part(name: name, state: .same)
                 let isKept = kept.contains(claims.subject)
                 if isKept, let present = try await system.keptToken(ofAccount: claims.subject) {
@@ -205,19 +197,10 @@ public struct NetworkProvision: Sendable {
                         part.changes = ["\(told.count) of \(count) servers say which accounts they have"]
                     }
                 }
-                found.append(FoundAccount(user: user, claims: claims, part: part))
+                found.append(FoundAccount(claims: claims, part: part))
             }
         }
         return found
-    }
-
-    private func claims(
-        of user: UserName?, _ signer: AccountSigner
-    ) throws(NetworkError) -> [AccountClaims] {
-        guard let user else { return [signer.networkClaims(acceptsMessages: true)] }
-        return try directory.record(of: user).map { record throws(NetworkError) in
-            try signer.claims(record, of: user)
-        } ?? []
     }
 
     /// Hands the servers an account that they lack, or have otherwise where that is to be changed.
@@ -243,8 +226,7 @@ public struct NetworkProvision: Sendable {
     public var tokensFolder: String { directory.resolver }
 
     private func streams(
-        _ plan: NetworkPlan, _ identity: NetworkIdentity, _ addresses: [ServerAddress],
-        _ report: inout ProvisionReport
+        _ plan: NetworkPlan, _ identity: NetworkIdentity, _ addresses: [ServerAddress], _ report: inout ProvisionReport
     ) async throws(NetworkError) {
         let account = report.parts.first?.state
         func streams(are state: ProvisionReport.State) {
@@ -258,15 +240,12 @@ public struct NetworkProvision: Sendable {
             let mayHaveLearned = identity.administrator != nil && !options.isRehearsal
             connection = try await persist(
                 until: .now + .seconds(mayHaveLearned ? 10 : 0), every: .milliseconds(100), where: \.isOfConnection
-            ) {
-                try await HostRole.keeping.connect(toOneOf: addresses, identity.issuer)
-            }
+            ) { try await HostRole.keeping.connect(toOneOf: addresses, identity.issuer) }
         } catch {
             guard case .connection(.authorization) = error else { throw error }
             if identity.administrator == nil {
                 // Servers that were not given the account yet let nobody of it in.
-                report.parts.append(
-                    .init(name: "account \(name)", state: options.isRehearsal ? .missing : .handOver))
+                report.parts.append(.init(name: "account \(name)", state: options.isRehearsal ? .missing : .handOver))
                 return streams(are: .missing)
             }
             if options.isRehearsal, account != .same { return streams(are: .unknown) }
@@ -321,11 +300,9 @@ public struct NetworkProvision: Sendable {
         return try await persist(until: begin + .seconds(30), every: .milliseconds(250), where: mayPass, body)
     }
 
-    /// Writes what the services are given, and the credentials of whoever observes them.
     private func writeAccess(_ cluster: ClusterNetwork) throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()
-        let access = ServiceAccess(
-            cluster, authority: try cluster.authority(), identity, try directory.settings())
+        let access = ServiceAccess(cluster, authority: try cluster.authority(), identity, try directory.settings())
         try PrivateFile.write(access.text().utf8, to: directory.servicesFile)
         if !PrivateFile.exists(directory.observerFile) {
             let observer = try HostRole.observing.credentials(identity.issuer)

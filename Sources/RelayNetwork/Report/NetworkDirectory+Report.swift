@@ -1,24 +1,35 @@
 import NATS
+import Relay
 
 extension NetworkDirectory {
-    /// How long each of the questions may take.
     private static let patience = Duration.seconds(10)
 
     /// Asks how a network on a cluster is doing: its servers, streams and services, and who is connected. What does not
     /// answer in time is said in the report.
     /// - Throws: `NetworkError.connection` where no server can be reached, `.notRunning` where there is none, `.file`,
     ///   `.damaged`, `.credentials` or `.cancelled`.
-    public func report() async throws(NetworkError) -> NetworkReport {
+    package func report() async throws(NetworkError) -> NetworkReport {
         let identity = try NetworkIdentity.open(in: self)
         let cluster = try cluster()
         let settings = try settings()
         let places = try await places()
         guard !places.isEmpty else { throw .notRunning }
-        let found = await Self.reach(places, identity)
-        let open = found.filter { (try? $0.answer.get()) != nil }.map(\.place)
+        // Each by itself: one that others know of may be out of reach.
+        let found = await inParallel(places) { place in
+            do throws(NetworkError) {
+                let connection = try await HostRole.keeping.connect(to: place, identity.issuer)
+                defer { connection.closeNow() }
+                let info = connection.info
+                return Result<NetworkReport.Server, NetworkError>.success(
+                    .init(name: info.serverName ?? "\(place)", version: info.version, answers: true))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let open = zip(places, found).filter { (try? $0.1.get()) != nil }.map(\.0)
         guard !open.isEmpty else {
             if Task.isCancelled { throw .cancelled }
-            for case .failure(let error) in found.map(\.answer) { throw error }
+            for case .failure(let error) in found { throw error }
             throw .notRunning
         }
         let plan = NetworkPlan(names: identity.names, settings: settings, placement: cluster?.placement)
@@ -33,11 +44,11 @@ extension NetworkDirectory {
             }
         }
         async let services = Self.attempt("Whether services answer is not known") {
-            try await ServiceObservation.ask(open, identity, within: .seconds(1))
+            try await NetworkReport.Service.ask(open, identity, within: .seconds(1))
         }
         var report = NetworkReport(network: identity.names.namespace)
         let (known, streams) = (await people, await standings)
-        report.take(found.map { ("\($0.place)", $0.answer) }, told: known.value??.servers)
+        report.take(zip(places, found).map { ("\($0)", $1) }, told: known.value??.servers)
         if let streams = streams.value { report.take(streams, planned: plan.streams.map(\.name)) }
         report.services = await services.value
         (report.users, report.clients) = (known.value??.users, known.value??.clients)
@@ -49,7 +60,6 @@ extension NetworkDirectory {
         return report
     }
 
-    /// What comes of a question in time, or why nothing does.
     private static func attempt<Value: Sendable>(
         _ words: String, within patience: Duration = patience, _ body: @escaping @Sendable () async throws -> Value
     ) async -> (value: Value?, trouble: String?) {
@@ -67,33 +77,6 @@ extension NetworkDirectory {
         }
     }
 
-    /// Connects to every server by itself: one that others know of may be out of reach.
-    private static func reach(
-        _ places: [ServerAddress], _ identity: NetworkIdentity
-    ) async -> [(place: ServerAddress, answer: Result<NetworkReport.Server, NetworkError>)] {
-        await withTaskGroup(of: (Int, Result<NetworkReport.Server, NetworkError>).self) { group in
-            for (index, place) in places.enumerated() {
-                group.addTask {
-                    do throws(NetworkError) {
-                        let connection = try await HostRole.keeping.connect(
-                            to: place, identity.issuer, timeout: .seconds(5))
-                        defer { connection.closeNow() }
-                        let (name, version) = (connection.info.serverName, connection.info.version)
-                        return (
-                            index,
-                            .success(.init(name: name ?? "\(place)", version: version, connections: nil, answers: true))
-                        )
-                    } catch {
-                        return (index, .failure(error))
-                    }
-                }
-            }
-            let found = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-            return places.enumerated().map { ($1, found[$0] ?? .failure(.cancelled)) }
-        }
-    }
-
-    /// Who is there, of servers and users.
     private static func connected(
         _ places: [ServerAddress], _ identity: NetworkIdentity
     ) async throws(NetworkError) -> (servers: [NetworkReport.Server], users: Int, clients: Int) {
@@ -108,4 +91,123 @@ extension NetworkDirectory {
             )
         }
     }
+}
+
+extension NetworkReport.Service {
+    private static let limit = 1_024
+
+    /// Asks all processes of a network's services, for as long as that: nobody says how many there will be.
+    static func ask(
+        _ addresses: [ServerAddress], _ identity: NetworkIdentity, within limit: Duration
+    ) async throws(NetworkError) -> [NetworkReport.Service] {
+        let connection = try await HostRole.observing.connect(toOneOf: addresses, identity.issuer)
+        defer { connection.closeNow() }
+        var found: [NetworkReport.Service] = []
+        try await connection.askAll("$SRV.STATS.\(ServiceDiscovery.name)", within: limit) { bytes in
+            if let service = NetworkReport.Service(bytes) { found.append(service) }
+            return found.count >= Self.limit
+        }
+        return found.sorted { $0.id < $1.id }
+    }
+
+    init?(_ answer: [UInt8]) {
+        guard let said = Wire.value(ServiceAnswer.self, from: answer) else { return nil }
+        let endpoints = said.endpoints ?? []
+        self.init(
+            id: said.id, started: said.started ?? "", requests: endpoints.reduce(0) { $0 &+ ($1.requests ?? 0) },
+            errors: endpoints.reduce(0) { $0 &+ ($1.errors ?? 0) })
+    }
+}
+
+struct StreamStandings: Hashable, Sendable {
+    var streams: [NetworkReport.Stream] = []
+    var postboxes = NetworkReport.Postboxes()
+    /// Those of which nobody told but that they are there.
+    var missing: [String] = []
+    var isClosed = false
+    /// How many more there are, of which nobody told in time.
+    var untold = 0
+
+    fileprivate mutating func take(_ page: StreamPage, from server: String) {
+        for entry in page.streams ?? [] {
+            let stream = entry.stream(of: server)
+            if isLetters(stream.name) { postboxes.add(stream) } else { streams.append(stream) }
+        }
+        for name in page.missing ?? [] {
+            if isLetters(name) { postboxes.add(NetworkReport.Stream(name: name)) } else { missing.append(name) }
+        }
+    }
+
+    private func isLetters(_ stream: String) -> Bool { stream.hasPrefix(NetworkNames.postboxStreamPrefix) }
+}
+
+extension JetStream {
+    /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each
+    /// stream's leader and wait some seconds for those who do not answer.
+    func standings(until end: ContinuousClock.Instant) async throws(NATSError) -> StreamStandings {
+        var found = StreamStandings()
+        found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage
+        var offset = 0
+        repeat {
+            let page: StreamPage
+            do throws(NATSError) { page = try await call("STREAM.LIST", ["offset": offset]) } catch {
+                // What is known is worth telling.
+                guard found.untold > 0, case .timeout = error else { throw error }
+                return found
+            }
+            found.take(page, from: connection.info.serverName ?? "")
+            let count = (page.streams?.count ?? 0) + (page.missing?.count ?? 0)
+            offset += count
+            found.untold = count > 0 ? max(offset, page.total ?? 0) - offset : 0
+        } while found.untold > 0 && ContinuousClock.now < end
+        return found
+    }
+}
+
+private struct StreamPage: Decodable {
+    struct Entry: Decodable {
+        struct Configuration: Decodable {
+            var name: String
+            var limit: Int64?
+
+            private enum CodingKeys: String, CodingKey {
+                case name
+                case limit = "max_bytes"
+            }
+        }
+        struct State: Decodable {
+            var messages: ServerNumber
+            var bytes: ServerNumber
+        }
+        struct Copy: Decodable {
+            var name: String
+            var current: Bool
+            var offline: Bool?
+            var lag: ServerNumber?
+        }
+        struct Group: Decodable {
+            var leader: String?
+            var replicas: [Copy]?
+        }
+        var config: Configuration
+        var state: State
+        var cluster: Group?
+
+        /// - Parameter server: who told it; alone it leads all that it has, and does not say so.
+        func stream(of server: String) -> NetworkReport.Stream {
+            let leader = cluster.map { $0.leader.flatMap { $0.isEmpty ? nil : $0 } } ?? server
+            let copies = (cluster?.replicas ?? []).map {
+                NetworkReport.Copy(
+                    server: $0.name, isCurrent: $0.current, isOffline: $0.offline ?? false, lag: $0.lag?.value ?? 0)
+            }
+            return NetworkReport.Stream(
+                name: config.name, leader: leader, copies: copies.sorted { $0.server < $1.server },
+                messages: state.messages.value, bytes: state.bytes.value,
+                limit: config.limit.flatMap { $0 > 0 ? $0 : nil })
+        }
+    }
+
+    var total: Int?
+    var streams: [Entry]?
+    var missing: [String]?
 }

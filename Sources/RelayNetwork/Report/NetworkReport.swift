@@ -1,66 +1,52 @@
 import NATS
 
 /// How a network on several servers is doing: a pure value. What could not be asked is said in ``troubles``.
-public struct NetworkReport: Hashable, Sendable {
-    /// A server.
-    public struct Server: Hashable, Sendable {
+package struct NetworkReport: Hashable, Sendable {
+    package struct Server: Hashable, Sendable {
         /// What it calls itself; where it is meant to be, for one that nobody reached.
-        public var name: String
-        /// Its version; nil where it did not say.
-        public var version: String?
+        package var name: String
+        package var version: String?
         /// How many connections of clients it has, those of the network's own too; nil where it did not say.
-        public var connections: Int?
-        /// Whether it answered.
-        public var answers: Bool
+        package var connections: Int?
+        package var answers: Bool
     }
 
     /// A copy of a stream besides its leader's.
-    public struct Copy: Hashable, Sendable {
-        /// The server that has it.
-        public var server: String
+    package struct Copy: Hashable, Sendable {
+        package var server: String
         /// Whether it has all that the leader has.
-        public var isCurrent: Bool
+        package var isCurrent: Bool
         /// Whether the leader does not hear of that server.
-        public var isOffline: Bool
+        package var isOffline: Bool
         /// How many operations of the leader's it is behind.
-        public var lag: UInt64
+        package var lag: UInt64
     }
 
-    /// A stream of the network.
-    public struct Stream: Hashable, Sendable {
-        /// Its name.
-        public var name: String
+    package struct Stream: Hashable, Sendable {
+        package var name: String
         /// The server that leads it; nil where none does, so that it takes and gives nothing.
-        public var leader: String?
+        package var leader: String?
         /// The other copies, by their servers' names.
-        public var copies: [Copy] = []
-        /// How many messages it holds.
-        public var messages: UInt64 = 0
-        /// How much that is.
-        public var bytes: UInt64 = 0
-        /// How much it may be; nil for no bound.
-        public var limit: Int64?
+        package var copies: [Copy] = []
+        package var messages: UInt64 = 0
+        package var bytes: UInt64 = 0
+        package var limit: Int64?
 
         /// Whether each copy is there and has everything.
-        public var isWhole: Bool { leader != nil && copies.allSatisfy { $0.isCurrent && !$0.isOffline } }
+        package var isWhole: Bool { leader != nil && copies.allSatisfy { $0.isCurrent && !$0.isOffline } }
     }
 
     /// The streams of all users' letters together.
-    public struct Postboxes: Hashable, Sendable {
-        /// How many there are.
-        public var streams = 0
-        /// What they hold.
-        public var messages: UInt64 = 0
-        /// How much that is.
-        public var bytes: UInt64 = 0
+    package struct Postboxes: Hashable, Sendable {
+        package var streams = 0
+        package var messages: UInt64 = 0
+        package var bytes: UInt64 = 0
         /// The first of those that nobody leads.
-        public var leaderless: [String] = []
-        /// How many nobody leads.
-        public var leaderlessCount = 0
+        package var leaderless: [String] = []
+        package var leaderlessCount = 0
         /// How many lack a copy, or have one that is behind.
-        public var partial = 0
+        package var partial = 0
 
-        /// How many names are kept.
         static let limit = 20
 
         mutating func add(_ stream: Stream) {
@@ -77,45 +63,35 @@ public struct NetworkReport: Hashable, Sendable {
         }
     }
 
-    /// A process of the network's services.
-    public struct Service: Hashable, Sendable {
-        /// Names it among the others.
-        public var id: String
-        /// When it began, in ISO 8601.
-        public var started: String
-        /// How many requests it has worked on.
-        public var requests: UInt64
+    package struct Service: Hashable, Sendable {
+        package var id: String
+        package var started: String
+        package var requests: UInt64
         /// How many of them were left without an answer.
-        public var errors: UInt64
+        package var errors: UInt64
     }
 
-    /// What the network is called.
-    public var network: String
-    /// The servers, by name.
-    public var servers: [Server] = []
+    package var network: String
+    package var servers: [Server] = []
     /// The streams that the network has without users, in the order in which they are made; nil where nobody told.
-    public var streams: [Stream]?
-    /// The streams of letters; nil where nobody told.
-    public var postboxes: Postboxes?
+    package var streams: [Stream]?
+    package var postboxes: Postboxes?
     /// The processes that answer for the network; nil where nobody could be asked.
-    public var services: [Service]?
+    package var services: [Service]?
     /// How many users are connected; nil where that is not known.
-    public var users: Int?
-    /// How many connections they have; nil where that is not known.
-    public var clients: Int?
+    package var users: Int?
+    package var clients: Int?
     /// What could not be found out, and why, each as a sentence.
-    public var troubles: [String] = []
+    package var troubles: [String] = []
 
     /// Whether all servers answer, and everything is there and answered for.
-    public var isWhole: Bool {
+    package var isWhole: Bool {
         troubles.isEmpty && servers.allSatisfy(\.answers) && streams?.allSatisfy(\.isWhole) == true
             && postboxes?.leaderlessCount == 0 && postboxes?.partial == 0 && services?.isEmpty == false
     }
 
     init(network: String) { self.network = network }
 
-    /// Takes what the servers' list of streams says.
-    /// - Parameter planned: the streams that the network has without users.
     mutating func take(_ list: StreamStandings, planned: [String]) {
         let found = Dictionary(list.streams.map { ($0.name, $0) }) { first, _ in first }
         let missing = Set(list.missing)
@@ -137,10 +113,8 @@ public struct NetworkReport: Hashable, Sendable {
         }
     }
 
-    /// Puts together what each server said of itself and what was said of it.
-    /// - Parameters:
-    ///   - reached: by the place where each server is meant to be: its name and version, or why it was not reached.
-    ///   - told: what those say who answered the system account; nil where nobody asked.
+    /// Puts together what each server said of itself, by the place where it is meant to be, and what those say who
+    /// answered the system account.
     mutating func take(_ reached: [(place: String, answer: Result<Server, NetworkError>)], told: [Server]?) {
         var known: [String: Server] = [:]
         var lost: [Server] = []

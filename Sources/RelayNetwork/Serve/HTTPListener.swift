@@ -5,7 +5,6 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// A request over HTTP, taken in whole.
 struct HTTPQuestion: Sendable {
     var method: String
     /// Without what follows a question mark.
@@ -15,22 +14,18 @@ struct HTTPQuestion: Sendable {
     var body: [UInt8] = []
 }
 
-/// The answer to it.
 struct HTTPAnswer: Hashable, Sendable {
     var status: Int
     var type = "text/plain; charset=utf-8"
     var body: String
 }
 
-/// Where a process of a network's services listens for HTTP.
 struct HTTPAddress: Hashable, Sendable {
     let host: String
     let port: Int
-    /// Whether only this machine reaches it.
     let isLoopback: Bool
 
-    /// - Parameter text: an address and a port, such as `127.0.0.1:7422`; port 0 lets the system choose.
-    /// - Throws: `NetworkError.invalidListener`.
+    /// Reads an address and a port, such as `127.0.0.1:7422`; port 0 lets the system choose.
     init(parsing text: String) throws(NetworkError) {
         let split = text.lastIndex(of: ":")
         let host = split.map { String(text[..<$0]) } ?? ""
@@ -49,20 +44,13 @@ struct HTTPAddress: Hashable, Sendable {
 struct HTTPListener: Sendable {
     private let channel: any Channel
 
-    /// How many wait to be let in.
     private static let backlog: Int32 = 16
-    /// How many ask at once; more are turned away.
     static let limit = 64
     /// The longest body that is taken in, in bytes.
     static let maximumBody = 16 << 10
-    /// How long one question and its answer may take.
     private static let patience = TimeAmount.seconds(30)
 
-    /// Listens from now on.
-    /// - Parameters:
-    ///   - certificate: PEM files of a certificate chain and its key, for TLS.
-    ///   - answer: what is answered.
-    /// - Throws: `NetworkError.invalidListener`, `.file`, or `.credentials` for a key that others may read.
+    /// Listens from now on, with TLS where PEM files of a certificate chain and its key are named.
     static func start(
         at address: HTTPAddress, certificate: (chain: String, key: String)? = nil,
         _ answer: @escaping @Sendable (HTTPQuestion) async -> HTTPAnswer
@@ -111,10 +99,8 @@ struct HTTPListener: Sendable {
         }
     }
 
-    /// The port.
     var port: Int? { channel.localAddress?.port }
 
-    /// Listens no more.
     func close() { channel.close(promise: nil) }
 }
 

@@ -29,13 +29,13 @@ public struct NetworkServing: Sendable {
 
     private let access: ServiceAccess
     private let options: Options
-    private let state: NIOLockedValueBox<ServiceState>
-    private let figures: NIOLockedValueBox<ServiceFigures>
-    private let life = NIOLockedValueBox(Life())
+    private let figures = NIOLockedValueBox(ServiceFigures(start: NetworkAdministrator.now))
+    private let life: NIOLockedValueBox<Life>
 
-    /// The session that answers now, and whether there is to be another one.
     private struct Life {
-        var session: ServiceSession?
+        var state: ServiceState
+        var services: NetworkServices?
+        /// Whether there are to be no others.
         var isEnding = false
     }
 
@@ -43,10 +43,7 @@ public struct NetworkServing: Sendable {
     public init(_ access: ServiceAccess, options: Options = Options()) {
         self.access = access
         self.options = options
-        let state = ServiceState(
-            id: ServiceSession.newID(), network: access.names.namespace, start: NetworkAdministrator.now)
-        figures = NIOLockedValueBox(state.figures)
-        self.state = NIOLockedValueBox(state)
+        life = .init(Life(state: ServiceState(id: NetworkServices.newID(), network: access.names.namespace)))
     }
 
     /// Answers requests until a signal comes or the task is cancelled. A server that is gone is replaced by another.
@@ -89,84 +86,134 @@ public struct NetworkServing: Sendable {
                 )
             }
         }
-        return try await HTTPListener.start(at: address, certificate: options.certificate) {
-            [state, figures, tokens = options.tokens] question in
-            if let answer = await tokens?.answer(question) { return answer }
+        return try await HTTPListener.start(at: address, certificate: options.certificate) { question in
+            if let answer = await options.tokens?.answer(question) { return answer }
             guard address.isLoopback else { return HTTPAnswer(status: 404, body: "/tokens\n") }
-            var now = state.withLockedValue(\.self)
-            now.figures = figures.withLockedValue(\.self)
-            return now.answer(to: question)
+            return life.withLockedValue(\.state).answer(to: question, figures.withLockedValue(\.self))
         }
     }
 
     /// Leaves the requests that come to other processes, and answers those that came before. It connects to no server
     /// any more: ``run()`` goes on until it is cancelled or the connection ends.
     package func drain() async {
-        let session = life.withLockedValue { life in
+        let services = life.withLockedValue { life in
             life.isEnding = true
-            return life.session
+            life.state.ended("it ends")
+            return life.services
         }
-        state.withLockedValue { $0.ended("it ends") }
-        await session?.drain(within: options.patience)
+        await services?.drain(within: options.patience)
     }
 
     private var isEnding: Bool { Task.isCancelled || life.withLockedValue(\.isEnding) }
 
-    /// Keeps connected, and answers.
     private func serve(_ addresses: [ServerAddress]) async {
         var policy = RestartPolicy()
         // Processes that start together are spread over the servers.
         var addresses = addresses.shuffled()
         while !isEnding {
             let begin = ContinuousClock.now
-            let reason: String
-            do throws(NetworkError) {
-                try await answer(addresses)
-                reason = "the connection ended"
-            } catch {
-                reason = "\(error)"
-            }
+            var reason = "the connection ended"
+            do throws(NetworkError) { try await answer(addresses) } catch { reason = "\(error)" }
             if isEnding { return }
             // Processes that lose a server together do not come back at once.
             let full = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: true) ?? policy.longestDelay
             let wait = max(full, policy.firstDelay) * Double.random(in: 0.5..<1)
-            state.withLockedValue { $0.ended(reason) }
+            life.withLockedValue { $0.state.ended(reason) }
             options.logger.warning("answers nothing for now", metadata: ["error": "\(reason)"])
             addresses.append(addresses.removeFirst())
             do throws(NetworkError) { try await Pause.sleep(wait) } catch { return }
         }
     }
 
-    /// Answers over one pair of connections, until one of them ends.
     private func answer(_ addresses: [ServerAddress]) async throws(NetworkError) {
-        let keeping = try await HostRole.keeping.connect(toOneOf: addresses, access.issuer, logger: options.logger)
+        let (issuer, logger) = (access.issuer, options.logger)
+        let keeping = try await HostRole.keeping.connect(toOneOf: addresses, issuer, logger: logger)
         defer { keeping.closeNow() }
         if isEnding { return }
-        let answering = try await HostRole.answering.connect(toOneOf: addresses, access.issuer, logger: options.logger)
+        let answering = try await HostRole.answering.connect(toOneOf: addresses, issuer, logger: logger)
         defer { answering.closeNow() }
         try await reached {
             let jetStream = JetStream(keeping)
-            let users = try BucketUserRegister(jetStream)
-            let made = try ServiceSession(
-                answering: answering, jetStream: jetStream, plan: access.plan, users: users, issuer: access.issuer,
-                postboxes: PostboxService(jetStream: jetStream, plan: access.plan, users: users),
-                id: state.withLockedValue(\.id), figures: figures, logger: options.logger)
+            let services = try NetworkServices(
+                answering: answering, jetStream: jetStream, plan: access.plan, users: BucketUserRegister(jetStream),
+                issuer: issuer, id: life.withLockedValue(\.state.id),
+                figures: figures, logger: logger)
             // Before the server hears of it: from here on its end takes in what has come.
             let isWanted = life.withLockedValue { life in
-                if !life.isEnding { life.session = made }
+                if !life.isEnding { life.services = services }
                 return !life.isEnding
             }
             guard isWanted else { return }
-            defer { life.withLockedValue { $0.session = nil } }
+            defer { life.withLockedValue { $0.services = nil } }
             try await answering.flush()
             try await keeping.flush()
             let server = answering.info.serverName ?? "\(addresses[0])"
-            life.withLockedValue { life in
-                if !life.isEnding { state.withLockedValue { $0.began(at: server) } }
-            }
-            options.logger.info("answers at \(server)")
+            life.withLockedValue { life in if !life.isEnding { life.state.began(at: server) } }
+            logger.info("answers at \(server)")
             try options.answering()
-            try await made.run()
+            try await services.run()
         }
+    }
+}
+
+/// How a process of a network's services is doing: what its HTTP port tells. A pure value.
+struct ServiceState: Hashable, Sendable {
+    let id: String
+    let network: String
+    /// The server that it is connected to, as that calls itself; nil while it is connected to none.
+    private(set) var server: String?
+    /// Why it is not.
+    private(set) var hindrance = "it has just started"
+    /// How often it was connected.
+    private(set) var connections: UInt64 = 0
+
+    init(id: String, network: String) { (self.id, self.network) = (id, network) }
+
+    mutating func began(at server: String) {
+        self.server = server
+        connections += 1
+    }
+
+    mutating func ended(_ reason: String) { (server, hindrance) = (nil, reason) }
+
+    // MARK: What the HTTP port says
+
+    func answer(to question: HTTPQuestion, _ figures: ServiceFigures) -> HTTPAnswer {
+        guard ["GET", "HEAD"].contains(question.method) else { return HTTPAnswer(status: 405, body: "GET alone\n") }
+        switch question.path {
+        case "/health": return HTTPAnswer(status: 200, body: "alive\n")
+        case "/ready":
+            guard server == nil else { return HTTPAnswer(status: 200, body: "ready\n") }
+            return HTTPAnswer(status: 503, body: "not ready: \(hindrance)\n")
+        case "/metrics":
+            return HTTPAnswer(status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics(figures))
+        default: return HTTPAnswer(status: 404, body: "/health, /ready and /metrics\n")
+        }
+    }
+
+    private func metrics(_ figures: ServiceFigures) -> String {
+        let own = "network=\"\(network)\",id=\"\(id)\""
+        var text = ""
+        func family(_ name: String, _ kind: String, _ help: String, _ samples: [(labels: String, value: String)]) {
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+            for sample in samples { text += "\(name){\(sample.labels)} \(sample.value)\n" }
+        }
+        func each(_ value: (ServiceFigures.Endpoint) -> String) -> [(labels: String, value: String)] {
+            ServiceEndpoint.allCases.map { ("\(own),endpoint=\"\($0.rawValue)\"", value(figures[$0])) }
+        }
+        family("parley_ready", "gauge", "Whether requests are answered.", [(own, server == nil ? "0" : "1")])
+        family("parley_connections_total", "counter", "How often a server was connected to.", [(own, "\(connections)")])
+        family("parley_start_time_seconds", "gauge", "When the process began.", [(own, "\(figures.start)")])
+        family("parley_requests_total", "counter", "Requests worked on.", each { "\($0.requests)" })
+        family("parley_request_errors_total", "counter", "Requests without an answer.", each { "\($0.errors)" })
+        family("parley_request_seconds_total", "counter", "Time spent on requests.", each { Self.seconds($0.time) })
+        return text
+    }
+
+    /// Seconds with nine decimals, which no locale changes.
+    private static func seconds(_ time: Duration) -> String {
+        let nanoseconds = time.wholeNanoseconds
+        let rest = "\(nanoseconds % 1_000_000_000)"
+        return "\(nanoseconds / 1_000_000_000)." + String(repeating: "0", count: 9 - rest.count) + rest
     }
 }

@@ -12,14 +12,11 @@ public struct ServiceAccess: Sendable {
     let settings: NetworkSettings
     let placement: NetworkPlacement
 
-    init(
-        _ cluster: ClusterNetwork, authority: String?, _ identity: NetworkIdentity, _ settings: NetworkSettings
-    ) {
+    init(_ cluster: ClusterNetwork, authority: String?, _ identity: NetworkIdentity, _ settings: NetworkSettings) {
         (servers, placement, self.authority) = (cluster.servers, cluster.placement, authority)
         (names, issuer, self.settings) = (identity.names, identity.issuer, settings)
     }
 
-    /// What the network consists of.
     var plan: NetworkPlan { NetworkPlan(names: names, settings: settings, placement: placement) }
 
     private struct Content: Codable {

@@ -107,10 +107,8 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable
     public static let minimumLength = 32
     private let bytes: [UInt8]
 
-    /// - Parameters:
-    ///   - text: the secret; blanks around it do not count.
-    ///   - place: where it is from, for the error.
-    /// - Throws: `NetworkError.invalidListener` for one that is too short, or no printable ASCII.
+    /// Takes a secret, without blanks around it.
+    /// - Throws: `NetworkError.invalidListener`, with where it is from, for one too short, or no printable ASCII.
     public init(_ text: String, from place: String) throws(NetworkError) {
         let bytes = Array(text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
         guard bytes.count >= Self.minimumLength, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {

@@ -79,10 +79,8 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     /// Whether only this machine reaches it.
     public var isLoopback: Bool { host.hasPrefix("127.") || host == "::1" }
 
-    /// As people read it.
     var text: String { "\(ServerAddress(host: host, port: port, usesTLS: tls != nil))" }
 
-    /// Whether it is all addresses of the machine.
     private var isEverywhere: Bool { host == "0.0.0.0" || host == "::" }
 
     /// Where clients on this machine connect, and what the certificate is to be for there.
@@ -114,9 +112,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     public func isFor(_ host: String) throws(NetworkError) -> Bool { try tls?.certificate().isFor(host) ?? true }
 
     /// Whether a name or address is this machine's for itself alone.
-    private static func isOwn(_ host: String) -> Bool {
-        host == "localhost" || host.hasPrefix("127.") || host == "::1"
-    }
+    private static func isOwn(_ host: String) -> Bool { host == "localhost" || host.hasPrefix("127.") || host == "::1" }
 }
 
 extension NetworkListener.TLS {
@@ -140,7 +136,6 @@ extension NetworkListener.TLS {
 }
 
 extension ServerCertificate {
-    /// What it is for, names first, without those that stand for many.
     fileprivate var hosts: [String] { names.filter { !$0.hasPrefix("*") } + addresses }
 }
 
@@ -158,7 +153,6 @@ extension NetworkDirectory {
         return listener
     }
 
-    /// Has the server listen there from its next start on.
     func keep(_ listener: NetworkListener?) throws(NetworkError) {
         guard let listener else { return PrivateFile.remove(listenerFile) }
         try PrivateFile.writeJSON(listener, to: listenerFile)

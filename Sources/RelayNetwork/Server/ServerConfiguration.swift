@@ -2,11 +2,9 @@
 /// listener, on 127.0.0.1 unless said otherwise, one more for the other servers of a cluster, accounts by token,
 /// JetStream on.
 struct ServerConfiguration: Hashable, Sendable {
-    /// What a server of a cluster on this machine needs besides.
     struct Cluster: Hashable, Sendable {
         /// Where the other servers connect, who have to know the password: anybody on this machine could, otherwise.
         var port: Int
-        /// Where the others are.
         var otherPorts: [Int]
         var password: String
         var systemToken: String
@@ -18,19 +16,14 @@ struct ServerConfiguration: Hashable, Sendable {
     var systemAccount: String
     /// The folder with one `<account>.jwt` for each account.
     var resolver: String
-    /// The folder of JetStream's data.
     var store: String
-    /// The file that it writes its process to.
     var processFile: String
     /// How often what is stored is forced onto the disk, in seconds; nil where the server does not take it.
     var syncInterval: Int64?
-    /// The address to listen at.
     var host = "127.0.0.1"
-    /// The certificate that it shows; nil for connections in clear.
     var tls: NetworkListener.TLS?
     var cluster: Cluster?
 
-    /// The text of the file.
     var text: String {
         """
         # Written by parley each time the server starts; changes are lost.

@@ -1,60 +1,42 @@
+import NATS
+import NIOCore
+import NIOPosix
 import Platform
 
 /// A `nats-server` of this machine, and what it says of itself.
 package struct ServerProgram: Hashable, Sendable {
-    /// Where it is.
     let path: String
     /// Its version, such as `2.9.10`; nil when it did not say.
     let version: String?
 
-    /// The program's version, such as `2.9.10`; nil when it says nothing of the kind within the limit.
-    package static func version(of path: String, within limit: Duration) async -> String? {
-        try? await answer(of: path, within: limit)
-    }
-
-    /// What a program that was run for its version said; nil when that was none.
+    /// A program's version, such as `2.9.10`; nil when it says nothing of the kind within the limit.
     ///
     /// - Throws: what kept it from being run, or from ending.
-    private static func answer(
-        of path: String, within limit: Duration
-    ) async throws(ShellCommandError) -> String? {
+    package static func version(of path: String, within limit: Duration) async throws(ShellCommandError) -> String? {
         // The path goes through the environment, where no character of it means anything to the shell.
         let command = ShellCommand(
             #"exec "$PARLEY_PROGRAM" --version 2>&1"#, environment: ["PARLEY_PROGRAM": path], limit: limit)
-        let output = try await command.run()
-        guard output.text.hasPrefix("nats-server"), let line = output.text.split(whereSeparator: \.isNewline).first
-        else { return nil }
-        let word = line.split(whereSeparator: \.isWhitespace).last.map { $0.hasPrefix("v") ? $0.dropFirst() : $0 }
-        guard let word, word.first?.isNumber == true else { return nil }
-        return String(word.prefix(32))
+        let match = try await command.run().text.firstMatch(of: /^nats-server.*\sv?(\d\S{0,31})/)
+        return match.map { String($0.1) }
     }
 
-    /// The server at a path, which is run for its version.
-    ///
-    /// - Parameters:
-    ///   - pause: how long it is waited after a run that failed; each further time twice as long.
-    ///   - version: runs it.
     static func examine(
         _ path: String, pause: Duration = .milliseconds(20),
         version: (String) async throws(ShellCommandError) -> String? = { path throws(ShellCommandError) in
-            try await answer(of: path, within: .seconds(10))
+            try await version(of: path, within: .seconds(10))
         }
     ) async -> ServerProgram {
         // A program cannot be run for as long as anybody has it open to write it: while it is being replaced, say, or
         // while a child process that is just being started still has what its parent had open.
-        for attempt in 0..<tries {
-            do throws(ShellCommandError) {
-                return ServerProgram(path: path, version: try await version(path))
-            } catch {
-                guard case .failed = error else { break }
+        for attempt in 1...tries {
+            do throws(ShellCommandError) { return ServerProgram(path: path, version: try await version(path)) } catch {
+                guard case .failed = error, attempt < tries else { break }
             }
-            guard attempt + 1 < tries else { break }
             do { try await Task.sleep(for: pause * (1 << attempt)) } catch { break }
         }
         return ServerProgram(path: path, version: nil)
     }
 
-    /// So often a program is run that cannot be, within some seconds.
     static let tries = 7
 
     /// Whether one mapping can cover a whole branch of subjects.
@@ -73,7 +55,6 @@ package struct ServerProgram: Hashable, Sendable {
 
 /// Where the `nats-server` of this machine is.
 package enum ServerExecutable {
-    /// The variable that names a server to use instead.
     static let variable = "PARLEY_NATS_SERVER"
     private static let name = "nats-server"
     private static let usualFolders = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"]
@@ -94,5 +75,86 @@ package enum ServerExecutable {
     private static func isExecutable(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+    }
+}
+
+/// Looks whether a NATS server answers at an address of this machine.
+package enum ServerProbe {
+    private static let patience = TimeAmount.seconds(2)
+
+    /// Whether the server says INFO within two seconds, of which it needs the most on a busy machine alone. Where none
+    /// listens that is known at once. No thread waits for it.
+    package static func answers(at address: ServerAddress) async -> Bool {
+        do {
+            let place = try SocketAddress(ipAddress: address.host, port: address.port)
+            let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(patience)
+                .connect(to: place) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    }
+                }
+            let end = channel.channel.eventLoop.scheduleTask(in: patience) { channel.channel.close(promise: nil) }
+            defer { end.cancel() }
+            return try await channel.executeThenClose { answer, _ in
+                // The greeting is one line, of which the first packet has the beginning.
+                for try await bytes in answer { return bytes.readableBytesView.starts(with: "INFO ".utf8) }
+                return false
+            }
+        } catch {
+            return false
+        }
+    }
+}
+
+/// Ports of 127.0.0.1.
+package enum LoopbackPort {
+    /// The port that everybody's NATS server has; a private network never takes it.
+    static let reserved = 4222
+    /// Ports below those that systems give to outgoing connections, one of which could have the server's port just when
+    /// it starts again.
+    private static let own = 20_000..<32_000
+
+    /// The preferred port when it is free, else one of a server's own, else one that the system chooses.
+    /// - Parameter others: ports that are to be somebody else's.
+    package static func choose(preferred: Int?, besides others: Set<Int> = []) throws(NetworkError) -> Int {
+        let taken = others.union([reserved])
+        if let preferred, !taken.contains(preferred), let port = free(preferred) { return port }
+        for _ in 0..<(8 + others.count) {
+            let port = Int.random(in: own)
+            if !taken.contains(port), isFree(port) { return port }
+        }
+        for _ in 0..<(8 + others.count) {
+            if let port = free(0), !taken.contains(port) { return port }
+        }
+        throw .serverFailed("no port of 127.0.0.1 is free.")
+    }
+
+    static func isFree(_ port: Int) -> Bool { free(port) != nil }
+
+    /// Whether a port can be listened at now, by listening for a moment; 0 asks for any.
+    private static func free(_ port: Int) -> Int? {
+        guard UInt16(exactly: port) != nil, let wanted = try? SocketAddress(ipAddress: "127.0.0.1", port: port) else {
+            return nil
+        }
+        #if canImport(Darwin)
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // As the server does: connections that linger from an earlier server do not make the port taken.
+        var reuse: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+        guard wanted.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0, listen(descriptor, 1) == 0 else {
+            return nil
+        }
+        var found = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &found) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return result == 0 ? Int(UInt16(bigEndian: found.sin_port)) : nil
     }
 }

@@ -13,9 +13,7 @@ struct NamespaceService: Sendable {
     /// When the stream of topics was made, and until when that is believed.
     private let made = NIOLockedValueBox<(time: Int64, until: ContinuousClock.Instant)?>(nil)
 
-    init(
-        names: NetworkIdentity.Names, users: any UserRegister, issuer: UserTokenIssuer, jetStream: JetStream
-    ) {
+    init(names: NetworkIdentity.Names, users: any UserRegister, issuer: UserTokenIssuer, jetStream: JetStream) {
         self.names = names
         self.users = users
         self.issuer = issuer
@@ -27,11 +25,8 @@ struct NamespaceService: Sendable {
         struct Names: Codable {
             var namespace: String
             var hash: String
-            /// What the subjects of JetStream's calls begin with.
             var api: String
-            /// The topics that may be read.
             var topics: [String]
-            /// What the account of the asker may do.
             var rights: AccessRights
             /// When the stream of topics was made, in nanoseconds since 1970; nil when that is not known now.
             var created: Int64?
@@ -47,7 +42,6 @@ struct NamespaceService: Sendable {
         var busy: Bool?
     }
 
-    /// The answer to a user; nil where the register cannot be read.
     func reply(to user: UserName, in account: String) async -> [UInt8]? {
         let (record, block): (UserRecord?, UserStanding.Decision?)
         do throws(NetworkError) { (record, block) = (try await users.found(user), try await users.block()) } catch {
@@ -71,9 +65,7 @@ struct NamespaceService: Sendable {
         let now = ContinuousClock.now
         if let known = made.withLockedValue(\.self), known.until > now { return known.time }
         let stream = NetworkNames.topicStream(of: names.namespace)
-        guard let created = try? await jetStream.streamInfo(stream).created.nanoseconds else {
-            return nil
-        }
+        guard let created = try? await jetStream.streamInfo(stream).created.nanoseconds else { return nil }
         made.withLockedValue { $0 = (created, now + .seconds(1)) }
         return created
     }
@@ -100,9 +92,7 @@ struct StreamNamesService: Sendable {
         (#"{"type":"io.nats.jetstream.api.v1.stream_names_response","error":{"code":503,"err_code":10008,"#
             + #""description":"JetStream system temporarily unavailable"}}"#).utf8)
 
-    /// The answer to a user.
-    ///
-    /// - Parameter payload: what is asked; nothing, or what cannot be read, asks for all.
+    /// The answer to a user; what cannot be read asks for all.
     func reply(to payload: [UInt8], of user: UserName) -> [UInt8] {
         let asked = Wire.value(Request.self, from: payload)?.subject
         let streams = [
@@ -111,5 +101,29 @@ struct StreamNamesService: Sendable {
             (NetworkNames.key("", in: names.namespace), NetworkNames.stream(ofBucket: names.namespace)),
         ].filter { stem, _ in asked.map { $0.isEmpty || $0 == ">" || $0.hasPrefix(stem) } ?? true }.map(\.1)
         return Wire.json(Reply(total: streams.count, streams: streams))
+    }
+}
+
+/// Exchanges invitations for credentials (`relay.enrol.<user>`). The secret key stays with whoever asks.
+struct EnrolmentService: Sendable {
+    let users: any UserRegister
+    let issuer: UserTokenIssuer
+
+    func reply(to payload: [UInt8], of user: UserName) async -> [UInt8] {
+        do throws(NetworkError) { return Wire.json(EnrolmentReply(token: try await token(payload, user))) } catch {
+            let failure: InvitationFailure = if case .invitation(let failure) = error { failure } else { .unavailable }
+            return Wire.json(EnrolmentReply(error: failure.rawValue))
+        }
+    }
+
+    private func token(_ payload: [UInt8], _ user: UserName) async throws(NetworkError) -> String {
+        guard let request = Wire.value(EnrolmentRequest.self, from: payload),
+            let invitation = try? NKey(request.invitation), invitation.kind == .user, let key = try? NKey(request.key),
+            key.kind == .user, let proof = Base64URL.decode(request.proof.utf8),
+            invitation.isValidSignature(proof, for: EnrolmentRequest.statement(user: user.text, key: request.key))
+        else { throw .invitation(.damaged) }
+        let record = try await users.redeem(
+            request.invitation, for: request.key, of: user, at: NetworkAdministrator.now)
+        return try issuer.token(for: key, name: user.text, account: record.accountKey(), expires: record.expires)
     }
 }

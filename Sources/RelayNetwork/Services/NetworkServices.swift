@@ -1,63 +1,91 @@
+import Logging
 import NATS
 import NIOConcurrencyHelpers
 import Platform
 import Relay
 
-/// The services of a network, answered by any number of hosts together (a queue group).
+/// All that a process does for a network over one pair of connections: it answers requests, together with any number
+/// of other hosts (a queue group), says that it does, and watches over what users make.
 ///
 /// The server vouches for who asks: a request that comes through an import carries the asker's account. A user's many
 /// requests wait behind each other, and are refused when too many of them wait. Each request gets an answer: the server
 /// remembers one that has none.
 struct NetworkServices: Sendable {
-    /// The subjects of all services.
     static let subjects = ServiceEndpoint.allCases.map(\.subject)
     /// The group that shares the requests.
     static let queue = "relay-hosts"
 
+    let postboxes: PostboxService
     private let connection: NATSConnection
     private let users: UserAccounts
     private let namespace: NamespaceService
     private let streams: StreamNamesService
-    private let postboxes: PostboxService
     private let enrolment: EnrolmentService
     private let figures: NIOLockedValueBox<ServiceFigures>
     private let requests: [(ServiceEndpoint, NATSSubscription)]
-    private let desk = Desk()
+    private let discovery: ServiceDiscovery
+    private let guardian: PushConsumerGuard
+    private let logger: Logger
+    private let state = NIOLockedValueBox(State())
+    /// Requests whose turn it is: at most as many as may be worked on at once.
+    private let ready: AsyncStream<Request>
+    private let turns: AsyncStream<Request>.Continuation
 
-    /// Subscribes; the requests wait until ``run()``.
+    private struct State: Sendable {
+        var queue = RequestQueue<String, Request>()
+        /// Whether no more requests are taken.
+        var isDraining = false
+        /// How many still put requests in line.
+        var readers = 0
+    }
+
+    private struct Request: Sendable {
+        let endpoint: ServiceEndpoint
+        let account: String
+        let message: NATSMessage
+    }
+
+    /// Subscribes; nothing is answered before ``run()``.
     /// - Parameters:
-    ///   - connection: where requests come from.
-    ///   - jetStream: the network's streams, over another connection.
-    ///   - figures: where it is counted what was answered.
+    ///   - answering: where requests come from.
+    ///   - jetStream: the network's streams, over another connection, in ``HostRole/keeping``.
     init(
-        connection: NATSConnection, users: any UserRegister, issuer: UserTokenIssuer,
-        names: NetworkIdentity.Names, jetStream: JetStream, postboxes: PostboxService,
-        figures: NIOLockedValueBox<ServiceFigures>
+        answering: NATSConnection, jetStream: JetStream, plan: NetworkPlan, users: any UserRegister,
+        issuer: UserTokenIssuer, id: String, figures: NIOLockedValueBox<ServiceFigures>, logger: Logger
     ) throws(NATSError) {
-        self.connection = connection
-        self.postboxes = postboxes
-        self.figures = figures
-        self.users = UserAccounts(users)
-        namespace = NamespaceService(names: names, users: users, issuer: issuer, jetStream: jetStream)
-        streams = StreamNamesService(names: names)
+        (ready, turns) = AsyncStream.makeStream()
+        (connection, self.figures, self.users, self.logger) = (answering, figures, UserAccounts(users), logger)
+        postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: users)
+        namespace = NamespaceService(names: plan.names, users: users, issuer: issuer, jetStream: jetStream)
+        streams = StreamNamesService(names: plan.names)
         enrolment = EnrolmentService(users: users, issuer: issuer)
         requests = try ServiceEndpoint.allCases.map { endpoint throws(NATSError) in
             // Requests are only put in line here, so that these buffers hold what one turn of the loop brings.
-            let subscription = try connection.subscribe(
+            let subscription = try answering.subscribe(
                 to: endpoint.subject, queue: Self.queue,
                 limits: BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropNewest))
             return (endpoint, subscription)
         }
+        discovery = try ServiceDiscovery(connection: answering, id: id, figures: figures)
+        guardian = try PushConsumerGuard(
+            jetStream: jetStream, users: self.users, limits: plan.settings.users, logger: logger)
     }
 
-    /// Answers requests until the connection ends or the task is cancelled.
-    /// - Throws: the reason for the connection's end.
-    func run() async throws(NATSError) {
+    /// A name for a process that no other has.
+    static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36, uppercase: true) }
+
+    func run() async throws(NetworkError) {
+        // Its end with a connection says nothing of the cause, which the others know.
+        async let _: Void = discovery.run()
+        try await untilOneEnds({ try await answer() }, { try await guardian.run() })
+    }
+
+    private func answer() async throws(NATSError) {
         let failure = await withTaskGroup(of: NATSError?.self) { group in
-            desk.state.withLockedValue { $0.readers += requests.count }
+            state.withLockedValue { $0.readers += requests.count }
             for (endpoint, subscription) in requests {
                 group.addTask {
-                    defer { desk.state.withLockedValue { $0.readers -= 1 } }
+                    defer { state.withLockedValue { $0.readers -= 1 } }
                     return await read(subscription, of: endpoint)
                 }
             }
@@ -69,21 +97,19 @@ struct NetworkServices: Sendable {
             while let ending = await group.next() {
                 first = ending
                 // Subscriptions that were ended leave work behind.
-                guard ending == nil, desk.state.withLockedValue(\.isDraining), !Task.isCancelled else { break }
+                guard ending == nil, state.withLockedValue(\.isDraining), !Task.isCancelled else { break }
             }
             group.cancelAll()
-            desk.close()
+            turns.finish()
             await group.waitForAll()
             return first
         }
         if let failure { throw failure }
     }
 
-    /// Works on requests as their turn comes, until the desk is closed.
     private func work() async {
         await withDiscardingTaskGroup { work in
-            // At most as many as may be worked on at once are ready.
-            for await request in desk.ready {
+            for await request in ready {
                 work.addTask {
                     let begin = ContinuousClock.now
                     let answer = await answer(request)
@@ -91,7 +117,8 @@ struct NetworkServices: Sendable {
                     figures.withLockedValue {
                         $0.count(request.endpoint, took: begin.duration(to: .now), didAnswer: answer != nil)
                     }
-                    desk.finished(request)
+                    let next = state.withLockedValue { $0.queue.finished(request.account) }
+                    for (_, request) in next { turns.yield(request) }
                 }
             }
             work.cancelAll()
@@ -101,58 +128,16 @@ struct NetworkServices: Sendable {
     /// Takes no more requests, and returns when those that came before are answered or the time is up. Another process
     /// gets what comes from here on.
     func drain(within limit: Duration) async {
-        desk.state.withLockedValue { $0.isDraining = true }
+        state.withLockedValue { $0.isDraining = true }
         let deadline = ContinuousClock.now + limit
         for (_, subscription) in requests { subscription.drain() }
         // What the server had sent before it heard of that comes before its answer.
         try? await connection.flush(timeout: limit)
         for (_, subscription) in requests { subscription.unsubscribe() }
-        while desk.state.withLockedValue({ $0.readers > 0 || !$0.queue.isIdle }), connection.isOpen, .now < deadline {
+        while state.withLockedValue({ $0.readers > 0 || !$0.queue.isIdle }), connection.isOpen, .now < deadline {
             do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
         }
         try? await connection.flush(timeout: .seconds(1))
-    }
-
-    /// A request and the account it comes from.
-    private struct Request: Sendable {
-        let endpoint: ServiceEndpoint
-        let account: String
-        let message: NATSMessage
-    }
-
-    /// Where requests wait for their turn.
-    private final class Desk: Sendable {
-        struct State: Sendable {
-            var queue = RequestQueue<String, Request>()
-            /// Whether no more requests are taken.
-            var isDraining = false
-            /// How many still put requests in line.
-            var readers = 0
-        }
-
-        let ready: AsyncStream<Request>
-        private let begin: AsyncStream<Request>.Continuation
-        let state = NIOLockedValueBox(State())
-
-        init() {
-            (ready, begin) = AsyncStream.makeStream()
-        }
-
-        /// Takes a request in; false when its asker has too many waiting.
-        func take(_ request: Request) -> Bool {
-            switch state.withLockedValue({ $0.queue.arrived(request, from: request.account) }) {
-            case .start: begin.yield(request)
-            case .wait: break
-            case .refuse: return false
-            }
-            return true
-        }
-
-        func finished(_ request: Request) {
-            for (_, next) in state.withLockedValue({ $0.queue.finished(request.account) }) { begin.yield(next) }
-        }
-
-        func close() { begin.finish() }
     }
 
     /// Puts requests in line as they come; returns when the connection has ended.
@@ -161,9 +146,16 @@ struct NetworkServices: Sendable {
         do throws(NATSError) {
             while let message = try await iterator.next(isolation: nil) {
                 guard message.reply != nil, let account = Self.account(of: message) else { continue }
-                guard !desk.take(Request(endpoint: endpoint, account: account, message: message)) else { continue }
-                figures.withLockedValue { $0.refused(endpoint) }
-                send(endpoint.refusal, to: message)
+                let request = Request(endpoint: endpoint, account: account, message: message)
+                switch state.withLockedValue({ $0.queue.arrived(request, from: account) }) {
+                case .start: turns.yield(request)
+                case .wait: break
+                case .refuse:
+                    logger.debug(
+                        "a request is refused: too many of the same user wait", metadata: ["service": "\(endpoint)"])
+                    figures.withLockedValue { $0.refused(endpoint) }
+                    send(endpoint.refusal, to: message)
+                }
             }
             return nil
         } catch {
@@ -171,10 +163,12 @@ struct NetworkServices: Sendable {
         }
     }
 
-    /// The answer; nil where there is none but the refusal.
     private func answer(_ request: Request) async -> [UInt8]? {
         let message = request.message
-        guard let user = await users.user(ofAccount: request.account) else { return nil }
+        guard let user = await users.user(ofAccount: request.account) else {
+            logger.debug("a request comes from no user's account", metadata: ["service": "\(request.endpoint)"])
+            return nil
+        }
         let tokens = message.subject.split(separator: ".").map(String.init)
         // The imports keep users from asking under another user's name; that is still checked here.
         func isOwn(_ subject: String) -> Bool { message.subject == subject }
@@ -186,11 +180,13 @@ struct NetworkServices: Sendable {
             return streams.reply(to: message.bytes, of: user)
         case .enrolment where isOwn(NetworkNames.enrolment(of: user.text)):
             return await enrolment.reply(to: message.bytes, of: user)
-        case .recipient where tokens.count == 4:
-            return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2])
+        case .recipient where tokens.count == 4: return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2])
         case .postboxes where tokens.count == 4 && tokens[2] == user.text:
             return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
-        case .streams, .enrolment, .recipient, .postboxes: return nil
+        case .streams, .enrolment, .recipient, .postboxes:
+            logger.debug(
+                "a user asks for what is another's", metadata: ["service": "\(request.endpoint)", "user": "\(user)"])
+            return nil
         }
     }
 
@@ -217,16 +213,12 @@ struct NetworkServices: Sendable {
     private struct RequestInformation: Decodable { var acc: String }
 }
 
-/// Which user an account belongs to, remembered.
 final class UserAccounts: Sendable {
     private let register: any UserRegister
     private let known = NIOLockedValueBox<[String: UserName]>([:])
 
-    init(_ register: any UserRegister) {
-        self.register = register
-    }
+    init(_ register: any UserRegister) { self.register = register }
 
-    /// The user of an account; nil for an account that is no user's.
     func user(ofAccount account: String) async -> UserName? {
         if let user = known.withLockedValue({ $0[account] }) { return user }
         guard let user = await register.owner(ofAccount: account) else { return nil }

@@ -3,31 +3,20 @@ import Relay
 /// A user's postboxes as the network remembers them: one value of the bucket `relay_postboxes`, so that every change
 /// is a single compare-and-set, whichever host makes it.
 struct PostboxRegister: Codable, Hashable, Sendable {
-    /// How many postboxes a user may have.
     static let limit = 100
-    /// The postbox that every user begins with.
     static let firstName = "personal"
 
     /// The identity (Sudo) of postboxes that were made without one.
     var sudoId: String
-    /// The postboxes, oldest first.
     var postboxes: [PostboxReply.Entry]
 
-    /// A new user's postboxes.
     init(sudoId: String, at now: Int64) {
         self.sudoId = sudoId
-        postboxes = [
-            .init(id: Self.firstName, name: Self.firstName, sudoId: sudoId, isEnabled: true, createdAt: now)
-        ]
+        postboxes = [.init(id: Self.firstName, name: Self.firstName, sudoId: sudoId, isEnabled: true, createdAt: now)]
     }
 
-    /// What a user can have done to its postboxes.
-    enum Change: String, Sendable {
-        case create, rename, enable, disable, delete
-    }
+    enum Change: String, Sendable { case create, rename, enable, disable, delete }
 
-    /// Makes a change.
-    /// - Returns: the postbox that it was about.
     mutating func apply(
         _ change: Change, _ request: PostboxRequest, at now: Int64
     ) throws(Refusal) -> PostboxReply.Entry {
@@ -42,9 +31,7 @@ struct PostboxRegister: Codable, Hashable, Sendable {
             postboxes.append(entry)
             return entry
         }
-        guard let index, request.sudoId.map({ $0 == postboxes[index].sudoId }) ?? true else {
-            throw Refusal(.notFound)
-        }
+        guard let index, request.sudoId.map({ $0 == postboxes[index].sudoId }) ?? true else { throw Refusal(.notFound) }
         switch change {
         case .delete: return postboxes.remove(at: index)
         case .enable, .create: postboxes[index].isEnabled = true
@@ -79,17 +66,13 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         return enabled.isEmpty ? ["postbox-none.\(user).*"] : enabled
     }
 
-    /// The subject of one postbox, from any sender or from one.
     static func subject(_ id: String, of user: UserName, from sender: String = "*") -> String {
         NetworkNames.letters(to: user.text, id, from: sender)
     }
 
     /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.
-    static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count) && text.isWord()
-    }
+    static func isName(_ text: String) -> Bool { (1...64).contains(text.utf8.count) && text.isWord() }
 
-    /// A refused change.
     struct Refusal: Error {
         let failure: PostboxReply.Failure
         init(_ failure: PostboxReply.Failure) { self.failure = failure }

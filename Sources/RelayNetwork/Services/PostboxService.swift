@@ -14,12 +14,9 @@ struct PostboxService: Sendable {
     private let bucket: KeyValueBucket
     private let plan: NetworkPlan
     private let users: any UserRegister
-    /// Users whose postboxes are known to have been made.
     private let prepared = NIOLockedValueBox<Set<UserName>>([])
 
-    init(
-        jetStream: JetStream, plan: NetworkPlan, users: any UserRegister
-    ) throws(NATSError) {
+    init(jetStream: JetStream, plan: NetworkPlan, users: any UserRegister) throws(NATSError) {
         self.jetStream = jetStream
         self.plan = plan
         self.users = users
@@ -32,15 +29,13 @@ struct PostboxService: Sendable {
         prepared.withLockedValue { _ = $0.insert(user) }
     }
 
-    /// Brings the streams of users in line with their registers.
     func align(_ users: [UserName]) async {
         for user in users {
             guard let known = try? await stored(user) else { continue }
-            try? await alignStream(of: user, with: known.0)
+            try? await alignStream(of: user, with: known.value)
         }
     }
 
-    /// The answer to a user who wants to send a letter.
     func reply(aboutPostbox id: String, of name: String) async -> [UInt8] {
         Wire.json(RecipientReply(state: await standing(ofPostbox: id, of: name)))
     }
@@ -50,7 +45,7 @@ struct PostboxService: Sendable {
         guard let user = try? UserName(name) else { return .unknownUser }
         do {
             guard try await users.found(user) != nil else { return .unknownUser }
-            let register = try await register(of: user).0
+            let register = try await register(of: user).value
             guard let postbox = register.postboxes.first(where: { $0.id == id }) else { return .unknownPostbox }
             guard postbox.isEnabled else { return .disabled }
         } catch {
@@ -59,7 +54,6 @@ struct PostboxService: Sendable {
         return (try? await jetStream.streamInfo(user.postboxStream))?.isFull == true ? .full : .accepting
     }
 
-    /// The answer to a request of the user's own.
     func reply(to payload: [UInt8], verb: String, of user: UserName) async -> [UInt8] {
         guard let request = payload.isEmpty ? PostboxRequest() : Wire.value(PostboxRequest.self, from: payload) else {
             return Wire.json(PostboxReply(error: .invalidRequest))
@@ -86,7 +80,7 @@ struct PostboxService: Sendable {
     }
 
     /// The user's register and its revision; on the user's first use it is made, with a stream and a welcome.
-    private func register(of user: UserName) async throws -> (PostboxRegister, revision: UInt64) {
+    private func register(of user: UserName) async throws -> (value: PostboxRegister, revision: UInt64) {
         if let known = try await stored(user) { return known }
         let new = PostboxRegister(sudoId: UUID().uuidString.lowercased(), at: Self.now)
         // The stream first: a register without its stream would never be mended.
@@ -94,28 +88,18 @@ struct PostboxService: Sendable {
         try await welcome(user)
         // Where two services make it at once, one is seldom refused this way. Before 2.10 a server of a cluster that is
         // killed runs newer changes once more, as many as were refused.
-        if let known = try await stored(user) { return try await settled(user, known) }
+        if let known = try await stored(user) { return try await settle(user, known) }
         do throws(NATSError) {
             let revision = try await bucket.create(ByteBuffer(bytes: Wire.json(new)), for: user.key)
             return (new, revision)
         } catch {
             guard error.isConflict, let known = try await stored(user) else { throw error }
-            return try await settled(user, known)
+            return try await settle(user, known)
         }
     }
 
-    /// What another service has made, with its stream as it has it: that may have the subjects of a first register now.
-    private func settled(
-        _ user: UserName, _ known: (PostboxRegister, revision: UInt64)
-    ) async throws -> (PostboxRegister, revision: UInt64) {
-        try await settle(user, known.0, known.revision)
-        return known
-    }
-
-    private func stored(_ user: UserName) async throws -> (PostboxRegister, revision: UInt64)? {
-        guard let entry = try await bucket.current(user.key) else { return nil }
-        let register = try JSONDecoder().decode(PostboxRegister.self, from: Data(entry.value.readableBytesView))
-        return (register, entry.revision)
+    private func stored(_ user: UserName) async throws -> (value: PostboxRegister, revision: UInt64)? {
+        try await bucket.decoded(PostboxRegister.self, user.key)
     }
 
     private func apply(
@@ -132,24 +116,27 @@ struct PostboxService: Sendable {
                 continue
             }
             // A title is no part of an address.
-            if change != .rename { try await settle(user, register, revision) }
+            if change != .rename { _ = try await settle(user, (register, revision)) }
             if change == .delete {
-                try await jetStream.purgeStream(
-                    user.postboxStream, filter: PostboxRegister.subject(entry.id, of: user))
+                try await jetStream.purgeStream(user.postboxStream, filter: PostboxRegister.subject(entry.id, of: user))
             }
             return entry
         }
         throw PostboxRegister.Refusal(.unavailable)
     }
 
-    /// Brings the stream in line with the register, until the register has not changed meanwhile.
-    private func settle(_ user: UserName, _ register: PostboxRegister, _ revision: UInt64) async throws {
-        var (register, revision) = (register, revision)
+    /// Brings the stream in line with the register, until the register has not changed meanwhile: where another service
+    /// has made it, the stream may have the subjects of a first one.
+    private func settle(
+        _ user: UserName, _ known: (value: PostboxRegister, revision: UInt64)
+    ) async throws -> (value: PostboxRegister, revision: UInt64) {
+        var known = known
         for _ in 0..<8 {
-            try await alignStream(of: user, with: register)
-            guard let newest = try await stored(user), newest.revision != revision else { return }
-            (register, revision) = newest
+            try await alignStream(of: user, with: known.value)
+            guard let newest = try await stored(user), newest.revision != known.revision else { break }
+            known = newest
         }
+        return known
     }
 
     private func alignStream(of user: UserName, with register: PostboxRegister) async throws(NATSError) {

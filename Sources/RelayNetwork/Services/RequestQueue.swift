@@ -1,13 +1,9 @@
 /// Which request is worked on next: a pure value. A user with many requests waits for its own and does not delay
 /// others.
 struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
-    /// What becomes of a request that has come.
     enum Verdict: Sendable {
-        /// Work on it now.
         case start
-        /// It waits for its turn.
         case wait
-        /// Too many of the same asker wait already.
         case refuse
     }
 
@@ -34,10 +30,8 @@ struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
         self.waitingOfOne = waitingOfOne
     }
 
-    /// Whether nothing is worked on, and nothing waits.
     var isIdle: Bool { running == 0 && turns.isEmpty }
 
-    /// A request has come.
     mutating func arrived(_ request: Request, from asker: Asker) -> Verdict {
         var line = lines[asker] ?? Line()
         if running < concurrency, line.running < concurrencyOfOne, line.waiting.isEmpty {
@@ -53,8 +47,6 @@ struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
         return .wait
     }
 
-    /// The work on a request of this asker has ended.
-    /// - Returns: the requests to work on now.
     mutating func finished(_ asker: Asker) -> [(asker: Asker, request: Request)] {
         running -= 1
         lines[asker]?.running -= 1

@@ -1,3 +1,6 @@
+import NATS
+import NIOCore
+import Platform
 import Relay
 
 /// One of the questions that a network's services answer.
@@ -38,9 +41,7 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
     private static let noPostbox = Wire.json(PostboxReply(error: .unavailable))
 }
 
-/// What the services of one process have answered: a pure value.
 struct ServiceFigures: Hashable, Sendable {
-    /// What one endpoint has answered.
     struct Endpoint: Hashable, Sendable {
         /// Requests that were answered, or were to be.
         var requests: UInt64 = 0
@@ -56,17 +57,14 @@ struct ServiceFigures: Hashable, Sendable {
 
     init(start: Int64) { self.start = start }
 
-    /// What an endpoint has answered.
     subscript(_ endpoint: ServiceEndpoint) -> Endpoint { endpoints[endpoint] ?? Endpoint() }
 
-    /// A request was worked on.
     mutating func count(_ endpoint: ServiceEndpoint, took time: Duration, didAnswer: Bool) {
         endpoints[endpoint, default: Endpoint()].requests += 1
         endpoints[endpoint, default: Endpoint()].time += time
         if !didAnswer { endpoints[endpoint, default: Endpoint()].errors += 1 }
     }
 
-    /// Too many of the same asker waited.
     mutating func refused(_ endpoint: ServiceEndpoint) {
         endpoints[endpoint, default: Endpoint()].requests += 1
         endpoints[endpoint, default: Endpoint()].errors += 1
@@ -74,8 +72,52 @@ struct ServiceFigures: Hashable, Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds.
-    var wholeNanoseconds: Int64 {
-        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}
+
+enum Wire {
+    /// A value as JSON, the same bytes for the same value. The service's own values always encode.
+    static func json(_ value: some Encodable, isPretty: Bool = false) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
+        return (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
+    }
+
+    static func value<Value: Decodable>(_ type: Value.Type, from bytes: some Sequence<UInt8>) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(bytes))
+    }
+}
+
+extension KeyValueBucket {
+    /// The value of a key as the stream's leader has it; nil when it has none. A copy may be behind, and whoever
+    /// changes what it read there has to begin again.
+    func current(_ key: String) async throws(NATSError) -> KeyValueEntry? {
+        do throws(NATSError) {
+            let entry = KeyValueEntry(
+                try await jetStream.lastMessage(
+                    in: NetworkNames.stream(ofBucket: name), subject: NetworkNames.key(key, in: name)))
+            return entry.operation == .put ? entry : nil
+        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.noMessageFound {
+            return nil
+        }
+    }
+}
+
+extension KeyValueBucket {
+    /// The value of a key that holds JSON; nil when it has none.
+    func decoded<Value: Decodable>(_ type: Value.Type, _ key: String) async throws -> (value: Value, revision: UInt64)?
+    {
+        guard let entry = try await current(key) else { return nil }
+        guard let value = Wire.value(type, from: entry.value.readableBytesView) else {
+            throw NetworkError.refused("the bucket \(name) has something else under \(key) than it should")
+        }
+        return (value, entry.revision)
+    }
+}
+
+extension NATSError {
+    var isConflict: Bool {
+        if case .jetStream(let failure) = self { KeyValueBucket.isConflict(failure) } else { false }
     }
 }

@@ -12,10 +12,12 @@ struct ServerProgramTests {
         arguments: NATSServerProcess.binaries)
     func program(binary: NATSServerBinary) async throws {
         #expect(try ServerExecutable.find(in: ["PARLEY_NATS_SERVER": binary.path]) == binary.path)
-        let version = try #require(await ServerProgram.version(of: binary.path, within: .seconds(30)))
+        let version = try #require(try await ServerProgram.version(of: binary.path, within: .seconds(30)))
         #expect(version.split(separator: ".").count >= 3 && version.first?.isNumber == true)
-        #expect(await ServerProgram.version(of: "/bin/false", within: .seconds(30)) == nil)
-        #expect(await ServerProgram.version(of: "/nonexistent/program", within: .seconds(30)) == nil)
+        for path in ["/bin/false", "/nonexistent/program"] {
+            let none = try? await ServerProgram.version(of: path, within: .seconds(30))
+            #expect(none == nil, "\(path)")
+        }
         #expect(throws: NetworkError.serverNotExecutable(path: "/nonexistent")) {
             try ServerExecutable.find(in: ["PARLEY_NATS_SERVER": "/nonexistent"])
         }
@@ -23,6 +25,7 @@ struct ServerProgramTests {
         try folder.write("#!/bin/sh\nexec sleep 1000\n", to: "nats-server")
         chmod(folder.path("nats-server"), 0o700)
         #expect(try ServerExecutable.find(in: ["PATH": folder.path("")]) == folder.path("") + "/nats-server")
-        #expect(await ServerProgram.version(of: folder.path("nats-server"), within: .seconds(1)) == nil)
+        let silent = try? await ServerProgram.version(of: folder.path("nats-server"), within: .seconds(1))
+        #expect(silent == nil)
     }
 }

@@ -154,7 +154,7 @@ struct GrantTests {
             try await network.administrator.expire(user: "alice", at: NetworkAdministrator.now + 3_600)
             #expect(try await network.admits(kept))
             let users = try await network.administrator.users(named: "alice")
-            #expect(users.first?.expires ?? 0 > NetworkAdministrator.now && users.first?.standing.isAdmitted == true)
+            #expect(users.first?.expires ?? 0 > NetworkAdministrator.now && users.first?.standing == UserStanding())
         }
     }
 

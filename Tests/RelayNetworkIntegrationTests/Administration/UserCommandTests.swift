@@ -265,6 +265,6 @@ struct UserCommandTests {
                 #expect(refused.diagnostics.contains("\(word): spam"), "\(refused)")
             }
         }
-        #expect(try await !folder.network.status().running)
+        #expect(try await folder.network.running() == nil)
     }
 }

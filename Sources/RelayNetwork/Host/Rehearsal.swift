@@ -2,6 +2,38 @@ import NATS
 import Platform
 import Relay
 
+/// A fault that somebody rehearses, such as a full disk, until this is let go or its process ends, however that ends.
+package final class Rehearsal: Sendable {
+    private let lock: FileLock
+
+    init(_ lock: FileLock) { self.lock = lock }
+
+    static func isUnderWay(_ path: String) -> Bool {
+        // Asking makes the file, which few networks need.
+        guard PrivateFile.exists(path) else { return false }
+        return (try? FileLock.isHeld(path, against: .shared)) ?? false
+    }
+}
+
+extension NetworkDirectory {
+    var runningServer: RunningProcess? {
+        RunningProcess(writtenTo: serverProcessFile, configuration: serverConfiguration)
+    }
+
+    /// Kills the network's server, which its host then starts again. Without a server there is nothing to do.
+    package func killServer() {
+        if let server = runningServer { _ = kill(server.pid, SIGKILL) }
+    }
+
+    /// Has the network find its disk full for as long as what this returns is kept.
+    package func fillDisk() throws(NetworkError) -> Rehearsal {
+        guard let lock = try FileLock.attempt(fullDiskLock, .exclusive) else {
+            throw .system(fullDiskLock, EWOULDBLOCK)
+        }
+        return Rehearsal(lock)
+    }
+}
+
 extension LocalClusterServer {
     /// Held by whoever rehearses that this server is gone; the host starts it as soon as nobody does.
     var outageLock: String { folder + "/outage.lock" }
@@ -24,9 +56,7 @@ extension LocalCluster {
         return areOurs && !named.isEmpty ? known : nil
     }
 
-    /// The name of the server that leads the stream of all topics.
-    /// - Throws: `NetworkError.timedOut` while the servers agree on none, `.connection` where none can be asked,
-    ///   `.file`, `.damaged`, `.credentials` or `.cancelled`.
+    /// The name of the server that leads the stream of all topics, as soon as the servers agree on one.
     package func leader() async throws(NetworkError) -> String {
         let identity = try NetworkIdentity.open(in: directory)
         let stream = NetworkNames.topicStream(of: identity.names.namespace)
@@ -44,10 +74,8 @@ extension LocalCluster {
 
     private static let withoutLeader = NetworkError.timedOut("Finding the stream's leader")
 
-    /// Kills a server, which the host then does not start again.
-    /// - Returns: what to keep for as long as that is to last.
-    /// - Throws: `NetworkError.file` where another program rehearses the same, `.timedOut` where it does not end,
-    ///   `.notRunning` where no server has that name, `.cancelled`.
+    /// Kills a server, which the host then does not start again for as long as what this returns is kept.
+    /// - Throws: `NetworkError.file` where another program rehearses the same, `.notRunning` where there is no such server.
     package func stopServer(named name: String) async throws(NetworkError) -> Rehearsal {
         let index = try index(ofServer: name)
         let path = server(index).outageLock
@@ -56,34 +84,24 @@ extension LocalCluster {
             throw .system(path, EWOULDBLOCK)
         }
         // One that the host has begun to start is no other case: it shows itself as the next process.
-        let deadline = ContinuousClock.now + .seconds(10)
-        while let process = processes()?.servers[index].process, process.isRunning {
-            guard ContinuousClock.now < deadline else { throw .timedOut("Ending a server") }
-            try await end(process)
-        }
+        try await awaited("Ending a server", within: .seconds(10)) { kill(serverAt: index) ? nil : () }
         return Rehearsal(lock)
     }
 
     /// Kills a server, which the host then starts again.
-    /// - Throws: as ``stopServer(named:)``.
     package func killServer(named name: String) async throws(NetworkError) {
         let index = try index(ofServer: name)
-        if let process = processes()?.servers[index].process { try await end(process) }
+        let process = processes()?.servers[index].process
+        _ = kill(serverAt: index)
+        try await awaited("Ending a server", within: .seconds(5)) { process?.isRunning == true ? nil : () }
     }
 
     /// Returns when a server answers.
-    /// - Throws: `NetworkError.timedOut` or `.cancelled`, and `.notRunning` where no server has that name.
     package func awaitServer(named name: String) async throws(NetworkError) {
         let index = try index(ofServer: name)
-        let deadline = ContinuousClock.now + Self.patience
-        while true {
-            if let port = processes()?.servers[index].port,
-                await ServerProbe.answers(at: ServerAddress(host: "127.0.0.1", port: port))
-            {
-                return
-            }
-            guard ContinuousClock.now < deadline else { throw .timedOut("Starting a server again") }
-            try await Pause.sleep(.milliseconds(50))
+        try await awaited("Starting a server again", within: Self.patience, every: .milliseconds(50)) {
+            guard let port = processes()?.servers[index].port else { return Void?.none }
+            return await ServerProbe.answers(at: ServerAddress(host: "127.0.0.1", port: port)) ? () : nil
         }
     }
 
@@ -95,13 +113,10 @@ extension LocalCluster {
         return index
     }
 
-    private func end(_ process: RunningProcess) async throws(NetworkError) {
-        // A number alone may be another process's by now.
-        if process.isRunning { _ = kill(process.pid, SIGKILL) }
-        let deadline = ContinuousClock.now + .seconds(5)
-        while process.isRunning {
-            guard ContinuousClock.now < deadline else { throw .timedOut("Ending a server") }
-            try await Pause.sleep(.milliseconds(20))
-        }
+    /// Kills the process of a server; false where none runs, as a number alone may be another process's by now.
+    private func kill(serverAt index: Int) -> Bool {
+        guard let process = processes()?.servers[index].process, process.isRunning else { return false }
+        _ = Platform.kill(process.pid, SIGKILL)
+        return true
     }
 }

@@ -36,13 +36,11 @@ public struct Invitation: Hashable, Sendable {
         }
     }
 
-    /// The credentials, which may ask for others and nothing else.
     let credentials: Credentials
 
     /// Where the answer arrives: where no other client of the user's listens.
     static let inboxPrefix = "_INBOX_~join"
 
-    /// What an invitation may do.
     static func permissions(_ user: UserName) -> Permissions {
         Permissions(
             pub: SubjectRules(allow: [NetworkNames.enrolment(of: user.text)]),
@@ -90,14 +88,14 @@ extension Invitation {
                 user: user, servers: servers, authority: authority, names: names, expires: expires,
                 token: credentials.jwt, seed: seed)
         }
-        let code = Array(Data(Wire.json(content)).base64EncodedString())
-        let lines = stride(from: 0, to: code.count, by: 64).map { String(code[$0..<min($0 + 64, code.count)]) }
+        let lines = Data(Wire.json(content)).base64EncodedString(
+            options: [.lineLength64Characters, .endLineWithLineFeed])
         return """
             An invitation for \(user) to \(servers.joined(separator: ", ")), \(NetworkUser.words(untilEnd: expires)).
             It serves once, and whoever has it can use it. To accept it: parley join FILE
 
             \(Self.begin)
-            \(lines.joined(separator: "\n"))
+            \(lines)
             \(Self.end)
 
             """
@@ -106,31 +104,19 @@ extension Invitation {
     /// Reads a text in which an invitation is; what is around it does not matter.
     /// - Throws: `NetworkError.invitation(.damaged)`.
     public init(parsing text: String) throws(NetworkError) {
-        guard text.utf8.count <= Self.maximumLength, let begin = text.place(of: Self.begin),
-            let end = text.place(of: Self.end, in: begin.upperBound..<text.endIndex),
-            let bytes = Self.decode(text[begin.upperBound..<end.lowerBound]),
-            let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), content.version == 1,
+        guard text.utf8.count <= Self.maximumLength, let begin = text.firstRange(of: Self.begin),
+            let end = text[begin.upperBound...].firstRange(of: Self.end),
+            // A letter that quotes the lines has blanks and `>` before each.
+            let bytes = Data(
+                base64Encoded: text[begin.upperBound..<end.lowerBound].filter { String($0).isWord(besides: "+/=") }),
+            let content = Wire.value(Content.self, from: bytes), content.version == 1,
             let user = try? UserName(content.user), !content.servers.isEmpty,
-            content.servers.allSatisfy({ (try? ServerAddress(parsing: $0)) != nil }),
-            content.names.areUsable,
+            content.servers.allSatisfy({ (try? ServerAddress(parsing: $0)) != nil }), content.names.areUsable,
             let credentials = try? Credentials(jwt: content.token, seed: content.seed)
         else { throw .invitation(.damaged) }
         self.init(
             user: user, servers: content.servers, authority: content.authority, names: content.names,
             expires: content.expires, credentials: credentials)
-    }
-
-    /// The bytes of the lines between the marks: a letter that quotes them has blanks and `>` before each.
-    private static func decode(_ text: Substring) -> [UInt8]? {
-        let code = text.filter { String($0).isWord(besides: "+/=") }.utf8
-        return Data(base64Encoded: Data(code)).map { Array($0) }
-    }
-}
-
-extension String {
-    /// Where a text is.
-    fileprivate func place(of text: String, in range: Range<Index>? = nil) -> Range<Index>? {
-        (range.map { self[$0] } ?? self[...]).firstRange(of: text)
     }
 }
 
@@ -143,22 +129,16 @@ extension Invitation: CustomStringConvertible, CustomReflectable {
 
 // MARK: Its use
 
-/// What is asked of the network with an invitation.
 struct EnrolmentRequest: Codable, Hashable, Sendable {
-    /// The public key of the invitation.
     var invitation: String
-    /// The public key to issue credentials to.
     var key: String
     /// The invitation's signature of ``statement(user:key:)``, in base64 for URLs.
     var proof: String
 
-    /// What the invitation signs.
     static func statement(user: String, key: String) -> [UInt8] { Array("parley join \(user) \(key)".utf8) }
 }
 
-/// The answer to it.
 struct EnrolmentReply: Codable, Hashable, Sendable {
-    /// The user's token.
     var token: String?
     /// Why there is none: an ``InvitationFailure``, or what another service says.
     var error: String?
@@ -180,9 +160,7 @@ extension Invitation {
         var turn = 0
         while true {
             let failure: NetworkError
-            do throws(NetworkError) {
-                return try await ask(servers[turn % servers.count], pair, authorityFile)
-            } catch {
+            do throws(NetworkError) { return try await ask(servers[turn % servers.count], pair, authorityFile) } catch {
                 failure = error
             }
             let isPassing =
@@ -233,5 +211,68 @@ extension Invitation {
             throw .invitation(reply.error.flatMap(InvitationFailure.init) ?? .unavailable)
         }
         return try translated { try Credentials(jwt: token, keyPair: pair) }
+    }
+}
+
+/// An invitation that was given out, as the network remembers it: a pure value.
+struct InvitationRecord: Codable, Hashable, Sendable {
+    let key: String
+    /// When it was made, in seconds since 1970.
+    let created: Int64
+    /// Until when it can be used, in seconds since 1970.
+    let expires: Int64
+    /// The public key that credentials were issued to for it; nil until then.
+    private(set) var usedBy: String?
+    private(set) var isRevoked = false
+
+    init(key: String, created: Int64, expires: Int64) {
+        (self.key, self.created, self.expires) = (key, created, expires)
+    }
+
+    func revoked() -> InvitationRecord {
+        var revoked = self
+        revoked.isRevoked = true
+        return revoked
+    }
+
+    mutating func wasUsed(by key: String) { usedBy = usedBy ?? key }
+
+    /// Somebody asks for credentials; whoever asks again for the same key has missed the answer.
+    mutating func use(for key: String, at now: Int64) throws(InvitationFailure) {
+        if let usedBy { guard usedBy == key else { throw .usedUp } }
+        guard !isRevoked else { throw .revoked }
+        guard now < expires else { throw .expired }
+        usedBy = key
+    }
+}
+
+/// Why an invitation cannot be used.
+public enum InvitationFailure: String, Error, Codable, Hashable, Sendable {
+    /// The text is none.
+    case damaged
+    /// Somebody has used it.
+    case usedUp
+    /// It was taken back, or another one has taken its place.
+    case revoked
+    /// Its time has passed.
+    case expired
+    /// The server does not let it in: it has expired, or its user is kept out.
+    case refused
+    /// The network's services do not answer.
+    case unavailable
+}
+
+extension InvitationFailure: CustomStringConvertible {
+    /// What happened, and what to do next.
+    public var description: String {
+        switch self {
+        case .damaged: "This is no invitation, or a part of it is missing: pass on all lines from BEGIN to END."
+        case .usedUp: "This invitation was used already, and each serves once: ask for another one."
+        case .revoked: "This invitation was taken back: ask for another one."
+        case .expired: "This invitation has expired: ask for another one."
+        case .refused:
+            "The network does not accept this invitation: it has expired, or its user may not use the network."
+        case .unavailable: "The network answers no invitations now. This one stays good: try again later."
+        }
     }
 }
