@@ -261,7 +261,7 @@ actor ChatLab {
         }
         guard client.status.state == .connected else { return }
         for (topic, lost) in Dictionary(grouping: missing, by: \.topic) {
-            await session.missed(lost.count, of: topic)
+            await session.add(.missed(topic: topic, count: lost.count))
         }
     }
 
