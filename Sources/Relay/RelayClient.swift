@@ -84,7 +84,8 @@ public actor RelayClient {
         idle = IdleRest(after: configuration.idleTimeout)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
-            clock: surroundings.clock, location: configuration.store, choice: configuration.keptChoice)
+            clock: surroundings.clock, location: configuration.store, choice: configuration.keptChoice,
+            log: log)
         clientID = configuration.clientID
         following = Following(configuration.namespace)
         session = SessionKeeping(SessionClaim(configuration))
