@@ -57,8 +57,6 @@ extension FaultProxy {
     public enum Connections: Hashable, Sendable {
         /// Those that are open now.
         case present
-        /// Those that come from now on.
-        case new
         /// The one that comes next.
         case next
         /// Those that are open and those that come.

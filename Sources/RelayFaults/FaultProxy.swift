@@ -67,7 +67,7 @@ public final class FaultProxy: Sendable {
     /// Sets what goes wrong from now on, in the place of everything that was set before, a cut to come included.
     /// - Parameters:
     ///   - faults: the faults; none, or `passThrough`, ends all.
-    ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all` or `new`.
+    ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all`.
     /// - Throws: `FaultError.port` when the port cannot be listened at again after `refuse`.
     public func set(_ faults: Fault..., on connections: Connections = .all) async throws(FaultError) {
         try await set(faults, on: connections)

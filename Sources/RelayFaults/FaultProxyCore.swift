@@ -47,7 +47,7 @@ final class FaultProxyCore {
         switch connections {
         case .present: break
         case .next: nextPlan = newPlan
-        case .new, .all:
+        case .all:
             plan = newPlan
             nextPlan = nil
         }
@@ -63,7 +63,7 @@ final class FaultProxyCore {
     ) {
         switch connections {
         case .present: break
-        case .new, .all: plan.cut(after: bytes, direction, ending)
+        case .all: plan.cut(after: bytes, direction, ending)
         case .next:
             var changed = nextPlan ?? plan
             changed.cut(after: bytes, direction, ending)

@@ -77,7 +77,7 @@ public struct LabLedger: Hashable, Sendable {
             let delivery = deliver(number)
             if isRecovered, delivery != .again { figuresNow.recovered += 1 }
             return delivery
-        case .arrived(let arrival): return deliver(arrival)
+        case .arrived(let topic, let sequence, let isRecovered): return deliver(sequence, on: topic, isRecovered)
         case .missed(let topic, let count): missing[topic, default: 0] += count
         case .status(let status): outages.take(status, at: event.at)
         case .fault(let fault): outages.take(fault, at: event.at)
@@ -98,11 +98,11 @@ public struct LabLedger: Hashable, Sendable {
         return delivery
     }
 
-    private mutating func deliver(_ arrival: LabArrival) -> Delivery {
-        let delivery = arrivals[arrival.topic, default: Arrivals()].take(arrival.sequence)
-        count(delivery, arrival.name)
+    private mutating func deliver(_ sequence: UInt64, on topic: String, _ isRecovered: Bool) -> Delivery {
+        let delivery = arrivals[topic, default: Arrivals()].take(sequence)
+        count(delivery, "\(topic) \(sequence)")
         if delivery != .again { figuresNow.received += 1 }
-        if delivery != .again, arrival.isRecovered { figuresNow.recovered += 1 }
+        if delivery != .again, isRecovered { figuresNow.recovered += 1 }
         return delivery
     }
 

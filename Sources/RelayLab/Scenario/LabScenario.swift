@@ -66,17 +66,13 @@ public struct LabScenario: Hashable, Sendable {
     }
 
     /// Whether a network is needed that Parley started.
-    public var needsNetwork: Bool {
-        steps.contains { step in
-            if case .act(let act, _) = step.kind { act.name.needsNetwork } else { false }
-        }
-    }
+    public var needsNetwork: Bool { acts.contains(where: \.needsNetwork) }
 
     /// Whether a cluster of three servers is needed.
-    public var needsCluster: Bool {
-        steps.contains { step in
-            if case .act(let act, _) = step.kind { act.name.needsCluster } else { false }
-        }
+    public var needsCluster: Bool { acts.contains(where: \.needsCluster) }
+
+    private var acts: [LabAct.Name] {
+        steps.compactMap { if case .act(let act, _) = $0.kind { act.name } else { nil } }
     }
 
     /// The file, as ``init(parsing:)`` reads it.

@@ -67,7 +67,7 @@ public struct LabTimeline: Hashable, Sendable {
         case .queued(let count): queued.append(count, at: event.at)
         case .sent: marks.append(.sent, at: event.at)
         case .received(_, let isRecovered): mark(delivery, isRecovered: isRecovered, at: event.at)
-        case .arrived(let arrival): mark(delivery, isRecovered: arrival.isRecovered, at: event.at)
+        case .arrived(_, _, let isRecovered): mark(delivery, isRecovered: isRecovered, at: event.at)
         case .began, .acknowledged, .notSent, .uncertain, .missed, .expectation, .note, .failed, .ended: break
         }
     }
