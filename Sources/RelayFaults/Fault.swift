@@ -61,8 +61,6 @@ extension FaultProxy {
         case next
         /// Those that are open and those that come.
         case all
-
-        var includesPresent: Bool { self == .present || self == .all }
     }
 
     /// What has gone through the proxy.
