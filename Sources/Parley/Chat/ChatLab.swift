@@ -243,7 +243,7 @@ actor ChatLab {
         // Whom the rehearsal has shut out is let in again; who went offline stays so.
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
-        return LabReport(run, at: run.timeline.end)
+        return LabReport(run)
     }
 
     /// Waits until every message that others stored has arrived. Those that have not when the time is up are missing.

@@ -1,7 +1,7 @@
 /// What became of each message of a run, by its number: a pure value that hears of one event after the other.
 public struct LabLedger: Hashable, Sendable {
     /// What one delivery was.
-    public enum Delivery: Hashable, Sendable {
+    enum Delivery: Hashable, Sendable {
         /// The message's first, in order.
         case first
         /// The message's first, behind a later one of its writer.
@@ -45,9 +45,9 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     /// Most writers of a run; what others write is strange.
-    public static let maximumWriters = 64
+    static let maximumWriters = 64
     /// So many messages are named of each kind of fault.
-    public static let maximumNames = 100
+    static let maximumNames = 100
 
     private var writers: [String: Writer] = [:]
     private var figuresNow = LabFigures()
@@ -58,16 +58,13 @@ public struct LabLedger: Hashable, Sendable {
     /// How many messages of others are missing, by topic.
     private(set) var missing: [String: Int] = [:]
 
-    /// An empty ledger.
-    public init() {}
-
     // MARK: Events
 
     /// Takes in what happened.
     ///
     /// - Returns: what a delivery was; nil for other events.
     @discardableResult
-    public mutating func take(_ event: LabEvent) -> Delivery? {
+    mutating func take(_ event: LabEvent) -> Delivery? {
         switch event.kind {
         case .sent(let number): mark(number, .sent)
         case .acknowledged(let number): mark(number, .acknowledged)
@@ -117,7 +114,7 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     /// Whether a message was handed over to the client.
-    public func wasSent(_ number: LabNumber) -> Bool {
+    func wasSent(_ number: LabNumber) -> Bool {
         writers[number.writer]?.marks(number.value).contains(.sent) == true
     }
 
@@ -151,11 +148,11 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     /// The messages that were acknowledged and not delivered, in order, up to ``maximumNames``.
-    public var lost: [LabNumber] { named { $0.isLost } }
+    var lost: [LabNumber] { named { $0.isLost } }
     /// The messages that have not ended, in order, up to ``maximumNames``.
-    public var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
+    var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
     /// The messages that were delivered although they were reported as not sent, in order, up to ``maximumNames``.
-    public var contradicted: [LabNumber] { named { $0.isContradicted } }
+    var contradicted: [LabNumber] { named { $0.isContradicted } }
 
     private func named(_ isWanted: (Marks) -> Bool) -> [LabNumber] {
         var names: [LabNumber] = []
