@@ -66,12 +66,18 @@ public actor LabSession {
     ///   - server: the server's side; nil on networks that Parley did not start.
     ///   - writer: the name under which the client writes, which no other run has on this topic.
     ///   - heading: the circumstances of the run.
-    ///   - clock: the time that the run follows.
     ///   - tell: hears of each event.
-    package init(
+    public init(
         subject: (any LabSubject)?, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
-        writer: String, heading: LabHeading, clock: any Timekeeper = SystemTime(),
-        tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
+        writer: String, heading: LabHeading, tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
+    ) {
+        self.init(subject, link, server, topic, writer, heading, SystemTime(), tell)
+    }
+
+    package init(
+        _ subject: (any LabSubject)?, _ link: (any LabLink)?, _ server: (any LabServerSide)?, _ topic: String,
+        _ writer: String, _ heading: LabHeading, _ clock: any Timekeeper,
+        _ tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
     ) {
         (self.subject, self.link, self.server) = (subject, link, server)
         (self.topic, self.writer, self.heading) = (topic, writer, heading)
