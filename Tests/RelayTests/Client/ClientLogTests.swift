@@ -46,6 +46,7 @@ struct ClientLogTests {
         let waiting = try await client.enqueue(topic: "chat.room", message: "the text", id: "waiting")
         try await network.attemptNow(client)
         _ = try await waiting.receipt(within: .seconds(60))
+        try await eventually("the recovery") { client.status.state == .connected }
         network.server.disconnectAll()
         try await eventually("the second loss") { client.status.state != .connected }
         _ = try await client.enqueue(topic: "chat.room", message: "the text", id: "given-up")
