@@ -64,7 +64,13 @@ extension LabEvent: Codable {
         at = try values.decode(LabTime.self, forKey: .at)
         func text(_ key: Keys) throws -> String { try values.decode(String.self, forKey: key) }
         func isRecovered() throws -> Bool { try values.decode(Bool.self, forKey: .recovered) }
-        func count() throws -> Int { Int(try values.decode(UInt32.self, forKey: .count)) }
+        func count() throws -> Int {
+            let count = try values.decode(Int.self, forKey: .count)
+            guard (0...1_000_000_000).contains(count) else {
+                throw DecodingError.dataCorruptedError(forKey: .count, in: values, debugDescription: "no count")
+            }
+            return count
+        }
         switch try text(.event) {
         case "began": kind = .began(try LabHeading(from: decoder))
         case "status": kind = .status(try LabStatus(from: decoder))
