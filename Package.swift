@@ -103,6 +103,7 @@ let package = Package(
                 "JSON5", "NATS", "Platform", "Relay", "RelayFaults", "RelayNetwork",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
+            resources: [.embedInCode("Scenario/Shipped")],
             swiftSettings: strict
         ),
         .target(

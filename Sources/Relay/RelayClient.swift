@@ -54,7 +54,8 @@ public actor RelayClient {
         subscriptions = Subscriptions(configuration.namespace)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
-            clock: surroundings.clock, location: configuration.store, choice: configuration.keptChoice)
+            clock: surroundings.clock, location: configuration.store, choice: configuration.keptChoice,
+            log: OutboxLog(logger))
     }
 
     deinit {

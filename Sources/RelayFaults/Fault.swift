@@ -57,14 +57,10 @@ extension FaultProxy {
     public enum Connections: Hashable, Sendable {
         /// Those that are open now.
         case present
-        /// Those that come from now on.
-        case new
         /// The one that comes next.
         case next
         /// Those that are open and those that come.
         case all
-
-        var includesPresent: Bool { self == .present || self == .all }
     }
 
     /// What has gone through the proxy.

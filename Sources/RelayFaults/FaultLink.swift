@@ -34,7 +34,7 @@ final class FaultLink {
 
     private func flow(from side: Side) -> FaultFlow { side == .client ? fromClient : fromServer }
     private func flow(to side: Side) -> FaultFlow { side == .client ? fromServer : fromClient }
-    private func flows(_ direction: FaultProxy.Direction) -> [FaultFlow] {
+    func flows(_ direction: FaultProxy.Direction) -> [FaultFlow] {
         [fromClient, fromServer].filter { direction.includes($0.direction) }
     }
     private func stop() { for flow in flows(.both) { flow.stop() } }
@@ -80,14 +80,6 @@ final class FaultLink {
     func change(_ plan: FaultPlan) {
         fromClient.change(plan.fromClient)
         fromServer.change(plan.fromServer)
-    }
-
-    func halfClose(_ direction: FaultProxy.Direction) {
-        for flow in flows(direction) { flow.halfClose() }
-    }
-
-    func strike(_ fault: FaultProxy.MessageFault, _ direction: FaultProxy.Direction) {
-        for flow in flows(direction) { flow.strike(fault) }
     }
 
     /// Cuts now or, when bytes are to pass first, after these.

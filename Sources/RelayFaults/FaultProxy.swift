@@ -67,7 +67,7 @@ public final class FaultProxy: Sendable {
     /// Sets what goes wrong from now on, in the place of everything that was set before, a cut to come included.
     /// - Parameters:
     ///   - faults: the faults; none, or `passThrough`, ends all.
-    ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all` or `new`.
+    ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all`.
     /// - Throws: `FaultError.port` when the port cannot be listened at again after `refuse`.
     public func set(_ faults: Fault..., on connections: Connections = .all) async throws(FaultError) {
         try await set(faults, on: connections)
@@ -78,7 +78,14 @@ public final class FaultProxy: Sendable {
     public func set(_ faults: [Fault], on connections: Connections = .all) async throws(FaultError) {
         let plan = FaultPlan(faults)
         do {
-            try await loop.flatSubmit { [core] in core.value.set(plan, connections) }.get()
+            try await loop.flatSubmit { [core] in
+                core.value.change(connections) {
+                    $0 = plan
+                } open: {
+                    $0.change(plan)
+                }
+                return core.value.settleListener()
+            }.get()
         } catch {
             throw .port(address.port, host: address.host, reason: systemWords(error))
         }
@@ -104,18 +111,24 @@ public final class FaultProxy: Sendable {
         afterBytes: Int = 0, direction: Direction = .both, how: Ending = .reset,
         on connections: Connections = .present
     ) async {
-        await run { $0.cut(after: afterBytes, direction, how, connections) }
+        await run { core in
+            core.change(connections) {
+                $0.cut(after: afterBytes, direction, how)
+            } open: {
+                $0.cut(after: afterBytes, direction, how)
+            }
+        }
     }
 
     /// Ends one direction of the open connections: its destination reads the end, the other direction goes on.
     public func halfClose(_ direction: Direction) async {
-        await run { $0.halfClose(direction) }
+        await run { core in core.flows(direction).forEach { $0.halfClose() } }
     }
 
     /// Does something to the next message of each open connection. On one that is encrypted the proxy can tell none,
     /// and nothing happens.
     public func strike(_ fault: MessageFault, _ direction: Direction = .fromServer) async {
-        await run { $0.strike(fault, direction) }
+        await run { core in core.flows(direction).forEach { $0.strike(fault) } }
     }
 
     /// What has gone through so far.

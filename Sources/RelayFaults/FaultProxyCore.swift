@@ -42,44 +42,28 @@ final class FaultProxyCore {
         current = new.firstIndex(of: present) ?? 0
     }
 
-    func set(_ newPlan: FaultPlan, _ connections: FaultProxy.Connections) -> EventLoopFuture<Void> {
-        guard !isClosed else { return loop.makeSucceededVoidFuture() }
-        switch connections {
-        case .present: break
-        case .next: nextPlan = newPlan
-        case .new, .all:
-            plan = newPlan
-            nextPlan = nil
-        }
-        if connections.includesPresent {
-            for link in links.values { link.change(newPlan) }
-        }
-        return settleListener()
-    }
-
-    func cut(
-        after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending,
-        _ connections: FaultProxy.Connections
+    /// Changes the plan of connections to come, and does the same to those that are open.
+    func change(
+        _ connections: FaultProxy.Connections, plan change: (inout FaultPlan) -> Void, open act: (FaultLink) -> Void
     ) {
         switch connections {
         case .present: break
-        case .new, .all: plan.cut(after: bytes, direction, ending)
         case .next:
             var changed = nextPlan ?? plan
-            changed.cut(after: bytes, direction, ending)
+            change(&changed)
             nextPlan = changed
+        case .all:
+            change(&plan)
+            if var next = nextPlan {
+                change(&next)
+                nextPlan = next
+            }
         }
-        guard connections.includesPresent else { return }
-        for link in links.values { link.cut(after: bytes, direction, ending) }
+        if connections != .next { links.values.forEach(act) }
     }
 
-    func halfClose(_ direction: FaultProxy.Direction) {
-        for link in links.values { link.halfClose(direction) }
-    }
-
-    func strike(_ fault: FaultProxy.MessageFault, _ direction: FaultProxy.Direction) {
-        for link in links.values { link.strike(fault, direction) }
-    }
+    /// The flows of a direction on all open connections.
+    func flows(_ direction: FaultProxy.Direction) -> [FaultFlow] { links.values.flatMap { $0.flows(direction) } }
 
     func close() -> EventLoopFuture<Void> {
         isClosed = true

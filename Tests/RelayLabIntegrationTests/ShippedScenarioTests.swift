@@ -1,9 +1,10 @@
 import Foundation
 import Relay
 import RelayFaults
-import RelayLab
 import TestSupport
 import Testing
+
+@testable import RelayLab
 
 /// The scenarios that come with Parley, with a real client, a real server and a link with real faults.
 @Suite("Lab: the scenarios that come with Parley", .longWaits)

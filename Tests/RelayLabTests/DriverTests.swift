@@ -14,10 +14,8 @@ struct DriverTests {
         let subject = ScriptedSubject(policy)
         let (link, server) = (ScriptedLink(subject), ScriptedServer(subject))
         let clock = TimeByTurns()
-        let session = LabSession(
-            subject: subject, link: link, server: hasNetwork ? server : nil, writer: "w",
-            heading: LabHeading(title: scenario.title, seed: 1, policy: "parley"),
-            clock: clock)
+        let heading = LabHeading(title: scenario.title, seed: 1, policy: "parley")
+        let session = LabSession(subject, link, hasNetwork ? server : nil, "lab", "w", heading, clock)
         return (await session.run(scenario, speed: speed), subject, link, server)
     }
 

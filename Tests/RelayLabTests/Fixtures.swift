@@ -82,8 +82,6 @@ extension LabSession {
         writer: String = "you", clock: any Timekeeper = TimeByTurns()
     ) -> LabSession {
         LabSession(
-            subject: subject, link: link, server: server, writer: writer,
-            heading: LabHeading(title: "by hand", seed: 7, policy: "parley"),
-            clock: clock)
+            subject, link, server, "lab", writer, LabHeading(title: "by hand", seed: 7, policy: "parley"), clock)
     }
 }

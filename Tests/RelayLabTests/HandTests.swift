@@ -14,7 +14,7 @@ struct HandTests {
         let first = try #require(await session.handedOver())
         let second = try #require(await session.handedOver())
         await session.ended(first, .acknowledged)
-        await session.delivered(LabDelivery(first, isRecovered: true))
+        await session.add(.received(first, isRecovered: true))
         let glance = await session.report
         #expect(glance.figures.sent == 2 && glance.figures.received == 1 && glance.figures.unsettled == 1)
         #expect(glance.findings.isEmpty && !glance.isOver)

@@ -106,10 +106,10 @@ struct LedgerTests {
     @Test("Where another program sends, what lies between two deliveries was sent too")
     func concluded() throws {
         var watch = LabWatch(LabHeading(title: "chat.lab", seed: 0, policy: "parley"))
-        for value in [5, 6, 9] { watch.take(LabDelivery(try .of("x", value)), at: .zero) }
+        for value in [5, 6, 9] { watch.take(try .of("x", value), at: .zero) }
         #expect(watch.run.ledger.figures.sent == 5 && watch.run.ledger.figures.received == 3)
         #expect(watch.run.ledger.lost == [try .of("x", 7), try .of("x", 8)])
-        watch.take(LabDelivery(try .of("x", 7)), at: .zero)
+        watch.take(try .of("x", 7), at: .zero)
         #expect(watch.run.ledger.figures.outOfOrder == 1 && watch.run.ledger.figures.lost == 1)
         watch.conclude(count: 10, at: .zero)
         #expect(watch.run.ledger.figures.sent == 10 && watch.run.ledger.lost.map(\.value) == [1, 2, 3, 4, 8, 10])
@@ -121,7 +121,7 @@ struct LedgerTests {
         func arrive(_ places: [UInt64], on topic: String = "chat.lobby", recovered: Bool = false, _ story: inout Story)
         {
             for place in places {
-                story.tell(.arrived(LabArrival(topic: topic, sequence: place, isRecovered: recovered)))
+                story.tell(.arrived(topic: topic, sequence: place, isRecovered: recovered))
             }
         }
         var story = Story()

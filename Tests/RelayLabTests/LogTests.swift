@@ -28,7 +28,7 @@ struct LogTests {
             .fault(LabFault("refuse", .began)), .fault(LabFault("delay", detail: "20ms", .ended)),
             .fault(LabFault("cut", .struck)), .queued(0), .sent(number), .acknowledged(number),
             .notSent(number, reason: "full"), .uncertain(number), .received(number, isRecovered: true),
-            .arrived(LabArrival(topic: "chat.lobby", sequence: .max, isRecovered: true)),
+            .arrived(topic: "chat.lobby", sequence: .max, isRecovered: true),
             .missed(topic: "chat.lobby", count: 3),
             .expectation(LabExpectationResult(words: "w", isMet: true, took: .zero)), .note("n"), .failed("f"),
             .ended(LabFigures(), passed: false),

@@ -31,15 +31,15 @@ final class ScriptedSubject: LabSubject {
 
     let statuses: AsyncStream<ConnectionStatus>
     private let status: AsyncStream<ConnectionStatus>.Continuation
-    private let deliveries: AsyncStream<LabDelivery>
-    private let delivery: AsyncStream<LabDelivery>.Continuation
+    private let deliveries: AsyncStream<LabNumber>
+    private let delivery: AsyncStream<LabNumber>.Continuation
     private let policy: Policy
     private let state = NIOLockedValueBox(State())
 
     init(_ policy: Policy = .honest) {
         self.policy = policy
         (statuses, status) = AsyncStream.makeStream(of: ConnectionStatus.self, bufferingPolicy: .bufferingOldest(1_000))
-        (deliveries, delivery) = AsyncStream.makeStream(of: LabDelivery.self, bufferingPolicy: .bufferingOldest(10_000))
+        (deliveries, delivery) = AsyncStream.makeStream(of: LabNumber.self, bufferingPolicy: .bufferingOldest(10_000))
         status.yield(.initialized)
     }
 
@@ -114,14 +114,14 @@ final class ScriptedSubject: LabSubject {
         return { .acknowledged }
     }
 
-    private func deliver(_ number: LabNumber) { delivery.yield(LabDelivery(number)) }
+    private func deliver(_ number: LabNumber) { delivery.yield(number) }
 
     private struct Reader: LabReader {
-        let deliveries: AsyncStream<LabDelivery>
+        let deliveries: AsyncStream<LabNumber>
 
-        func next() async throws -> LabDelivery? {
+        func next() async throws -> (number: LabNumber, isRecovered: Bool)? {
             var iterator = deliveries.makeAsyncIterator()
-            return await iterator.next()
+            return await iterator.next().map { ($0, false) }
         }
     }
 }

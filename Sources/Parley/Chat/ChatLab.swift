@@ -243,7 +243,7 @@ actor ChatLab {
         // Whom the rehearsal has shut out is let in again; who went offline stays so.
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
-        return LabReport(run, at: run.timeline.end)
+        return LabReport(run)
     }
 
     /// Waits until every message that others stored has arrived. Those that have not when the time is up are missing.
@@ -261,7 +261,7 @@ actor ChatLab {
         }
         guard client.status.state == .connected else { return }
         for (topic, lost) in Dictionary(grouping: missing, by: \.topic) {
-            await session.missed(lost.count, of: topic)
+            await session.add(.missed(topic: topic, count: lost.count))
         }
     }
 

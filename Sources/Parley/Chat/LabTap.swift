@@ -25,13 +25,13 @@ final class LabTap: Sendable {
         /// A message of another writer, if it is to be counted.
         mutating func arrival(
             on topic: String, by subscription: String, _ sequence: UInt64, isRecovered: Bool
-        ) -> LabArrival? {
+        ) -> LabEvent.Kind? {
             guard session != nil, arrivals < LabTap.limit else { return nil }
             guard counted[topic, default: subscription] == subscription else { return nil }
             counted[topic] = subscription
             arrivals += 1
             let restarted = restarts[subscription].map { " (made anew, \($0))" } ?? ""
-            return LabArrival(topic: topic + restarted, sequence: sequence, isRecovered: isRecovered)
+            return .arrived(topic: topic + restarted, sequence: sequence, isRecovered: isRecovered)
         }
     }
 
@@ -75,19 +75,19 @@ final class LabTap: Sendable {
         case .message(let message):
             if let (_, known) = find(message.id) {
                 guard known.topic == subscription else { return }
-                return await session.delivered(LabDelivery(known.number, isRecovered: message.isRecovered))
+                return await session.add(.received(known.number, isRecovered: message.isRecovered))
             }
             let arrival = state.withLockedValue {
                 $0.arrival(
                     on: message.topic, by: subscription, message.sequence, isRecovered: message.isRecovered)
             }
-            if let arrival { await session.arrived(arrival) }
+            if let arrival { await session.add(arrival) }
         case .unreadable(let sequence, let topic, _):
             let arrival = state.withLockedValue {
                 $0.arrival(on: topic, by: subscription, sequence, isRecovered: false)
             }
-            if let arrival { await session.arrived(arrival) }
-        case .gap(let lost): await session.missed(Int(clamping: lost), of: subscription)
+            if let arrival { await session.add(arrival) }
+        case .gap(let lost): await session.add(.missed(topic: subscription, count: Int(clamping: lost)))
         case .restarted: state.withLockedValue { $0.restarts[subscription, default: 0] += 1 }
         case .live, .interrupted: break
         }

@@ -292,7 +292,7 @@ struct LabRecordCommand: AsyncParsableCommand {
             var client = LabClientSettings()
             client.reconnect = reconnect
             let settings = client
-            let kept = LabScenario(title: title, client: settings, steps: [])
+            let kept = LabScenario(title: title, client: settings)
             let seed = options.seed ?? UInt64.random(in: 1...999_999)
             let json = options.json
             let ground = try LabGround(connection)

@@ -171,7 +171,7 @@ struct LabWatchCommand: AsyncParsableCommand {
                         guard let number = LabNumber(message: message.message) else { return true }
                         var isDone = false
                         change { watch, now in
-                            watch.take(LabDelivery(number, isRecovered: message.isRecovered), at: now)
+                            watch.take(number, isRecovered: message.isRecovered, at: now)
                             isDone = count.map { watch.hasAll(count: $0) } ?? false
                         }
                         return !isDone

@@ -115,6 +115,7 @@ final class Publisher: StorageObserver {
     private typealias Answer = (id: String, result: Result<PublishAcknowledgement, NATSError>, route: UInt64)
 
     private let maximumMessageBytes: Int
+    private let log: OutboxLog
     let clock: any Timekeeper
     /// Limits how long callers wait for what they have sent.
     let receiptClock: ReceiptClock
@@ -125,11 +126,11 @@ final class Publisher: StorageObserver {
     ///   - choice: the identifiers of those that earlier runs left and this one is to send; nil for all.
     init(
         policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper, location: LocalStore.Location,
-        choice: Set<String>? = nil
+        choice: Set<String>? = nil, log: OutboxLog
     ) {
         state = NIOLockedValueBox(State(delivery: Delivery(policy: policy), disk: Disk(location, choice)))
         self.maximumMessageBytes = maximumMessageBytes
-        self.clock = clock
+        (self.clock, self.log) = (clock, log)
         receiptClock = ReceiptClock(clock)
     }
 
@@ -258,21 +259,27 @@ final class Publisher: StorageObserver {
     func open(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
         // Through an import, a server before 2.10 does not say that no stream takes the subject.
         let tells = jetStream.connection.info.isAtLeast(2, 10)
-        decide { state in
+        let count = decide { state in
+            let count = state.delivery.outbox.count
             state.lastRoute += 1
             state.route = Route(jetStream, namespace, state.messageKey, number: state.lastRoute)
             let isKeptFirst = state.disk.leave(&state.due)
             state.take(
                 state.delivery.opened(tellsOfRecipients: tells, isKeptFirst: isKeptFirst, at: clock.now))
+            return count
         }
+        log.sending(count)
     }
 
     /// The connection is gone.
     func connectionLost() {
-        decide { state in
+        let count = decide { state in
+            let count = state.delivery.outbox.inFlightCount
             state.leaveRoute()
             state.take(state.delivery.connectionLost())
+            return count
         }
+        log.lost(count)
         setAlarm(nil)
     }
 
@@ -395,6 +402,7 @@ final class Publisher: StorageObserver {
         switch action {
         case .tell(let news): if isWatched { board.post(news, keepsCurrent: false) }
         case .end(let news, let pending):
+            log.ended(news)
             if isWatched { board.post(news, keepsCurrent: false) }
             pending?.end(news.state)
         case .send(let message):
@@ -409,6 +417,7 @@ final class Publisher: StorageObserver {
                 {
                     error = .payloadTooLarge(bytes: bytes, limit: limit)
                 }
+                log.refused(message.id, error)
                 refused.append((message.id, .failure(error)))
             }
         case .wake(let moment):
@@ -524,6 +533,7 @@ final class Publisher: StorageObserver {
                 return answers.waiting
             }
             if taken.isEmpty { return }
+            for case (let id, .failure(let error), _) in taken { log.refused(id, error) }
             let route = state.withLockedValue(\.route)
             let isOpen = route?.jetStream.connection.isOpen ?? false
             decide { state in

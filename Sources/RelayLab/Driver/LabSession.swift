@@ -71,15 +71,13 @@ public actor LabSession {
         subject: (any LabSubject)?, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
         writer: String, heading: LabHeading, tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
     ) {
-        self.init(
-            subject: subject, link: link, server: server, topic: topic, writer: writer, heading: heading,
-            clock: SystemTime(), tell: tell)
+        self.init(subject, link, server, topic, writer, heading, SystemTime(), tell)
     }
 
     package init(
-        subject: (any LabSubject)?, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
-        writer: String, heading: LabHeading, clock: any Timekeeper,
-        tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
+        _ subject: (any LabSubject)?, _ link: (any LabLink)?, _ server: (any LabServerSide)?, _ topic: String,
+        _ writer: String, _ heading: LabHeading, _ clock: any Timekeeper,
+        _ tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
     ) {
         (self.subject, self.link, self.server) = (subject, link, server)
         (self.topic, self.writer, self.heading) = (topic, writer, heading)
@@ -130,7 +128,7 @@ public actor LabSession {
 
     /// Begins: follows the topic and connects.
     public func begin(connects: Bool = true) async {
-        record(.began(heading))
+        add(.began(heading))
         guard let subject else { return }
         let statuses = subject.statuses
         watch = Task { [weak self] in
@@ -195,12 +193,10 @@ public actor LabSession {
     }
 
     /// The run cannot be carried through.
-    public func fail(_ words: String) { record(.failed(words)) }
+    public func fail(_ words: String) { add(.failed(words)) }
 
-    /// Something worth a line of the log.
-    public func note(_ words: String) { record(.note(words)) }
-
-    private func record(_ kind: LabEvent.Kind) {
+    /// Adds an event to the run, such as a message that another reader has delivered.
+    public func add(_ kind: LabEvent.Kind) {
         let event = LabEvent(at: now, kind)
         guard !run.isOver else { return }
         run.take(event)
@@ -228,7 +224,7 @@ public actor LabSession {
 
     private func hear(_ new: ConnectionStatus) {
         if let measured = new.roundTripTime, measured != roundTrip, new.state == .connected {
-            record(.roundTrip(LabTime(measured)))
+            add(.roundTrip(LabTime(measured)))
         }
         roundTrip = new.roundTripTime
         let next = LabStatus(
@@ -238,7 +234,7 @@ public actor LabSession {
         if next.isSilent != status.isSilent, next.state == status.state {
             // Expectations of a state are not met by a silence.
             status = next
-            return record(.status(next))
+            return add(.status(next))
         }
         guard
             next.state != status.state || next.attempt != status.attempt || next.reason != status.reason
@@ -247,7 +243,7 @@ public actor LabSession {
         if next.attempt > 0, next.retryIn == nil { attemptsSinceAct += 1 }
         status = next
         if heard.count < Self.mostHeard { heard.append(next) }
-        record(.status(next))
+        add(.status(next))
         if !isEnding { recording?.heard(next, at: now - recordingBegan) }
         countQueued()
     }
@@ -259,9 +255,9 @@ public actor LabSession {
                 guard let delivery = try await reader.next() else { return }
                 // Other runs may write on the same topic.
                 guard delivery.number.writer == writer else { continue }
-                record(.received(delivery.number, isRecovered: delivery.isRecovered))
+                add(.received(delivery.number, isRecovered: delivery.isRecovered))
             } catch {
-                return record(.note("The topic is followed no more: \(error)"))
+                return add(.note("The topic is followed no more: \(error)"))
             }
         }
     }
@@ -271,7 +267,7 @@ public actor LabSession {
     public func countQueued() {
         guard let count = subject?.queuedCount, count != queued else { return }
         queued = count
-        record(.queued(count))
+        add(.queued(count))
     }
 
     // MARK: Acting
@@ -314,14 +310,14 @@ public actor LabSession {
         over { $0.act.name.opposite == name || $0.act.name == name }
         guard name.isFault else { return nil }
         let lasts = name.opposite != nil
-        record(.fault(LabFault(name.rawValue, detail: act.detail, lasts ? .began : .struck)))
+        add(.fault(LabFault(name.rawValue, detail: act.detail, lasts ? .began : .struck)))
         lastBeginning += 1
         if lasts { lasting.append(Lasting(act: act, number: lastBeginning)) }
         return lastBeginning
     }
 
     private func over(_ isMeant: (Lasting) -> Bool) {
-        for fault in lasting where isMeant(fault) { record(.fault(LabFault(fault.act.name.rawValue, .ended))) }
+        for fault in lasting where isMeant(fault) { add(.fault(LabFault(fault.act.name.rawValue, .ended))) }
         lasting.removeAll(where: isMeant)
     }
 
@@ -377,12 +373,12 @@ public actor LabSession {
         guard let subject, let number = LabNumber(writer: writer, value: lastNumber) else {
             return
         }
-        record(.sent(number))
+        add(.sent(number))
         do {
             let outcome = try await subject.send(number, topic: topic)
             keep(isAct: false) { session, _ in await session.ended(number, await outcome()) }
         } catch {
-            record(.notSent(number, reason: "\(error)"))
+            add(.notSent(number, reason: "\(error)"))
         }
         countQueued()
     }
@@ -395,28 +391,17 @@ public actor LabSession {
         guard !run.isOver, let number = LabNumber(writer: writer, value: lastNumber + 1) else { return nil }
         lastNumber += 1
         recording?.did(LabAct(.send), lasting: nil, at: now - recordingBegan)
-        record(.sent(number))
+        add(.sent(number))
         countQueued()
         return number
     }
 
-    /// Somebody else's reader has delivered a message.
-    public func delivered(_ delivery: LabDelivery) {
-        record(.received(delivery.number, isRecovered: delivery.isRecovered))
-    }
-
-    /// Counts a message from another client that the caller's own reader delivered.
-    public func arrived(_ arrival: LabArrival) { record(.arrived(arrival)) }
-
-    /// Counts messages of other clients as missing.
-    public func missed(_ count: Int, of topic: String) { record(.missed(topic: topic, count: count)) }
-
     /// A message has ended for the client.
     public func ended(_ number: LabNumber, _ outcome: LabOutcome) {
         switch outcome {
-        case .acknowledged: record(.acknowledged(number))
-        case .notSent(let reason): record(.notSent(number, reason: reason))
-        case .uncertain: record(.uncertain(number))
+        case .acknowledged: add(.acknowledged(number))
+        case .notSent(let reason): add(.notSent(number, reason: reason))
+        case .uncertain: add(.uncertain(number))
         }
         countQueued()
     }
@@ -452,7 +437,7 @@ public actor LabSession {
             let result = LabExpectationResult(
                 words: expectation.words, isMet: instead.isEmpty, took: now - began,
                 instead: instead.isEmpty ? nil : instead.joined(separator: ", "))
-            record(.expectation(result))
+            add(.expectation(result))
             return result
         }
     }

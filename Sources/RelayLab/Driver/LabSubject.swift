@@ -11,24 +11,11 @@ public enum LabOutcome: Hashable, Sendable {
     case uncertain
 }
 
-/// A message that a client under test has delivered.
-public struct LabDelivery: Hashable, Sendable {
-    /// Which one.
-    public var number: LabNumber
-    /// Whether it was missed and brought back.
-    public var isRecovered: Bool
-
-    /// Makes a delivery.
-    public init(_ number: LabNumber, isRecovered: Bool = false) {
-        self.number = number
-        self.isRecovered = isRecovered
-    }
-}
-
 /// What a client under test delivers.
 public protocol LabReader: Sendable {
-    /// The next message with a number, in the order of delivery; nil at the end, or when the task was cancelled.
-    func next() async throws -> LabDelivery?
+    /// The next message with a number, in the order of delivery, and whether it was missed and brought back; nil at the
+    /// end, or when the task was cancelled.
+    func next() async throws -> (number: LabNumber, isRecovered: Bool)?
 }
 
 /// A client under test: `RelayClient` by ``RelaySubject``, or anything that can be asked the same.

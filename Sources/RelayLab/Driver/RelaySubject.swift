@@ -84,12 +84,12 @@ public final class RelaySubject: LabSubject {
 private struct RelayReader: LabReader {
     let events: TopicEvents
 
-    func next() async throws -> LabDelivery? {
+    func next() async throws -> (number: LabNumber, isRecovered: Bool)? {
         // What was read and not handed out is kept by the events themselves.
         var iterator = events.makeAsyncIterator()
         while let event = try await iterator.next() {
             guard case .message(let message) = event, let number = LabNumber(message: message.message) else { continue }
-            return LabDelivery(number, isRecovered: message.isRecovered)
+            return (number, message.isRecovered)
         }
         return nil
     }

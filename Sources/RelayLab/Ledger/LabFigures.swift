@@ -36,13 +36,11 @@ public struct LabFigures: Hashable, Sendable {
     /// Nothing yet.
     public init() {}
 
-    /// Where a count is.
-    public typealias Count = any WritableKeyPath<LabFigures, Int> & Sendable
-    /// Where a time is.
-    public typealias Time = any WritableKeyPath<LabFigures, LabTime?> & Sendable
+    typealias Count = any WritableKeyPath<LabFigures, Int> & Sendable
+    typealias Time = any WritableKeyPath<LabFigures, LabTime?> & Sendable
 
     /// The counts by their names in logs and pages, in the order in which they are shown.
-    public static var counts: [(name: String, words: String, path: Count)] {
+    static var counts: [(name: String, words: String, path: Count)] {
         [
             ("sent", "sent", \.sent), ("acknowledged", "acknowledged", \.acknowledged),
             ("received", "received", \.received), ("recovered", "recovered", \.recovered),
@@ -55,7 +53,7 @@ public struct LabFigures: Hashable, Sendable {
     }
 
     /// The times by their names, as ``counts``.
-    public static var times: [(name: String, words: String, path: Time)] {
+    static var times: [(name: String, words: String, path: Time)] {
         [("notice", "time to notice", \.notice), ("recovery", "time to recover", \.recovery)]
     }
 

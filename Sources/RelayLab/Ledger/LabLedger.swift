@@ -1,7 +1,7 @@
 /// What became of each message of a run, by its number: a pure value that hears of one event after the other.
 public struct LabLedger: Hashable, Sendable {
     /// What one delivery was.
-    public enum Delivery: Hashable, Sendable {
+    enum Delivery: Hashable, Sendable {
         /// The message's first, in order.
         case first
         /// The message's first, behind a later one of its writer.
@@ -45,9 +45,9 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     /// Most writers of a run; what others write is strange.
-    public static let maximumWriters = 64
+    static let maximumWriters = 64
     /// So many messages are named of each kind of fault.
-    public static let maximumNames = 100
+    static let maximumNames = 100
 
     private var writers: [String: Writer] = [:]
     private var figuresNow = LabFigures()
@@ -58,16 +58,13 @@ public struct LabLedger: Hashable, Sendable {
     /// How many messages of others are missing, by topic.
     private(set) var missing: [String: Int] = [:]
 
-    /// An empty ledger.
-    public init() {}
-
     // MARK: Events
 
     /// Takes in what happened.
     ///
     /// - Returns: what a delivery was; nil for other events.
     @discardableResult
-    public mutating func take(_ event: LabEvent) -> Delivery? {
+    mutating func take(_ event: LabEvent) -> Delivery? {
         switch event.kind {
         case .sent(let number): mark(number, .sent)
         case .acknowledged(let number): mark(number, .acknowledged)
@@ -77,7 +74,7 @@ public struct LabLedger: Hashable, Sendable {
             let delivery = deliver(number)
             if isRecovered, delivery != .again { figuresNow.recovered += 1 }
             return delivery
-        case .arrived(let arrival): return deliver(arrival)
+        case .arrived(let topic, let sequence, let isRecovered): return deliver(sequence, on: topic, isRecovered)
         case .missed(let topic, let count): missing[topic, default: 0] += count
         case .status(let status): outages.take(status, at: event.at)
         case .fault(let fault): outages.take(fault, at: event.at)
@@ -98,11 +95,11 @@ public struct LabLedger: Hashable, Sendable {
         return delivery
     }
 
-    private mutating func deliver(_ arrival: LabArrival) -> Delivery {
-        let delivery = arrivals[arrival.topic, default: Arrivals()].take(arrival.sequence)
-        count(delivery, arrival.name)
+    private mutating func deliver(_ sequence: UInt64, on topic: String, _ isRecovered: Bool) -> Delivery {
+        let delivery = arrivals[topic, default: Arrivals()].take(sequence)
+        count(delivery, "\(topic) \(sequence)")
         if delivery != .again { figuresNow.received += 1 }
-        if delivery != .again, arrival.isRecovered { figuresNow.recovered += 1 }
+        if delivery != .again, isRecovered { figuresNow.recovered += 1 }
         return delivery
     }
 
@@ -117,7 +114,7 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     /// Whether a message was handed over to the client.
-    public func wasSent(_ number: LabNumber) -> Bool {
+    func wasSent(_ number: LabNumber) -> Bool {
         writers[number.writer]?.marks(number.value).contains(.sent) == true
     }
 
@@ -151,11 +148,11 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     /// The messages that were acknowledged and not delivered, in order, up to ``maximumNames``.
-    public var lost: [LabNumber] { named { $0.isLost } }
+    var lost: [LabNumber] { named { $0.isLost } }
     /// The messages that have not ended, in order, up to ``maximumNames``.
-    public var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
+    var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
     /// The messages that were delivered although they were reported as not sent, in order, up to ``maximumNames``.
-    public var contradicted: [LabNumber] { named { $0.isContradicted } }
+    var contradicted: [LabNumber] { named { $0.isContradicted } }
 
     private func named(_ isWanted: (Marks) -> Bool) -> [LabNumber] {
         var names: [LabNumber] = []

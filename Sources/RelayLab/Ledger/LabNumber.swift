@@ -39,14 +39,7 @@ public struct LabNumber: Hashable, Sendable {
     /// Whether a text can be a writer's name.
     public static func isWriter(_ text: String) -> Bool {
         (1...longestWriter).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
     }
 
     /// `lab alice 12`: what a message with this number says.

@@ -10,13 +10,12 @@ public struct LabWatch: Hashable, Sendable {
     public init(_ heading: LabHeading) { run.take(LabEvent(at: .zero, .began(heading))) }
 
     /// A message was delivered.
-    public mutating func take(_ delivery: LabDelivery, at now: LabTime) {
-        let number = delivery.number
+    public mutating func take(_ number: LabNumber, isRecovered: Bool = false, at now: LabTime) {
         guard newest[number.writer] != nil || newest.count < LabLedger.maximumWriters else { return }
         let before = newest[number.writer] ?? number.value - 1
         conclude(number.writer, min(number.value, before + 1)...number.value, at: now)
         newest[number.writer] = max(before, number.value)
-        run.take(LabEvent(at: now, .received(number, isRecovered: delivery.isRecovered)))
+        run.take(LabEvent(at: now, .received(number, isRecovered: isRecovered)))
     }
 
     /// Each writer has sent so many messages, from the first on.

@@ -2,7 +2,9 @@ import JSON5
 import Relay
 
 extension LabEvent: Codable {
-    private enum Keys: String, CodingKey { case at, event, seconds, count, reason, recovered, words, topic, verdict }
+    private enum Keys: String, CodingKey {
+        case at, event, seconds, count, reason, recovered, words, topic, sequence, verdict
+    }
 
     /// The object of this event, as a line of a log contains it. Times are in seconds.
     public var json: MessageMap { LabLog.object(self) }
@@ -22,7 +24,6 @@ extension LabEvent: Codable {
         case .sent(let number): try put("sent", number)
         case .acknowledged(let number): try put("acknowledged", number)
         case .uncertain(let number): try put("uncertain", number)
-        case .arrived(let arrival): try put("arrived", arrival)
         case .expectation(let result): try put("expectation", result)
         case .roundTrip(let time):
             try put("roundTrip")
@@ -35,6 +36,11 @@ extension LabEvent: Codable {
             try values.encode(reason, forKey: .reason)
         case .received(let number, let isRecovered):
             try put("received", number)
+            try values.encode(isRecovered, forKey: .recovered)
+        case .arrived(let topic, let sequence, let isRecovered):
+            try put("arrived")
+            try values.encode(topic, forKey: .topic)
+            try values.encode(sequence, forKey: .sequence)
             try values.encode(isRecovered, forKey: .recovered)
         case .missed(let topic, let count):
             try put("missed")
@@ -57,7 +63,14 @@ extension LabEvent: Codable {
         let values = try decoder.container(keyedBy: Keys.self)
         at = try values.decode(LabTime.self, forKey: .at)
         func text(_ key: Keys) throws -> String { try values.decode(String.self, forKey: key) }
-        func count() throws -> Int { Int(try values.decode(UInt32.self, forKey: .count)) }
+        func isRecovered() throws -> Bool { try values.decode(Bool.self, forKey: .recovered) }
+        func count() throws -> Int {
+            let count = try values.decode(Int.self, forKey: .count)
+            guard (0...1_000_000_000).contains(count) else {
+                throw DecodingError.dataCorruptedError(forKey: .count, in: values, debugDescription: "no count")
+            }
+            return count
+        }
         switch try text(.event) {
         case "began": kind = .began(try LabHeading(from: decoder))
         case "status": kind = .status(try LabStatus(from: decoder))
@@ -65,14 +78,14 @@ extension LabEvent: Codable {
         case "sent": kind = .sent(try LabNumber(from: decoder))
         case "acknowledged": kind = .acknowledged(try LabNumber(from: decoder))
         case "uncertain": kind = .uncertain(try LabNumber(from: decoder))
-        case "arrived": kind = .arrived(try LabArrival(from: decoder))
+        case "arrived":
+            let sequence = try values.decode(UInt64.self, forKey: .sequence)
+            kind = .arrived(topic: try text(.topic), sequence: sequence, isRecovered: try isRecovered())
         case "expectation": kind = .expectation(try LabExpectationResult(from: decoder))
         case "roundTrip": kind = .roundTrip(try values.decode(LabTime.self, forKey: .seconds))
         case "queued": kind = .queued(try count())
         case "notSent": kind = .notSent(try LabNumber(from: decoder), reason: try text(.reason))
-        case "received":
-            let isRecovered = try values.decode(Bool.self, forKey: .recovered)
-            kind = .received(try LabNumber(from: decoder), isRecovered: isRecovered)
+        case "received": kind = .received(try LabNumber(from: decoder), isRecovered: try isRecovered())
         case "missed": kind = .missed(topic: try text(.topic), count: try count())
         case "note": kind = .note(try text(.words))
         case "failed": kind = .failed(try text(.words))

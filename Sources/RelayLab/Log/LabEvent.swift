@@ -34,7 +34,7 @@ public struct LabEvent: Hashable, Sendable {
         /// A message was delivered.
         case received(LabNumber, isRecovered: Bool)
         /// A message of another writer was delivered.
-        case arrived(LabArrival)
+        case arrived(topic: String, sequence: UInt64, isRecovered: Bool)
         /// Messages of a topic are missing.
         case missed(topic: String, count: Int)
         /// An expectation was looked at to its end.
@@ -100,28 +100,6 @@ public struct LabStatus: Hashable, Codable, Sendable {
 
     /// The state, and that the server does not answer where that is so.
     var name: String { isSilent ? "\(state), no answer" : state }
-}
-
-/// A message that another writer's client sent, as it was delivered here.
-public struct LabArrival: Hashable, Codable, Sendable {
-    private enum CodingKeys: String, CodingKey { case topic, sequence, isRecovered = "recovered" }
-
-    /// Its topic.
-    public var topic: String
-    /// Its place in the topic's stream.
-    public var sequence: UInt64
-    /// Whether it was missed and brought back.
-    public var isRecovered: Bool
-
-    /// Makes an arrival.
-    public init(topic: String, sequence: UInt64, isRecovered: Bool = false) {
-        self.topic = topic
-        self.sequence = sequence
-        self.isRecovered = isRecovered
-    }
-
-    /// `chat.lobby 4711`.
-    var name: String { "\(topic) \(sequence)" }
 }
 
 /// A fault of a run.

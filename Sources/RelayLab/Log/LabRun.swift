@@ -6,7 +6,7 @@ public struct LabRun: Hashable, Sendable {
     /// What became of the messages.
     public private(set) var ledger = LabLedger()
     /// What happened when.
-    public private(set) var timeline = LabTimeline()
+    private(set) var timeline = LabTimeline()
     /// How the expectations ended so far.
     public private(set) var expectations: [LabExpectationResult] = []
     /// What it is; nil before it begins.

@@ -13,8 +13,6 @@ public struct LabReport: Hashable, Sendable {
 
     /// The circumstances of the run; nil before it begins.
     public let heading: LabHeading?
-    /// Its timeline.
-    public let timeline: LabTimeline
     /// The figures of its ledger.
     public let figures: LabFigures
     /// Whether it passed, and what went wrong; of a run that is not over, as far as that is sure.
@@ -25,6 +23,7 @@ public struct LabReport: Hashable, Sendable {
     public let now: LabTime
     /// Whether it is over.
     public let isOver: Bool
+    let timeline: LabTimeline
     let expectations: [LabExpectationResult]
     /// When those messages were sent that were acknowledged and not delivered, ``LabLedger/maximumNames`` at most, and
     /// when others were found missing.

@@ -9,7 +9,7 @@ extension LabTimeline {
     ///   - ascii: whether nothing but ASCII is drawn with.
     ///   - lost: when those messages were sent that were lost.
     ///   - now: the moment up to which it is drawn; nil for the newest event's.
-    public func strips(columns: Int, ascii: Bool = false, lost: [LabTime] = [], until now: LabTime? = nil) -> [String] {
+    func strips(columns: Int, ascii: Bool = false, lost: [LabTime] = [], until now: LabTime? = nil) -> [String] {
         let name = Self.nameColumns(columns: columns)
         let strip = LabStrip(
             columns: max(6, columns - name - (columns < 44 ? 9 : 12)), ascii: ascii, end: max(now ?? end, end))

@@ -66,11 +66,8 @@ public struct LabClientSettings: Hashable, Sendable {
         var map = MessageMap()
         if reconnect != plain.reconnect { map["reconnect"] = .string(reconnect) }
         if session != plain.session { map["session"] = .string(session) }
-        for (key, time) in [
-            ("window", window), ("suspendAfter", suspendAfter), ("ping", ping), ("pong", pong),
-            ("tokenLifetime", tokenLifetime),
-        ] {
-            if let time { map[key] = .string(LabDuration.text(time)) }
+        for (key, path) in Self.lengths {
+            if let time = self[keyPath: path] { map[key.rawValue] = .string(LabDuration.text(time)) }
         }
         if !renewsToken { map["renewsToken"] = false }
         return .map(map)
@@ -80,6 +77,13 @@ public struct LabClientSettings: Hashable, Sendable {
 extension LabClientSettings: Decodable {
     private enum Keys: String, CodingKey, CaseIterable {
         case reconnect, window, suspendAfter, session, ping, pong, tokenLifetime, renewsToken
+    }
+
+    private static var lengths: [(key: Keys, path: WritableKeyPath<LabClientSettings, Duration?>)] {
+        [
+            (.window, \.window), (.suspendAfter, \.suspendAfter), (.ping, \.ping), (.pong, \.pong),
+            (.tokenLifetime, \.tokenLifetime),
+        ]
     }
 
     /// Reads the settings.
@@ -93,11 +97,7 @@ extension LabClientSettings: Decodable {
         let sessions = ["shared", "take-over", "yield"]
         session =
             try values.choice(.session, { sessions.contains($0) ? $0 : nil }, of: sessions, kind: "session") ?? session
-        window = try values.length(.window)
-        suspendAfter = try values.length(.suspendAfter)
-        ping = try values.length(.ping)
-        pong = try values.length(.pong)
-        tokenLifetime = try values.length(.tokenLifetime)
+        for (key, path) in Self.lengths { self[keyPath: path] = try values.length(key) }
         if let tokenLifetime, tokenLifetime < .seconds(1) {
             throw SettingMistake(values.codingPath + [Keys.tokenLifetime], "it takes a second at least")
         }

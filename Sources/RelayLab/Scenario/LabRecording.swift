@@ -53,11 +53,11 @@ public struct LabRecording: Hashable, Sendable {
     /// The scenario: the acts at their times, what was heard after each as what is expected, and at the end that
     /// nothing was lost, doubled or out of order.
     public func scenario(
-        title: String, seed: UInt64? = nil, topic: String = "lab", client: LabClientSettings = LabClientSettings()
+        title: String, seed: UInt64? = nil, client: LabClientSettings = LabClientSettings()
     ) -> LabScenario {
         var clean = LabExpectation()
         for name in ["lost", "doubled", "outOfOrder"] { clean.figures[name] = .exactly(0) }
         let last = LabStep(.expectation(clean, within: LabStep.patience))
-        return LabScenario(title: title, seed: seed, topic: topic, client: client, steps: steps + [last])
+        return LabScenario(title: title, seed: seed, client: client, steps: steps + [last])
     }
 }

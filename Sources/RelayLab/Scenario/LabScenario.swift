@@ -22,13 +22,13 @@ public struct LabScenario: Hashable, Sendable {
     /// What it rehearses, in a line.
     public var title: String
     /// What it shows; empty for nothing.
-    public var about: String
+    public var about = ""
     /// Where its chances come from; nil to draw a seed.
     public var seed: UInt64?
     /// How many times faster than in earnest its times pass, those of the client's policies included.
-    public var speed: Double
+    public var speed = 1.0
     /// The topic.
-    public var topic: String
+    public var topic = "lab"
     /// How the client under test is.
     public var client: LabClientSettings
     /// What happens, in order.
@@ -40,17 +40,8 @@ public struct LabScenario: Hashable, Sendable {
     private static let maximumBytes = 1 << 20
 
     /// Makes a scenario.
-    public init(
-        title: String, about: String = "", seed: UInt64? = nil, speed: Double = 1, topic: String = "lab",
-        client: LabClientSettings = LabClientSettings(), steps: [LabStep]
-    ) {
-        self.title = title
-        self.about = about
-        self.seed = seed
-        self.speed = speed
-        self.topic = topic
-        self.client = client
-        self.steps = steps
+    public init(title: String, seed: UInt64? = nil, client: LabClientSettings = .init(), steps: [LabStep] = []) {
+        (self.title, self.seed, self.client, self.steps) = (title, seed, client, steps)
     }
 
     /// Reads a scenario's file.
@@ -66,17 +57,13 @@ public struct LabScenario: Hashable, Sendable {
     }
 
     /// Whether a network is needed that Parley started.
-    public var needsNetwork: Bool {
-        steps.contains { step in
-            if case .act(let act, _) = step.kind { act.name.needsNetwork } else { false }
-        }
-    }
+    public var needsNetwork: Bool { acts.contains(where: \.needsNetwork) }
 
     /// Whether a cluster of three servers is needed.
-    public var needsCluster: Bool {
-        steps.contains { step in
-            if case .act(let act, _) = step.kind { act.name.needsCluster } else { false }
-        }
+    public var needsCluster: Bool { acts.contains(where: \.needsCluster) }
+
+    private var acts: [LabAct.Name] {
+        steps.compactMap { if case .act(let act, _) = $0.kind { act.name } else { nil } }
     }
 
     /// The file, as ``init(parsing:)`` reads it.
@@ -106,22 +93,25 @@ extension LabScenario: Decodable {
         guard values.contains(.steps) else {
             throw SettingMistake(decoder.codingPath, "it has no steps: steps: [ { do: \"cut\" } ]")
         }
-        let seed: UInt64? = try values.decodeIfPresent(Double.self, forKey: .seed).map { number in
+        self.init(
+            title: try values.decodeIfPresent(String.self, forKey: .title) ?? "a scenario",
+            client: try values.decodeIfPresent(LabClientSettings.self, forKey: .client) ?? LabClientSettings())
+        about = try values.decodeIfPresent(String.self, forKey: .about) ?? about
+        seed = try values.decodeIfPresent(Double.self, forKey: .seed).map { number in
             guard let whole = UInt64(exactly: number), number < 0x1p53 else {
                 throw SettingMistake(values.codingPath + [Keys.seed], "it takes a whole number from 0 on")
             }
             return whole
         }
-        let speed = try values.decodeIfPresent(Double.self, forKey: .speed) ?? 1
+        speed = try values.decodeIfPresent(Double.self, forKey: .speed) ?? speed
         guard (0.01...1_000).contains(speed) else {
             throw SettingMistake(values.codingPath + [Keys.speed], "it takes a number from 0.01 to 1000")
         }
-        let topic = try values.decodeIfPresent(String.self, forKey: .topic) ?? "lab"
+        topic = try values.decodeIfPresent(String.self, forKey: .topic) ?? topic
         do throws(TopicError) { _ = try Topic(topic) } catch {
             throw SettingMistake(values.codingPath + [Keys.topic], "\(error)")
         }
         var list = try values.nestedUnkeyedContainer(forKey: .steps)
-        var steps: [LabStep] = []
         while !list.isAtEnd {
             guard steps.count < Self.maximumSteps else {
                 throw SettingMistake(
@@ -129,11 +119,5 @@ extension LabScenario: Decodable {
             }
             steps.append(try list.decode(LabStep.self))
         }
-        self.init(
-            title: try values.decodeIfPresent(String.self, forKey: .title) ?? "a scenario",
-            about: try values.decodeIfPresent(String.self, forKey: .about) ?? "", seed: seed, speed: speed,
-            topic: topic,
-            client: try values.decodeIfPresent(LabClientSettings.self, forKey: .client) ?? LabClientSettings(),
-            steps: steps)
     }
 }

@@ -1,64 +1,42 @@
 /// What happened when, for drawing: a pure value that hears of one event after the other.
 public struct LabTimeline: Hashable, Sendable {
-    /// A stretch of time in which the connection was in one state, or one of its silences.
-    public struct Stretch: Hashable, Sendable {
-        /// The status with which it began.
-        public var status: LabStatus
-        /// When it began.
-        public var from: LabTime
-        /// When it ended; nil while it lasts.
-        public var to: LabTime?
+    /// A stretch of time in which the connection was in one state, or one of its silences; the last one lasts.
+    struct Stretch: Hashable, Sendable {
+        var status: LabStatus
+        var from: LabTime
+        var to: LabTime?
     }
 
-    /// A fault with its time.
-    public struct FaultStretch: Hashable, Sendable {
-        /// What it is called.
-        public var name: String
-        /// What else there is to say of it.
-        public var detail: String
-        /// When it began.
-        public var from: LabTime
-        /// When it ended; the same moment for a fault that struck once, nil while it lasts.
-        public var to: LabTime?
+    /// A fault with its time; one that struck once ends where it begins, and one without an end lasts.
+    struct FaultStretch: Hashable, Sendable {
+        var name: String
+        var detail: String
+        var from: LabTime
+        var to: LabTime?
     }
 
-    /// What a delivery or a message was, at its moment.
-    public enum Mark: String, Hashable, Sendable, CaseIterable {
-        /// A message that was handed over to the client.
-        case sent
-        /// A message that was missed and brought back.
-        case recovered
-        /// A message that was delivered again.
-        case doubled
-    }
+    /// What was told of a message at its moment.
+    enum Mark: Hashable, Sendable { case sent, recovered, doubled }
 
-    /// Most stretches, of states and of faults; more lengthen the last one.
-    public static let maximumStretches = 4_096
+    /// The maximum number of stretches, of states and of faults; more lengthen the last one.
+    private static let maximumStretches = 4_096
 
-    /// The states, one behind the other.
-    public private(set) var states: [Stretch] = []
-    /// The faults, by their beginning.
-    public private(set) var faults: [FaultStretch] = []
+    private(set) var states: [Stretch] = []
+    private(set) var faults: [FaultStretch] = []
     /// When the client tried, with the attempt's number.
-    public private(set) var attempts = LabSeries<Int>()
-    /// The round trips.
-    public private(set) var roundTrips = LabSeries<LabTime>()
+    private(set) var attempts = LabSeries<Int>()
+    private(set) var roundTrips = LabSeries<LabTime>()
     /// How many messages waited or were under way.
-    public private(set) var queued = LabSeries<Int>()
-    /// What happened to messages.
-    public private(set) var marks = LabSeries<Mark>()
+    private(set) var queued = LabSeries<Int>()
+    private(set) var marks = LabSeries<Mark>()
     /// The moment of the newest event.
-    public private(set) var end = LabTime.zero
-    /// The status that was heard last.
+    private(set) var end = LabTime.zero
     private var newest: LabStatus?
-
-    /// Nothing yet.
-    public init() {}
 
     /// Takes in what happened.
     ///
-    /// - Parameter delivery: what the ledger says that a delivery was.
-    public mutating func take(_ event: LabEvent, delivery: LabLedger.Delivery? = nil) {
+    /// - Parameter delivery: the ledger's word on a delivery.
+    mutating func take(_ event: LabEvent, delivery: LabLedger.Delivery? = nil) {
         end = max(end, event.at)
         switch event.kind {
         case .status(let status): take(status, at: event.at)
@@ -66,8 +44,8 @@ public struct LabTimeline: Hashable, Sendable {
         case .roundTrip(let time): roundTrips.append(time, at: event.at)
         case .queued(let count): queued.append(count, at: event.at)
         case .sent: marks.append(.sent, at: event.at)
-        case .received(_, let isRecovered): mark(delivery, isRecovered: isRecovered, at: event.at)
-        case .arrived(let arrival): mark(delivery, isRecovered: arrival.isRecovered, at: event.at)
+        case .received(_, let isRecovered), .arrived(_, _, let isRecovered):
+            mark(delivery, isRecovered: isRecovered, at: event.at)
         case .began, .acknowledged, .notSent, .uncertain, .missed, .expectation, .note, .failed, .ended: break
         }
     }
@@ -108,25 +86,19 @@ public struct LabTimeline: Hashable, Sendable {
 
 /// Points of a curve over a run's time. Where there are too many, every second one goes, so that any length of a run
 /// fits.
-public struct LabSeries<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// A value at a moment.
-    public struct Point: Hashable, Sendable {
-        /// The moment.
-        public var at: LabTime
-        /// The value.
-        public var value: Value
+struct LabSeries<Value: Hashable & Sendable>: Hashable, Sendable {
+    struct Point: Hashable, Sendable {
+        var at: LabTime
+        var value: Value
     }
 
-    /// Most points.
-    public static var maximumCount: Int { 4_096 }
+    static var maximumCount: Int { 4_096 }
 
     /// The points in the order of time.
-    public private(set) var points: [Point] = []
+    private(set) var points: [Point] = []
     /// One of so many is kept.
     private var stride = 1
     private var skipped = 0
-
-    init() {}
 
     mutating func append(_ value: Value, at moment: LabTime) {
         skipped += 1

@@ -21,7 +21,7 @@ struct LabTapTests {
         }
 
         struct Silence: LabReader {
-            func next() async throws -> LabDelivery? { nil }
+            func next() async throws -> (number: LabNumber, isRecovered: Bool)? { nil }
         }
     }
 

@@ -45,13 +45,6 @@ import Testing
         #expect(PostboxMessageID(text) == nil)
         #expect(throws: RelayError.invalidToken) { try PageToken(text) }
     }
-
-    @Test("A token of another incarnation is refused")
-    func incarnation() throws {
-        let text = PageToken(incarnation: 1, sequence: 2).text
-        #expect(try PageToken(text, incarnation: 1).sequence == 2)
-        #expect(throws: RelayError.invalidToken) { try PageToken(text, incarnation: 3) }
-    }
 }
 
 extension String {

@@ -83,34 +83,17 @@ struct LetterPage: Sendable {
 
     /// Reads messages, from where the page begins, until it is full or there are no more.
     mutating func fill(from source: some LetterSource, in extent: StreamExtent) async throws(NATSError) {
-        switch order {
-        case .oldestFirst: try await fillForwards(from: source)
-        case .newestFirst: try await fillBackwards(from: source, in: extent)
-        }
-    }
-
-    private mutating func fillForwards(from source: some LetterSource) async throws(NATSError) {
-        var start: UInt64? = token?.sequence ?? 1
-        while let from = start {
-            let part = try await source.letters(from: from, limit: missingMessages, bytes: missingBytes)
+        let ascends = order == .oldestFirst
+        var place: UInt64? = ascends ? token?.sequence ?? 1 : min(token?.sequence ?? .max, extent.last)
+        while let next = place {
+            let part =
+                ascends
+                ? try await source.letters(from: next, limit: missingMessages, bytes: missingBytes)
+                : try await source.letters(through: next, limit: missingMessages, bytes: missingBytes, in: extent)
             for message in part.messages {
                 guard take(message) else { return }
             }
-            start = part.next
-        }
-    }
-
-    private mutating func fillBackwards(
-        from source: some LetterSource, in extent: StreamExtent
-    ) async throws(NATSError) {
-        var end: UInt64? = min(token?.sequence ?? .max, extent.last)
-        while let through = end {
-            let part = try await source.letters(
-                through: through, limit: missingMessages, bytes: missingBytes, in: extent)
-            for message in part.messages {
-                guard take(message) else { return }
-            }
-            end = part.next
+            place = part.next
         }
     }
 

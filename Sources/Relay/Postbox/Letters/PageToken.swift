@@ -42,14 +42,6 @@ public struct PageToken: Hashable, Sendable {
         guard self.order == order else { throw .invalidToken }
     }
 
-    /// Reads a token for a certain stream.
-    ///
-    /// - Throws: ``RelayError/invalidToken`` for a damaged one, a foreign one, or one of another incarnation.
-    public init(_ text: String, incarnation: UInt64) throws(RelayError) {
-        try self.init(text)
-        guard self.incarnation == incarnation else { throw .invalidToken }
-    }
-
     /// The token as callers hold it: 32 letters and digits.
     public var text: String {
         OpaqueCode.encode(order == .oldestFirst ? .page : .pageBackwards, incarnation, sequence)

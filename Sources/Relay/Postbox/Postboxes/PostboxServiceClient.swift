@@ -18,47 +18,20 @@ struct PostboxServiceClient: Sendable {
         return all.filter { $0.sudoId == persona }
     }
 
-    /// Makes a postbox and enables it.
-    func create(_ name: String, for persona: String?) async throws(RelayError) -> Postbox {
-        if let persona, !Self.personaBytes.contains(persona.utf8.count) {
-            throw .invalidArgument("A persona's id has 1 to 128 bytes")
-        }
-        return try await ask("create", name, persona)
-    }
-
-    /// Enables a postbox, or disables it.
-    func update(_ name: String, isEnabled: Bool, of persona: String?) async throws(RelayError) -> Postbox {
-        try await ask(isEnabled ? "enable" : "disable", name, persona)
-    }
-
-    /// Calls a postbox something else, or by its name again.
-    func rename(_ name: String, to title: String, of persona: String?) async throws(RelayError) -> Postbox {
-        guard let title = PostboxRequest.title(title) else { throw Self.invalidTitle }
-        do throws(RelayError) {
-            return try await ask("rename", name, persona, title: title)
-        } catch {
-            // A host of an earlier version knows no such request.
-            guard case .server(code: 400, _) = error else { throw error }
-            throw .server(code: 501, "this network does not support postbox titles")
-        }
-    }
-
-    /// Deletes a postbox with its letters.
-    func delete(_ name: String, of persona: String?) async throws(RelayError) -> Postbox {
-        try await ask("delete", name, persona)
-    }
-
-    private static let personaBytes = 1...128
-    private static let invalidTitle = RelayError.invalidArgument(
-        "A postbox's title is a line of 1 to \(PostboxRequest.maximumTitleBytes) bytes, without invisible characters")
-
-    private func ask(
-        _ verb: String, _ name: String, _ persona: String?, title: String? = nil
+    /// Has the host do something to one postbox, of a persona's where one is named.
+    ///
+    /// - Parameter verb: `create`, `enable`, `disable`, `rename` or `delete`.
+    func change(
+        _ verb: String, _ name: String, of persona: String?, title: String? = nil
     ) async throws(RelayError) -> Postbox {
         let request = PostboxRequest(name: name, sudoId: persona, title: title)
         guard let postbox = try await ask(verb, request).first else { throw .notFound(name) }
         return postbox
     }
+
+    /// Why a title is none.
+    static let invalidTitle = RelayError.invalidArgument(
+        "A postbox's title is a line of 1 to \(PostboxRequest.maximumTitleBytes) bytes, without invisible characters")
 
     private func ask(_ verb: String, _ request: PostboxRequest) async throws(RelayError) -> [Postbox] {
         let name = request.name ?? "the postboxes"

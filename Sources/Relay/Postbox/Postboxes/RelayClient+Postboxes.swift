@@ -60,7 +60,10 @@ extension RelayClient {
     ///   - sudoId: the persona (Sudo) that it belongs to, 1 to 128 bytes; nil for the user's first one.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
     public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        let made = try await postboxService().create(name, for: sudoId)
+        if let sudoId, !(1...128).contains(sudoId.utf8.count) {
+            throw .invalidArgument("A persona's id has 1 to 128 bytes")
+        }
+        let made = try await postboxService().change("create", name, of: sudoId)
         if let user { link?.personas.take([made], asked: [], owner: user) }
         return made
     }
@@ -75,7 +78,7 @@ extension RelayClient {
     public func updatePostbox(
         _ name: String, isEnabled: Bool, sudoId: String? = nil
     ) async throws(RelayError) -> Postbox {
-        try await postboxService().update(name, isEnabled: isEnabled, of: sudoId)
+        try await postboxService().change(isEnabled ? "enable" : "disable", name, of: sudoId)
     }
 
     /// Gives a postbox a title: what its owner calls it. Its name stays, and with it the address that others write to.
@@ -90,7 +93,15 @@ extension RelayClient {
     public func updatePostbox(
         _ name: String, title: String, sudoId: String? = nil
     ) async throws(RelayError) -> Postbox {
-        try await postboxService().rename(name, to: title, of: sudoId)
+        let service = try await postboxService()
+        guard let title = PostboxRequest.title(title) else { throw PostboxServiceClient.invalidTitle }
+        do throws(RelayError) {
+            return try await service.change("rename", name, of: sudoId, title: title)
+        } catch {
+            // A host of an earlier version knows no such request.
+            guard case .server(code: 400, _) = error else { throw error }
+            throw .server(code: 501, "this network does not support postbox titles")
+        }
     }
 
     /// Deletes a postbox with its letters.
@@ -100,6 +111,6 @@ extension RelayClient {
     ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
     /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
     public func deletePostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        try await postboxService().delete(name, of: sudoId)
+        try await postboxService().change("delete", name, of: sudoId)
     }
 }
