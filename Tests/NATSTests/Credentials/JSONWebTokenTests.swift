@@ -62,13 +62,12 @@ struct JSONWebTokenTests {
         #expect(decodedAccount.grant == accountClaims.grant)
         #expect(decodedAccount.issuer == root.publicKey.text)
 
-        var userClaims = UserClaims(
+        let userClaims = UserClaims(
             subject: user.publicKey, name: "alice", expires: 99,
             grant: .init(
                 permissions: Permissions(
                     pub: .init(allow: ["a.>"], deny: ["a.b"]), sub: .init(allow: ["a.>"]), resp: .init()),
                 issuerAccount: account.publicKey))
-        userClaims.grant.template.times = [.init(start: "08:00:00", end: "17:00:00")]
         let decodedUser = try UserClaims.verify(userClaims.encode(signedBy: account))
         #expect(decodedUser.grant == userClaims.grant)
         #expect(decodedUser.expires == 99)
