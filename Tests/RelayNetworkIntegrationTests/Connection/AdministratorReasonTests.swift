@@ -96,7 +96,7 @@ struct AdministratorReasonTests {
             (4_711, .unknown(4_711), 4_711),
             (19, .deactivated(nil), 19), (16, .banned(nil), 16),
         ])
-    func codes(code: Int, reason: ConnectionReason, nexconn: Int) async throws {
+    func codes(code: Int, reason: NATS.ConnectionReason, nexconn: Int) async throws {
         let status = try await act(on: TestServers.all[0]) {
             try await $0.send(ControlMessage(kind: .code(code)), to: "alice")
         }

@@ -42,7 +42,7 @@ struct ClosedAccountClientTests {
             (ControlMessage.Kind.banned, ConnectionReason.banned("spam")), (.deactivated, .deactivated("spam")),
             (.applicationBlocked, .appBlocked("spam")), (.accessExpired, .accessExpired("spam")),
         ])
-    func refused(kind: ControlMessage.Kind, reason: Relay.ConnectionReason) async throws {
+    func refused(kind: ControlMessage.Kind, reason: NATS.ConnectionReason) async throws {
         let network = try MemoryNetwork()
         let answer = try refusal(kind, signedBy: account)
         let (client, service) = try await client(on: network) { answer }

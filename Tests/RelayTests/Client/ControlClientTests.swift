@@ -30,7 +30,7 @@ struct ControlClientTests {
             (ControlMessage.Kind.code(31_029), ConnectionReason.deactivated(nil)),
             (ControlMessage.Kind.code(4_711), ConnectionReason.unknown(4_711)),
         ])
-    func ending(kind: ControlMessage.Kind, reason: Relay.ConnectionReason) async throws {
+    func ending(kind: ControlMessage.Kind, reason: NATS.ConnectionReason) async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         let events = Gathered(client.events)

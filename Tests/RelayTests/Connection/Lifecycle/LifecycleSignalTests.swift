@@ -139,14 +139,30 @@ struct LifecycleSignalTests {
 
     @Test("B42: a connection that rests because nobody needs it is woken by no return to the foreground")
     func idle() {
-        for action in [LifecycleMachine.Action.resume, .probe, .renew] {
-            #expect(action.connectionEvents(generation: 1, isIdle: true).isEmpty)
-            #expect(action.connectionEvents(generation: 1, isIdle: false).last == .resumeRequested)
+        let now = ContinuousClock.now
+        var machine = LifecycleMachine(policy: .immediate, idleTimeout: .seconds(50))
+        for event in [LifecycleMachine.Event.userConnected, .subscriptionsEnded] { _ = machine.handle(event, at: now) }
+        let end = now + .seconds(50)
+        #expect(machine.handle(.timerFired(.idle), at: end) == [.rest])
+        for event in [LifecycleMachine.Event.suspected, .woke(after: .seconds(600))] {
+            #expect(machine.handle(event, at: end).isEmpty)
         }
-        #expect(LifecycleMachine.Action.suspend.connectionEvents(generation: 1, isIdle: true) == [.suspendRequested])
+        _ = machine.handle(.active(false), at: end)
+        #expect(machine.handle(.timerFired(.grace), at: end + .seconds(1)) == [.suspend])
+        #expect(machine.handle(.active(true), at: end + .seconds(9)).isEmpty)
+        #expect(machine.handle(.needed(isFollowed: true), at: end + .seconds(9)) == [.resume])
+    }
+
+    @Test("B25: each action means to the connection what its events say")
+    func connectionEvents() {
+        for action in [LifecycleMachine.Action.resume, .probe, .renew] {
+            #expect(action.connectionEvents(generation: 1).last == .resumeRequested)
+        }
+        #expect(LifecycleMachine.Action.suspend.connectionEvents(generation: 1) == [.suspendRequested])
+        #expect(LifecycleMachine.Action.rest.connectionEvents(generation: 1) == [.restRequested])
         // Neither of the two clocks tells which it was.
         let reason = ConnectionReason.connectionLost("the machine slept, or the program was stopped, for too long")
-        let renewal = LifecycleMachine.Action.renew.connectionEvents(generation: 1, isIdle: false)
+        let renewal = LifecycleMachine.Action.renew.connectionEvents(generation: 1)
         #expect(renewal.first == .connectionFailed(generation: 1, reason: reason))
     }
 }
