@@ -130,7 +130,7 @@ enum StoreScenario {
     private static func keepDesk(_ run: Run, in store: LocalStore) async throws {
         let place = KeptPlace(stream: StoreText.stream, sequence: UInt64(run.count))
         let topics = (0..<StoreText.topics).map { StoreText.topic($0) }
-        try await store.commit([.joined(topics)])
+        try await store.commit(topics.map { .join($0) })
         for topic in topics {
             let whole = StoreChange.received(topic, StoreText.stream, 1...UInt64(run.count))
             await store.append([], [.cursor(topic, place), whole, .readMark(topic, place)])

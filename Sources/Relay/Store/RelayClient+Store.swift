@@ -49,7 +49,7 @@ extension RelayClient {
     ) async throws(RelayError) -> KeptPage {
         let pattern = try Self.pattern(topic)
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
-        guard let store = await keptStore() else { return KeptPage(messages: [], isComplete: true) }
+        guard let store = await keptStore() else { return .nothing }
         return try await store.received(of: pattern, before: sequence, limit: limit, acrossHoles: acrossHoles)
     }
 }

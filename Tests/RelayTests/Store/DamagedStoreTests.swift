@@ -213,7 +213,7 @@ private struct StoreTemplate {
     private static func fill(_ store: LocalStore) async throws {
         try await store.commit((0..<waiting / 2).map { .outbox(publish($0)) })
         try await store.commit([
-            .joined(["chat.lobby"]), .readMark("chat.lobby", StoreFixture.place(7)), .place("chat.lobby"),
+            .join("chat.lobby"), .readMark("chat.lobby", StoreFixture.place(7)), .place("chat.lobby"),
             .ignored("eve", true), .muted("chat.noise", true), .choice("clock", true),
         ])
         for number in 0..<20 {

@@ -119,7 +119,7 @@ struct LocalStoreTests {
     func otherVersion() async throws {
         let fixture = try StoreFixture()
         let old = try fixture.open()
-        try await old.commit([.outbox(StoreFixture.publish("1")), .joined(["b", "a"]), .line(KeptLine("said"))])
+        try await old.commit([.outbox(StoreFixture.publish("1")), .join("b"), .join("a"), .line(KeptLine("said"))])
         try await old.keep([StoreFixture.line(1)])
         try await old.close()
         let database = try DatabaseQueue(path: fixture.path)

@@ -90,11 +90,12 @@ struct StoreDeskTests {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.commit([
-            .joined(["b", "a", "b"]), .draft(conversation: "a", "one"), .draft(conversation: "b", "two"),
+            .join("b"), .join("a"), .join("b"), .draft(conversation: "a", "one"), .draft(conversation: "b", "two"),
             .cursor("a", StoreFixture.place(5)), .readMark("a", StoreFixture.place(3)),
         ])
         try await store.commit([
-            .joined(["c", "b"]), .draft(conversation: "a", ""), .draft(conversation: "b", "three"),
+            .leave("a"), .join("c"), .order(["c", "b"]), .draft(conversation: "a", ""),
+            .draft(conversation: "b", "three"),
         ])
         try await store.commit([.cursor("a", StoreFixture.place(6))])
         try await store.close()
@@ -111,7 +112,7 @@ struct StoreDeskTests {
     func shared() async throws {
         let fixture = try StoreFixture()
         let (one, two) = (try fixture.open(), try fixture.open())
-        try await one.commit([.joined(["a", "b"])])
+        try await one.commit([.join("a"), .join("b")])
         try await one.commit([.join("c")])
         try await two.commit([.join("d"), .leave("a"), .join("b"), .leave("none")])
         try await one.commit([.join("e")])
@@ -134,7 +135,7 @@ struct StoreDeskTests {
     func order() async throws {
         let fixture = try StoreFixture()
         let (one, two) = (try fixture.open(), try fixture.open())
-        try await one.commit([.joined(["a", "b", "c"])])
+        try await one.commit([.join("a"), .join("b"), .join("c")])
         try await two.commit([.leave("b"), .join("d")])
         try await one.commit([.order(["c", "b", "a"])])
         #expect(try await two.joinedTopics() == ["c", "a", "d"])

@@ -13,7 +13,7 @@ struct StoreTroubleTests {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.commit([
-            .outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half"), .joined(["chat.lobby"]),
+            .outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half"), .join("chat.lobby"),
             .cursor("chat.lobby", StoreFixture.place(1_500)), .readMark("chat.lobby", StoreFixture.place(1_000)),
             .letter(
                 KeptLetter(

@@ -95,16 +95,12 @@ extension LocalStore {
         let path = path
         return try await writing { database in
             let living = try Self.livingRuns(path, database)
-            let rows = try Row.fetchAll(database, sql: "SELECT id, state, run FROM outbox")
-            var dropped: Set<String> = []
-            for row in rows {
-                let (id, state, run): (String, Int, String?) = try (row[at: 0], row[at: 1], row[at: 2])
-                let isHeld = state != 2 && run.map(living.contains) ?? false
-                guard !isHeld, ids?.contains(id) ?? true else { continue }
-                try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
-                dropped.insert(id)
-            }
-            return dropped
+            let dropped = try Self.publishes(in: database).filter { publish in
+                let isHeld = publish.state.reason == nil && publish.run.map(living.contains) ?? false
+                return !isHeld && ids?.contains(publish.message.id) ?? true
+            }.map(\.message.id)
+            for id in dropped { try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id]) }
+            return Set(dropped)
         }
     }
 
@@ -112,13 +108,11 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func livingRuns() async throws(RelayError) -> Set<String> {
-        let path = path
-        return try await reading { try Self.livingRuns(path, $0) }
+        try await reading { [path] in try Self.livingRuns(path, $0) }
     }
 
     private static func livingRuns(_ path: String, _ database: Database) throws -> Set<String> {
-        let runs = try String.fetchAll(database, sql: "SELECT id FROM runs")
-        return Set(runs.filter { !StoreFiles.hasEnded(run: $0, of: path) })
+        try String.fetchSet(database, sql: "SELECT id FROM runs").filter { !StoreFiles.hasEnded(run: $0, of: path) }
     }
 
     private static func publishes(
@@ -132,29 +126,20 @@ extension LocalStore {
     }
 
     private static func publish(_ row: Row) throws -> KeptPublish {
-        let id: String = try row[at: 0]
-        let person: String? = try row[at: 1]
-        let place: String = try row[at: 2]
-        let bytes: Data = try row[at: 3]
-        let mayBeStored: Bool = try row[at: 4]
-        let isUnsigned: Bool = try row[at: 5]
-        let code: Int = try row[at: 6]
-        let reason: String? = try row[at: 7]
-        let since: Int64 = try row[at: 8]
-        let run: String? = try row[at: 9]
-        let payload = Array(bytes)
-        let state = KeptPublish.State(code: code, reason: reason)
+        let (id, place, since): (String, String, Int64) = try (row[at: 0], row[at: 2], row[at: 8])
+        let (payload, mayBeStored, isUnsigned): (Data, Bool, Bool) = try (row[at: 3], row[at: 4], row[at: 5])
+        let state = KeptPublish.State(code: try row[at: 6], reason: try row[at: 7])
+        let time = Timestamp(milliseconds: since)
         var line: ChatLine?
         if isUnsigned {
-            let none = Timestamp(milliseconds: since)
-            let envelope = try? Envelope(decoding: payload, fallbackID: id, fallbackRoom: place, fallbackStart: none)
+            let envelope = try? Envelope(
+                decoding: Array(payload), fallbackID: id, fallbackRoom: place, fallbackStart: time)
             line = envelope.flatMap { ChatLine($0.message) }
         }
-        let destination = Self.destination(person, place)
         let message = OutboxMessage(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored || state == .sending,
-            unsigned: line)
-        return KeptPublish(message: message, state: state, since: Timestamp(milliseconds: since), run: run)
+            id: id, destination: Self.destination(try row[at: 1], place), payload: Array(payload),
+            mayBeStored: mayBeStored || state == .sending, unsigned: line)
+        return KeptPublish(message: message, state: state, since: time, run: try row[at: 9])
     }
 
     /// What a row's columns name: a postbox has a person, and a key's place is told from a topic by its beginning.

@@ -23,12 +23,6 @@ public struct SearchResult: Hashable, Sendable {
     /// Whether this is all. Otherwise there are more than were asked for, or more than could be looked at; an earlier
     /// ``SearchQuery/before`` finds the next.
     public var isComplete: Bool
-
-    /// Makes a result.
-    public init(hits: [SearchHit], isComplete: Bool) {
-        self.hits = hits
-        self.isComplete = isComplete
-    }
 }
 
 extension LocalStore {

@@ -23,7 +23,9 @@ extension StoreChange {
                         SELECT number FROM outbox WHERE state = 2 ORDER BY number DESC LIMIT 1 OFFSET ?)
                     """, arguments: [StoreBounds.notSent])
         case .draft(let conversation, let text):
-            guard !text.isEmpty else { return try Self.forget(conversation, in: "drafts", column: "conversation", database) }
+            guard !text.isEmpty else {
+                return try Self.forget(conversation, in: "drafts", column: "conversation", database)
+            }
             let sql = """
                 INSERT INTO drafts (conversation, text) VALUES (?, ?)
                 ON CONFLICT (conversation) DO UPDATE SET text = excluded.text
@@ -47,16 +49,15 @@ extension StoreChange {
             try database.execute(
                 sql: "INSERT INTO choices (name, value) VALUES (?, ?)", arguments: [Self.bounded(name, 1_024), value])
             try Self.trim("choices", to: StoreBounds.choices, database)
-        case .joined(let names):
-            try database.execute(sql: "DELETE FROM joined")
-            for name in names { try StoreChange.join(name).write(to: database) }
         case .join(let name):
             try database.execute(sql: "INSERT OR IGNORE INTO joined (name) VALUES (?)", arguments: [name])
         case .order(let names):
             let joined = try String.fetchAll(database, sql: "SELECT name FROM joined ORDER BY number")
             let (known, ordered) = (Set(joined), Set(names))
-            try StoreChange.joined(names.filter(known.contains) + joined.filter { !ordered.contains($0) })
-                .write(to: database)
+            try database.execute(sql: "DELETE FROM joined")
+            for name in names.filter(known.contains) + joined.filter({ !ordered.contains($0) }) {
+                try StoreChange.join(name).write(to: database)
+            }
         case .leave(let name): try Self.forget(name, in: "joined", database)
         case .cursor(let name, let place):
             try database.cachedStatement(

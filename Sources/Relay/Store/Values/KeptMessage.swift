@@ -96,12 +96,6 @@ public struct KeptPage: Hashable, Sendable {
 
     /// Nothing is kept.
     static let nothing = KeptPage(messages: [], isComplete: true)
-
-    /// Makes a page.
-    public init(messages: [KeptMessage], isComplete: Bool) {
-        self.messages = messages
-        self.isComplete = isComplete
-    }
 }
 
 /// A place where what is here of a topic's stream has a hole.

@@ -58,8 +58,6 @@ package enum StoreChange: Hashable, Sendable {
     case choice(String, Bool?)
     /// Keeps what the person looks at, in the caller's words.
     case place(String)
-    /// Keeps which topics are joined, in their order on the screen.
-    case joined([String])
     /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
     case join(String)
     /// Keeps an order of topics, which come before those that another process has joined meanwhile. One that is not
