@@ -27,7 +27,8 @@ struct StoreReading {
             let sql = "SELECT number FROM topics WHERE " + (pattern.isWildcard ? "matches(?, name)" : "name = ?")
             numbers.formUnion(try Int64.fetchAll(database, sql: sql, arguments: [pattern.text]))
         }
-        return numbers.sorted()
+        let all = try Int64.fetchSet(database, sql: "SELECT number FROM topics")
+        return numbers.isEmpty || numbers != all ? numbers.sorted() : nil
     }
 
     /// The row of a place; nil where its stream is not known here, or the place is beyond what a store keeps.
