@@ -6,20 +6,15 @@ extension ChatEngine {
     func openStore() async {
         guard let store = await client.keptStore() else { return await queue.send(.opened(nil)) }
         do throws(RelayError) {
-            let topics = try await store.joinedTopics()
-            keptTopics = topics
-            let drafts = try await store.drafts()
-            let lines = try await store.lines()
+            let desk = try await store.desk()
+            keptTopics = desk.joined
             let unsent = try await client.keptOutbox()
-            let ignored = try await store.ignored()
-            let muted = try await store.muted()
-            let choices = DeskChoices(try await store.choices())
-            let place = try await store.place().flatMap { Place(kept: $0) }
             await queue.send(
                 .opened(
                     KeptDesk(
-                        topics: topics, drafts: drafts, lines: lines, unsent: unsent, ignored: ignored, muted: muted,
-                        choices: choices, place: place)))
+                        topics: desk.joined, drafts: desk.drafts, lines: desk.lines, unsent: unsent,
+                        ignored: desk.ignored, muted: desk.muted, choices: DeskChoices(desk.choices),
+                        place: desk.place.flatMap { Place(kept: $0) })))
         } catch {
             await tellStoreTrouble(error)
             await queue.send(.opened(nil))

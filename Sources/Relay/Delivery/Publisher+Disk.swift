@@ -208,10 +208,9 @@ extension Publisher {
     ///
     /// - Throws: why it is not taken, after which it waits for the person as before.
     func sendAgain(_ id: String) async throws(RelayError) -> Bool {
-        let claimed: KeptPublish?? = try await behindWriting { (store, run) throws(RelayError) -> KeptPublish? in
-            try await store.claim(notSent: id, for: run)
+        guard let (store, run) = await written(), let kept = try await store.claim(notSent: id, for: run) else {
+            return false
         }
-        guard let kept = claimed ?? nil else { return false }
         do throws(RelayError) {
             try await submit(kept.message.handedOverAgain())
         } catch {
@@ -226,13 +225,10 @@ extension Publisher {
         return true
     }
 
-    /// Does something with the store, behind all that waits to be written; nil where nothing is kept.
-    func behindWriting<Value: Sendable>(
-        _ work: @Sendable (LocalStore, String) async throws(RelayError) -> Value
-    ) async throws(RelayError) -> Value? {
+    /// The store, behind all that waits to be written, and this run's name in it; nil where nothing is kept.
+    func written() async -> (store: LocalStore, run: String)? {
         await settle()
-        guard let (store, run) = onDisk({ disk in disk.store.map { ($0, disk.journal.run) } }) else { return nil }
-        return try await work(store, run)
+        return onDisk { disk in disk.store.map { ($0, disk.journal.run) } }
     }
 }
 

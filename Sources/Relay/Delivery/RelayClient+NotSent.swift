@@ -9,11 +9,8 @@ extension RelayClient {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func notSent() async throws(RelayError) -> [NotSentMessage] {
-        _ = await openingStore().value
-        let kept = try await publisher.behindWriting { (store, _) throws(RelayError) in
-            try await store.notSent()
-        }
-        return kept?.map { NotSentMessage($0) } ?? []
+        guard let (store, _) = await written() else { return [] }
+        return try await store.notSent().map { NotSentMessage($0) }
     }
 
     /// Sends a message again that was not sent, under its identifier and behind all that waits. ``publishes`` reports
@@ -32,12 +29,8 @@ extension RelayClient {
     /// - Throws: ``RelayError/storage(_:)``, after which all of them wait as before.
     @discardableResult
     public func drop(ids: [String]) async throws(RelayError) -> [String] {
-        guard !ids.isEmpty else { return [] }
-        _ = await openingStore().value
-        let dropped = try await publisher.behindWriting { (store, _) throws(RelayError) in
-            try await store.drop(notSent: ids)
-        }
-        return dropped ?? []
+        guard !ids.isEmpty, let (store, _) = await written() else { return [] }
+        return try await store.drop(notSent: ids)
     }
 
     /// What this client is to send, which earlier runs of the program may have left, and what was not sent, oldest
@@ -45,10 +38,14 @@ extension RelayClient {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func keptOutbox() async throws(RelayError) -> [KeptPublish] {
+        guard let (store, run) = await written() else { return [] }
+        return try await store.outbox(of: run)
+    }
+
+    /// The local store, behind all of the outbox that waits to be written, and this run's name in it; nil where nothing
+    /// is kept.
+    private func written() async -> (store: LocalStore, run: String)? {
         _ = await openingStore().value
-        let kept = try await publisher.behindWriting { (store, run) throws(RelayError) in
-            try await store.outbox(of: run)
-        }
-        return kept ?? []
+        return await publisher.written()
     }
 }

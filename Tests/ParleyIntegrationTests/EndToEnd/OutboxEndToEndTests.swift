@@ -81,7 +81,7 @@ extension EndToEndTests {
                 let store = try LocalStore.open(network.folder.path("data/parley/stores/alice@local.sqlite"))
                     .store
                 try await eventually("the draft in the local store") {
-                    try await store.drafts()["chat.lobby"] == "half a thought"
+                    try await store.desk().drafts["chat.lobby"] == "half a thought"
                 }
                 try await store.close()
 

@@ -239,7 +239,7 @@ extension EndToEndTests {
                 let path = network.folder.path("data/parley/stores/alice@local.sqlite")
                 let (store, isRecreated) = try LocalStore.open(path)
                 #expect(!isRecreated && store.rescue == nil)
-                #expect(try await Set(store.joinedTopics()) == Set(lines.keys))
+                #expect(try await Set(store.desk().joined) == Set(lines.keys))
                 for (topic, texts) in lines {
                     let pattern = try TopicPattern(topic)
                     try await eventually("all of \(topic), once and in order", deadline: .seconds(60)) {

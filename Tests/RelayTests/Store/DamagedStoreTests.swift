@@ -60,8 +60,8 @@ struct DamagedStoreTests {
             let store = try fixture.open()
             #expect(await Self.use(store).isEmpty)
             #expect(try await store.outbox().count == StoreTemplate.waiting - (table == "outbox" ? 1 : 0))
-            #expect(try await store.drafts().count == 20 - (table == "drafts" ? 1 : 0))
-            #expect(try await store.joinedTopics() == ["chat.lobby"])
+            #expect(try await store.desk().drafts.count == 20 - (table == "drafts" ? 1 : 0))
+            #expect(try await store.desk().joined == ["chat.lobby"])
             try await store.close()
         }
     }
@@ -123,15 +123,9 @@ struct DamagedStoreTests {
         }
         await attempt { try await store.outbox() }
         await attempt { try await store.notSent() }
-        await attempt { try await store.joinedTopics() }
+        await attempt { try await store.desk() }
         await attempt { try await store.cursor(of: "chat.lobby") }
         await attempt { try await store.readMark(of: "chat.lobby") }
-        await attempt { try await store.drafts() }
-        await attempt { try await store.ignored() }
-        await attempt { try await store.muted() }
-        await attempt { try await store.choices() }
-        await attempt { try await store.place() }
-        await attempt { try await store.lines() }
         await attempt { try await store.letters(limit: 100) }
         await attempt { try await store.letterPage(limit: 25, nextToken: nil, postbox: nil, owner: "alice") }
         await attempt { try await store.postboxes() }

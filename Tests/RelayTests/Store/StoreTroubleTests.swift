@@ -36,8 +36,8 @@ struct StoreTroubleTests {
         #expect(isRecreated && rescue.entries == 6)
         if let damaged { #expect(try Data(contentsOf: URL(fileURLWithPath: rescue.path)) == damaged) }
         #expect(try await store.outbox() == [StoreFixture.publish("1")])
-        #expect(try await store.drafts() == ["chat.lobby": "half"])
-        #expect(try await store.joinedTopics() == ["chat.lobby"])
+        #expect(try await store.desk().drafts == ["chat.lobby": "half"])
+        #expect(try await store.desk().joined == ["chat.lobby"])
         #expect(try await store.letters(limit: 9).map(\.text) == ["a letter"])
         #expect(try await store.search(SearchQuery("letter")).hits.count == 1)
         // The subscription goes on behind what was read, and nothing is shown as if it were here.

@@ -182,7 +182,7 @@ struct StoreUpkeepTests {
         #expect(try await store.sequences("odd").isEmpty)
         #expect(try await store.sequences("even").count == 600)
         #expect(try await store.status().topics == 1)
-        #expect(try await store.drafts() == ["even": "stays"])
+        #expect(try await store.desk().drafts == ["even": "stays"])
         #expect(try await store.cursor(of: "odd") == nil)
         #expect(try await store.readMark(of: "odd") == nil)
         #expect(try await store.outbox().count == 1)

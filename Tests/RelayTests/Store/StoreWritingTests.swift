@@ -83,10 +83,10 @@ struct StoreWritingTests {
         }
         await begun.value()
         #expect(try await store.sequences() == [1])
-        #expect(try await store.lines() == [])
+        #expect(try await store.desk().lines == [])
         gate.signal()
         try await writer.value
-        #expect(try await store.lines() == [KeptLine("under way")])
+        #expect(try await store.desk().lines == [KeptLine("under way")])
         try await store.close()
     }
 
@@ -139,8 +139,8 @@ struct StoreWritingTests {
         }
         let other = try LocalStore.open(copy).store
         #expect(try await other.outbox() == [StoreFixture.publish("1")])
-        #expect(try await other.drafts() == ["chat.lobby": "half a li"])
-        #expect(try await other.lines() == [KeptLine("typed")])
+        #expect(try await other.desk().drafts == ["chat.lobby": "half a li"])
+        #expect(try await other.desk().lines == [KeptLine("typed")])
         #expect(try await other.sequences() == [1])
         try await other.close()
         try await store.close()
@@ -168,7 +168,7 @@ struct StoreWritingTests {
             let other = try LocalStore.open(copy).store
             let newest = try await other.sequences().last ?? 0
             let read = try await other.readMark(of: "chat.lobby")?.sequence ?? 0
-            let draft = try await other.drafts()["chat.lobby"]
+            let draft = try await other.desk().drafts["chat.lobby"]
             try await other.close()
             return Copied(newest: newest, read: read, draft: draft)
         }

@@ -78,6 +78,7 @@ private struct DamagedTable {
     /// Reads all rows, and where that fails number by number, the newest first: what is in its place is found so,
     /// whatever stands in another's.
     mutating func read(from database: Database) {
+        guard !limit.isOver else { return }
         let sql = "SELECT rowid AS damaged_row, * FROM \(name)"
         do { return try readAll(from: database, sql + " ORDER BY rowid") } catch {}
         let highest = ["SELECT max(rowid) FROM \(name)", "SELECT max(seq) FROM sqlite_sequence WHERE name = '\(name)'"]

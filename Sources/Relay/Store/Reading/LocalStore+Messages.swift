@@ -70,14 +70,9 @@ extension LocalStore {
             let reading = try StoreReading(database)
             var page = try reading.page(
                 of: pattern, in: reading.rows(first...last, of: stream), newestFirst: true, limit, bytes: bytes)
-            guard let oldest = page.messages.first?.place.sequence else { return page }
-            let gaps = try StorePlaces.gaps(of: pattern, in: stream, database).filter {
-                $0.end > oldest && $0.end <= sequence ?? .max
-            }
-            let holes =
-                acrossHoles
-                ? spans.holes(among: page.messages.map(\.place.sequence), before: sequence.map { _ in end }) : []
-            page.gaps = KeptGap.merge(gaps, holes)
+            page.gaps = try StorePlaces.holes(
+                of: pattern, in: stream, among: page.messages.map(\.place.sequence), through: sequence ?? .max,
+                before: sequence.map { _ in end }, database)
             return page
         }
     }

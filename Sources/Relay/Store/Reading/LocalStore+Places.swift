@@ -45,13 +45,8 @@ extension LocalStore {
     package func holes(
         of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64]
     ) async throws(RelayError) -> [KeptGap] {
-        guard let first = sequences.first, let last = sequences.last else { return [] }
-        return try await reading { database in
-            let gaps = try StorePlaces.gaps(of: pattern, in: stream, database).filter {
-                $0.end > first && $0.end <= last
-            }
-            let spans = try StorePlaces.spans(of: pattern, in: stream, database)
-            return KeptGap.merge(gaps, spans.holes(among: sequences, before: nil))
+        try await reading {
+            try StorePlaces.holes(of: pattern, in: stream, among: sequences, through: sequences.last ?? 0, $0)
         }
     }
 }
@@ -116,13 +111,19 @@ enum StorePlaces {
             return KeptGap(end: UInt64(end), lost: UInt64(lost))
         }
     }
-}
 
-extension KeptGap {
-    /// Adds places where something may be missing to those where it is.
-    static func merge(_ gaps: [KeptGap], _ holes: [UInt64]) -> [KeptGap] {
+    /// Where messages have holes between them and behind them, up to a sequence.
+    ///
+    /// - Parameter end: before which sequence their page ends; nil for a page of the newest.
+    static func holes(
+        of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64], through last: UInt64,
+        before end: UInt64? = nil, _ database: Database
+    ) throws -> [KeptGap] {
+        guard let first = sequences.first else { return [] }
+        let gaps = try gaps(of: pattern, in: stream, database).filter { $0.end > first && $0.end <= last }
         let known = Set(gaps.map(\.end))
-        let others = holes.filter { !known.contains($0) }.map { KeptGap(end: $0, lost: 0) }
-        return (gaps + others).sorted { $0.end < $1.end }
+        let unknown = try spans(of: pattern, in: stream, database).holes(among: sequences, before: end)
+        return (gaps + unknown.filter { !known.contains($0) }.map { KeptGap(end: $0, lost: 0) })
+            .sorted { $0.end < $1.end }
     }
 }
