@@ -286,19 +286,18 @@ public final class NATSConnection: Sendable {
     public func request(
         _ payload: ByteBuffer, to subject: String, headers: NATSHeaders? = nil, timeout: Duration = .seconds(5)
     ) async throws(NATSError) -> NATSMessage {
-        let completion = Completion<Result<NATSMessage, NATSError>>()
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         let block = try headers.flatMap { headers throws(NATSError) in try headers.block() }
-        let token = try request(payload, to: subject, block: block, timeout: timeout) { completion.fulfil($0) }
-        return try await completion.result { [core] in core.requests.remove(token) }
+        return try await requestAPI(payload, to: subject, block: block, timeout: timeout)
     }
 
-    /// A request of JetStream's API, whose subject may end in a consumer's filter with wildcards.
+    /// As ``request(_:to:headers:timeout:)``, also for subjects of JetStream's API, which may end in a consumer's filter
+    /// with wildcards.
     func requestAPI(
-        _ payload: ByteBuffer, to subject: String, timeout: Duration
+        _ payload: ByteBuffer, to subject: String, block: ByteBuffer? = nil, timeout: Duration
     ) async throws(NATSError) -> NATSMessage {
         let completion = Completion<Result<NATSMessage, NATSError>>()
-        let token = try request(payload, to: subject, timeout: timeout) { completion.fulfil($0) }
+        let token = try request(payload, to: subject, block: block, timeout: timeout) { completion.fulfil($0) }
         return try await completion.result { [core] in core.requests.remove(token) }
     }
 

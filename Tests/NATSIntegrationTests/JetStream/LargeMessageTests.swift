@@ -88,10 +88,10 @@ struct LargeMessageTests {
             }
             Self.check(found, Self.mixed, "pages")
         }
-        let listed = try await jetStream.sizes(of: "S", from: .all, limit: 100)
+        let listed = try await jetStream.heads(of: "S", from: .all, limit: 100)
         #expect(listed.pending == 0)
-        #expect(listed.sizes.map(\.sequence) == Array(1...UInt64(Self.mixed.count)))
-        let surpluses = zip(listed.sizes, Self.mixed).map { $0.bytes - $1 }
+        #expect(listed.messages.map(\.sequence) == Array(1...UInt64(Self.mixed.count)))
+        let surpluses = zip(listed.messages, Self.mixed).map { $0.sizeWithPayload - $1 }
         #expect(surpluses.allSatisfy { (0...300).contains($0) })
         try await eventually("no consumer is left") { try await jetStream.streamInfo("S").state.consumers == 0 }
         await jetStream.connection.close()

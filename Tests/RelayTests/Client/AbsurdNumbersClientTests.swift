@@ -83,7 +83,7 @@ struct AbsurdNumbersClientTests {
         _ = try? await jetStream.message(in: "test_stream", sequence: 1)
         _ = try? await jetStream.lastMessageDirect(in: "KV_test", subject: "$KV.test.key1")
         _ = try? await jetStream.page(of: "test_stream", from: .all, limit: 4)
-        _ = try? await jetStream.sizes(of: "test_stream", from: .sequence(2), limit: 4)
+        _ = try? await jetStream.heads(of: "test_stream", from: .sequence(2), limit: 4)
         _ = try? await jetStream.batch(of: "test_stream", from: 2, limit: 4, bytes: 1 << 20)
         _ = try? await jetStream.publish(ByteBuffer(string: "x"), to: "h4sh.other")
         guard let bucket = try? KeyValueBucket("test", jetStream) else { return }

@@ -1,19 +1,5 @@
 import NIOCore
 
-/// Where a stored message is, and how large.
-package struct StoredSize: Sendable, Hashable {
-    /// Its place in the stream.
-    package let sequence: UInt64
-    /// How much it counts where bytes are limited.
-    package let bytes: Int
-
-    /// Creates a size.
-    package init(sequence: UInt64, bytes: Int) {
-        self.sequence = sequence
-        self.bytes = bytes
-    }
-}
-
 extension JetStream {
     /// One page of a stream, in order, with two requests, and a further one for every few MiB.
     ///
@@ -33,22 +19,6 @@ extension JetStream {
         // Between two requests one may be busy with what the first has brought.
         let configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(60))
         return try await read(configuration, in: stream, limit: limit, bytes: bytes)
-    }
-
-    /// The places and sizes of messages, without the messages.
-    ///
-    /// - Returns: them in order, and how many messages match behind them. There may be fewer than `limit` even so.
-    package func sizes(
-        of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
-    ) async throws(NATSError) -> (sizes: [StoredSize], pending: UInt64) {
-        let page = try await heads(of: stream, filter: filter, from: start, limit: limit)
-        let sizes = page.messages.map { message in
-            // The server's own word comes last.
-            let payload = message.headers.values(for: "Nats-Msg-Size").last.flatMap { Int($0) } ?? 0
-            return StoredSize(
-                sequence: message.sequence, bytes: message.size + min(max(0, payload), Int(Int32.max)))
-        }
-        return (sizes, page.pending)
     }
 
     /// The headers of messages, with empty payloads.

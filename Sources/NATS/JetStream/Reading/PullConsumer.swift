@@ -77,29 +77,30 @@ public struct PullConsumer: Sendable {
         // there are more requests than messages, servers forget to tell some of them.
         var (pending, isAlone) = (UInt64(0), true)
         while messages.count < batch, brought < bytes {
-            let left = max(.zero, Duration.nanoseconds((end - .now()).nanoseconds))
-            let before = pulls.budget.pulls.count
-            if expires == .zero || left > .zero || messages.isEmpty {
-                if oneByOne {
+            if oneByOne || pulls.isEmpty {
+                let left = max(.zero, Duration.nanoseconds((end - .now()).nanoseconds))
+                let before = pulls.budget.pulls.count
+                let mayAsk = expires == .zero || left > .zero || messages.isEmpty
+                if mayAsk, oneByOne {
                     let wanted = min(PullBudget.singles, batch - messages.count, max(1, Int(clamping: pending)))
                     while pulls.budget.wantsSingle(of: wanted) {
                         isAlone = pulls.isEmpty && pending == 0
                         try pulls.add(1, expires: expires > .zero ? left : isAlone ? .zero : Self.patience)
                     }
-                } else if pulls.isEmpty {
+                } else if mayAsk {
                     // The first message comes however large it is, and then alone.
                     let size = messages.isEmpty ? pulls.budget.next : min(pulls.budget.next, bytes - brought)
                     let isLarge = size > bytes - brought
                     let count = isLarge ? 1 : min(batch - messages.count, Self.largestPull)
                     try pulls.add(count, bytes: size, expires: left)
                 }
+                guard !pulls.isEmpty else { return false }
+                if expires == .zero, pulls.budget.pulls.count > before { jetStream.connection.confirm() }
             }
-            guard !pulls.isEmpty else { return false }
-            if expires == .zero, pulls.budget.pulls.count > before { jetStream.connection.confirm() }
             let asked = pulls.budget.bytes
-            guard let answer = try await pulls.next(until: max(NIODeadline.now(), end) + patience) else {
-                throw Task.isCancelled ? .cancelled : .closed
-            }
+            var next = try pulls.nextReady()
+            if next == nil { next = try await pulls.next(until: max(NIODeadline.now(), end) + patience) }
+            guard let answer = next else { throw Task.isCancelled ? .cancelled : .closed }
             switch answer {
             case .message(let message, _, let endsEarly):
                 guard messages.isEmpty || brought + message.size <= bytes else { return false }

@@ -54,6 +54,13 @@ public struct StoredMessage: Sendable {
         }
     }
 
+    /// As ``size`` of the message whose headers alone were read as this one.
+    package var sizeWithPayload: Int {
+        // The server's own word comes last.
+        let payload = headers.values(for: "Nats-Msg-Size").last.flatMap { Int($0) } ?? 0
+        return size + min(max(0, payload), Int(Int32.max))
+    }
+
     /// Whether it has neither headers nor a payload.
     var isEmpty: Bool {
         switch content {

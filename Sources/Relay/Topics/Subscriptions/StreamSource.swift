@@ -118,7 +118,7 @@ struct StreamSource: Sendable {
             return (newest, first.sequence, false)
         }
         let sizes = try await sizes(from: start, through: end, atOnce: most)
-        var wanted = Self.fitting(sizes, count: count, bytes: bytes)
+        var wanted = Self.fitting(sizes.map(\.bytes), count: count, bytes: bytes)
         while wanted > 0 {
             let first = sizes[sizes.count - wanted].sequence
             let found = try await page(from: first, limit: wanted, bytes: bytes)
@@ -135,13 +135,13 @@ struct StreamSource: Sendable {
     /// The places and sizes of a part's messages.
     private func sizes(
         from start: UInt64, through end: UInt64, atOnce limit: Int
-    ) async throws(NATSError) -> [StoredSize] {
-        var sizes: [StoredSize] = []
+    ) async throws(NATSError) -> [(sequence: UInt64, bytes: Int)] {
+        var sizes: [(sequence: UInt64, bytes: Int)] = []
         var next = start
         while next <= end {
-            let page = try await jetStream.sizes(of: name, filter: filter, from: .sequence(next), limit: limit)
-            sizes += page.sizes.filter { $0.sequence <= end }
-            guard page.pending > 0, let last = page.sizes.last else { break }
+            let page = try await jetStream.heads(of: name, filter: filter, from: .sequence(next), limit: limit)
+            sizes += page.messages.filter { $0.sequence <= end }.map { ($0.sequence, $0.sizeWithPayload) }
+            guard page.pending > 0, let last = page.messages.last else { break }
             next = last.sequence + 1
         }
         return sizes
@@ -149,11 +149,11 @@ struct StreamSource: Sendable {
 
     /// How many of the newest messages may be read together: at most `count` that have no more than so many bytes, and
     /// one in any case.
-    static func fitting(_ sizes: [StoredSize], count: Int, bytes: Int) -> Int {
+    static func fitting(_ sizes: [Int], count: Int, bytes: Int) -> Int {
         var fitting = 0
         var total = 0
         for size in sizes.reversed() {
-            total += size.bytes
+            total += size
             guard fitting < count, fitting == 0 || total <= bytes else { break }
             fitting += 1
         }

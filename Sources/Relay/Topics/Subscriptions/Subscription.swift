@@ -14,8 +14,8 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     /// Hears whether the view is on the screen; nil where that does not matter.
     private let onScreen: (@Sendable (Bool) -> Void)?
     /// What came together with the event that was read last: whoever reads one by one finds it here, whichever iterator
-    /// it uses.
-    private let begun = NIOLockedValueBox(BegunBatch())
+    /// it uses. The last one comes next, so that each can be taken out and none is copied.
+    private let begun = NIOLockedValueBox<[Event]>([])
 
     init(
         _ stream: StreamSubscription<Event>, onScreen: (@Sendable (Bool) -> Void)? = nil,
@@ -48,27 +48,11 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
-    private struct BegunBatch {
-        /// The last one comes next, so that each can be taken out and none is copied.
-        private var reversed: [Event] = []
-
-        init() {}
-
-        /// - Parameter events: to be held by nobody else, so that none of them is copied.
-        init(_ events: consuming [Event]) {
-            reversed = consume events
-            reversed.reverse()
-        }
-
-        mutating func next() -> Event? { reversed.popLast() }
-
-        /// What has not been read; nothing is left.
-        mutating func rest() -> [Event] {
-            guard !reversed.isEmpty else { return [] }
-            var rest = exchange(&reversed, with: [])
-            rest.reverse()
-            return rest
-        }
+    /// What came together with the event that was read last; nothing is left.
+    private func rest() -> [Event] {
+        var rest = begun.withLockedValue { exchange(&$0, with: []) }
+        rest.reverse()
+        return rest
     }
 
     /// Reads one event after the other.
@@ -79,16 +63,10 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
         @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func next() async throws(RelayError) -> Event? {
             while true {
-                if let event = subscription.begun.withLockedValue({ $0.next() }) { return event }
-                guard var news = try await subscription.stream.channel.next() else { return nil }
-                switch news {
-                case .events(let events, _):
-                    news = .catchingUp
-                    let begun = BegunBatch(consume events)
-                    subscription.begun.withLockedValue { $0 = begun }
-                case .live: return subscription.stream.words.live
-                case .catchingUp: break
-                }
+                if let event = subscription.begun.withLockedValue({ $0.popLast() }) { return event }
+                guard var batch = try await nextBatch() else { return nil }
+                batch.reverse()
+                subscription.begun.withLockedValue { [batch] in $0 = batch }
             }
         }
 
@@ -97,7 +75,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
         @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
             while true {
-                let begun = subscription.begun.withLockedValue { $0.rest() }
+                let begun = subscription.rest()
                 if !begun.isEmpty { return begun }
                 let limit = StreamSubscription<Event>.batch
                 guard let news = try await subscription.stream.channel.nextBatch(upTo: limit) else { return nil }
@@ -119,7 +97,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
         package nonisolated(nonsending) mutating func nextNews() async throws(RelayError)
             -> [SubscriptionNews<Event>]?
         {
-            let begun = subscription.begun.withLockedValue { $0.rest() }
+            let begun = subscription.rest()
             if !begun.isEmpty { return [.events(begun, bytes: 0)] }
             return try await subscription.stream.channel.nextBatch()
         }

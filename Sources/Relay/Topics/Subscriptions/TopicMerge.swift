@@ -1,3 +1,5 @@
+import DequeModule
+
 /// What several subscriptions to one stream bring, in the stream's order and each message once, as a pure value: news
 /// and the present moment in, events out.
 ///
@@ -244,18 +246,17 @@ extension TopicMerge {
         /// Whether another subscription has already reported that the stream was made anew.
         var knowsOfRestart = false
         var heard: ContinuousClock.Instant
-        /// What it has brought and has not gone, from `start` on.
-        private var queue: [Entry] = []
-        private var start = 0
+        /// What it has brought and has not gone.
+        private var queue: Deque<Entry> = []
         private(set) var bytes = 0
 
         init(heard: ContinuousClock.Instant) { self.heard = heard }
 
-        var count: Int { queue.count - start }
-        var isEmpty: Bool { start == queue.count }
-        var firstSequence: UInt64? { isEmpty ? nil : queue[start].sequence }
+        var count: Int { queue.count }
+        var isEmpty: Bool { queue.isEmpty }
+        var firstSequence: UInt64? { queue.first?.sequence }
         /// When the first event came. There has to be one.
-        var firstArrival: ContinuousClock.Instant { queue[start].arrival }
+        var firstArrival: ContinuousClock.Instant { queue[0].arrival }
 
         mutating func append(_ entry: Entry) {
             queue.append(entry)
@@ -265,13 +266,8 @@ extension TopicMerge {
 
         /// Takes the first event. There has to be one.
         mutating func removeFirst() -> Entry {
-            let entry = queue[start]
-            start += 1
+            let entry = queue.removeFirst()
             bytes -= entry.bytes
-            if start * 2 >= queue.count {
-                queue.removeFirst(start)
-                start = 0
-            }
             return entry
         }
 
