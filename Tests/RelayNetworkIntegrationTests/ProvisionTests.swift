@@ -471,7 +471,7 @@ struct ProvisionedTests {
             _ = try await site.provision()
             let text = String(repeating: "s", count: SharedSecret.minimumLength)
             let administrator = NetworkAdministrator(directory: site.directory)
-            let service = TokenService(administrator, secret: try SharedSecret(text, from: "the test"), logger: .silent)
+            let service = TokenService(administrator, secret: try SharedSecret(text, from: "the test"))
             func ask(
                 _ method: String, _ path: String, _ body: String = "", secret: String? = nil
             ) async throws -> (status: Int, fields: [String: String]) {

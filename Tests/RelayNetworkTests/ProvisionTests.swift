@@ -56,21 +56,20 @@ struct ProvisionTests {
 
     @Test("An account is compared by what the network decides, not by who signed it and when")
     func accounts() throws {
-        #expect(AccountDifference(claims(), present: nil).isMissing)
         var later = claims()
         later.issuedAt = 1
-        #expect(try AccountDifference(claims(), present: token(later)).changes.isEmpty)
+        #expect(try claims().differences(from: token(later)).isEmpty)
         var changed = claims()
         changed.grant.exports?.removeAll { $0.subject == "$KV.>" }
         changed.grant.exports?.append(.stream("theirs.>"))
         changed.grant.limits.conn = 7
         changed.expires = 9
-        let words = try AccountDifference(claims(), present: token(changed)).changes
+        let words = try claims().differences(from: token(changed))
         #expect(words.contains { $0.hasPrefix("export + ") && $0.contains("$KV.>") })
         #expect(words.contains { $0.hasPrefix("export − ") && $0.contains("theirs.>") })
         #expect(words.contains("limits + conn -1") && words.contains("limits − conn 7"))
         #expect(words.contains("end 9 → none") && words.count == 5)
-        #expect(AccountDifference(claims(), present: "x").changes == ["its token cannot be read"])
+        #expect(claims().differences(from: "x") == ["its token cannot be read"])
     }
 
     @Test("The operator's key comes from a file of one's own or the environment, and no error holds it")
@@ -110,7 +109,7 @@ struct ProvisionTests {
         let file = folder.path("services.json")
         try PrivateFile.write(made.text().utf8, to: file)
         let read = try ServiceAccess(path: file)
-        #expect(read.servers == ["nats://a:1"] && read.authority == "PEM" && read.placement.replicas == 3)
+        #expect(read.servers == ["nats://a:1"] && read.authority == "PEM" && read.plan.placement?.replicas == 3)
         #expect(read.issuer.signingKey == identity.signingKey && read.issuer.account == identity.account)
         let seed = identity.signingKey.withSeedText { $0 }
         #expect(!"\(made)".contains(seed) && !String(reflecting: made).contains(seed))

@@ -71,8 +71,7 @@ struct NetworkServeCommand: AsyncParsableCommand {
         } else {
             return nil
         }
-        return TokenService(
-            NetworkAdministrator(directory: try .named(name), logger: logger), secret: secret, logger: logger)
+        return TokenService(NetworkAdministrator(directory: try .named(name), logger: logger), secret: secret)
     }
 
     func run() async throws {

@@ -39,10 +39,6 @@ public struct UserKey: Codable, Hashable, Sendable {
         (self.expires, self.revoked) = (expires, revoked)
     }
 
-    init(joined key: String, created: Int64, expires: Int64?) {
-        self.init(key, .invitation, created: created, expires: expires)
-    }
-
     /// The short name of the key: what tells it from others, without the letters with which all begin.
     public var id: String { String(publicKey.dropFirst(2).prefix(8)) }
 

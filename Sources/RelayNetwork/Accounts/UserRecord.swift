@@ -99,8 +99,6 @@ public struct UserStanding: Codable, Hashable, Sendable {
     /// The closing of the user's account, while it is closed.
     public internal(set) var deactivated: Decision?
 
-    init() {}
-
     func check(_ name: UserName) throws(NetworkError) {
         if let decision = banned { throw .userBanned(name.text, reason: decision.reason) }
         if let decision = deactivated { throw .userDeactivated(name.text, reason: decision.reason) }

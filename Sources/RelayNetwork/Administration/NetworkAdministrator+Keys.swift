@@ -28,8 +28,7 @@ extension NetworkAdministrator {
     public func keys(of user: String) async throws(NetworkError) -> [NetworkKey] {
         let user = try UserName(user)
         let identity = try NetworkIdentity.open(in: directory)
-        var record = try directory.knownRecord(of: user)
-        try await record.take(issuedElsewhere(record, identity))
+        let record = try await currentRecord(of: user, identity)
         let lastUse = try await onServer(identity) { system, _ throws(NetworkError) in
             var use: [String: NetworkKey.Use] = [:]
             for account in record.accounts {
@@ -82,8 +81,7 @@ extension NetworkAdministrator {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
-            var record = try directory.knownRecord(of: user)
-            try await record.take(issuedElsewhere(record, identity))
+            let record = try await currentRecord(of: user, identity)
             let meant = try record.allKeys.meant(by: key, of: user)
             if let invitation = record.invitation, invitation.key == meant.publicKey {
                 _ = try await end(invitation, identity)
@@ -102,10 +100,10 @@ extension NetworkAdministrator {
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
             // First the invitation: whoever uses it at the same moment has a key when this is through, or never.
-            var record = try directory.knownRecord(of: user)
-            if let invitation = record.invitation { _ = try await end(invitation, identity) }
-            try await record.take(issuedElsewhere(record, identity))
-            let holding = record.allKeys.filter { $0.holds(at: Self.now) }
+            if let invitation = try directory.knownRecord(of: user).invitation {
+                _ = try await end(invitation, identity)
+            }
+            let holding = try await currentRecord(of: user, identity).allKeys.filter { $0.holds(at: Self.now) }
             try await revoke(holding, of: user, reason, identity)
             return holding
         }
@@ -168,13 +166,17 @@ extension NetworkAdministrator {
         }
     }
 
-    private func issuedElsewhere(
-        _ record: UserRecord, _ identity: NetworkIdentity
-    ) async throws(NetworkError) -> (keys: [UserKey], joined: String?) {
-        guard try directory.cluster() != nil else { return ([], nil) }
-        return try await withUserRegister(identity) { register throws(NetworkError) in
-            try await register.keys(of: UserName(record.name), joinedBy: record.invitation, at: Self.now)
-        }
+    /// The record of a user, with the keys that the services of a network on a cluster have issued credentials to.
+    private func currentRecord(of user: UserName, _ identity: NetworkIdentity) async throws(NetworkError) -> UserRecord
+    {
+        var record = try directory.knownRecord(of: user)
+        guard try directory.cluster() != nil else { return record }
+        let invitation = record.invitation
+        record.take(
+            try await withUserRegister(identity) { register throws(NetworkError) in
+                try await register.keys(of: user, joinedBy: invitation, at: Self.now)
+            })
+        return record
     }
 }
 

@@ -125,7 +125,7 @@ struct SystemInterface: Sendable {
 
     /// Hands the server an account's token, which holds from then on, for open connections too.
     func install(_ token: String) async throws(NetworkError) {
-        let answer: Answer<Acceptance> = try await ask(token, "$SYS.REQ.CLAIMS.UPDATE")
+        let answer: Answer<AccountInformation> = try await ask(token, "$SYS.REQ.CLAIMS.UPDATE")
         _ = try answer.content()
     }
 
@@ -246,8 +246,6 @@ struct SystemInterface: Sendable {
 
         var connections: [Entry]?
     }
-
-    private struct Acceptance: Decodable {}
 
     private struct AccountInformation: Decodable { var jwt: String? }
 }

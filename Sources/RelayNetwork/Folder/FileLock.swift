@@ -4,10 +4,7 @@ import Platform
 ///
 /// The file stays: unlinking it would let two holders lock two files of one name.
 final class FileLock: Sendable {
-    enum Mode: Sendable {
-        case shared
-        case exclusive
-    }
+    enum Mode: Sendable { case shared, exclusive }
 
     private let descriptor: Int32
 

@@ -3,7 +3,7 @@ import Relay
 
 /// What a network consists of, as a value: its streams and buckets. How any of it comes onto a server is not said here.
 /// ``StreamDifference`` says what is otherwise there.
-struct NetworkPlan: Hashable, Sendable {
+struct NetworkPlan: Codable, Hashable, Sendable {
     let names: NetworkIdentity.Names
     let settings: NetworkSettings
     var placement: NetworkPlacement?

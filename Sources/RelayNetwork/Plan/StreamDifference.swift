@@ -7,10 +7,7 @@ import Relay
 /// The network decides about a stream's subjects, bounds, rollups, copies and their place. All else stays as it is,
 /// also what this program does not know.
 struct StreamDifference: Hashable, Sendable {
-    enum Loss: Hashable, Sendable {
-        case copies
-        case messages
-    }
+    enum Loss: Hashable, Sendable { case copies, messages }
 
     struct Change: Hashable, Sendable {
         var key: String
@@ -19,14 +16,12 @@ struct StreamDifference: Hashable, Sendable {
         var loss: Loss?
     }
 
-    let plan: StreamConfiguration
     let isMissing: Bool
     /// What is otherwise, in the order in which it is written; nothing for a stream that is missing.
     let changes: [Change]
     private let present: MessageMap
 
     init(_ plan: StreamConfiguration, from description: MessageValue?, of keys: Set<String>? = nil) {
-        self.plan = plan
         isMissing = description == nil
         present = description?["config"]?.mapValue ?? [:]
         let all = description == nil ? [] : Self.changes(plan, present, description?["state"]?.mapValue ?? [:])

@@ -187,7 +187,7 @@ public struct NetworkProvision: Sendable {
                     if user == nil, NetworkAccount.isClosedToMessages(present) {
                         claims = signer.networkClaims(acceptsMessages: false)
                     }
-                    part.changes = AccountDifference(claims, present: present).changes
+                    part.changes = claims.differences(from: present)
                     if !part.changes.isEmpty { part.state = .different }
                 } else if !isKept, told.count >= count {
                     part.state = .missing

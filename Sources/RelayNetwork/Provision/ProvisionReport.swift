@@ -46,57 +46,40 @@ public struct ProvisionReport: Hashable, Sendable {
     public var isUnchanged: Bool { parts.allSatisfy { $0.state == .same } }
 }
 
-/// What the token of an account on a server lacks of the one that was planned: a pure value.
-struct AccountDifference: Hashable, Sendable {
-    /// What is otherwise, in words; none for an account that is as planned, or missing.
-    let changes: [String]
-    let isMissing: Bool
-
-    init(_ planned: AccountClaims, present: String?) {
-        guard let present else {
-            (changes, isMissing) = ([], true)
-            return
-        }
-        isMissing = false
-        guard let claims = try? AccountClaims.decode(present) else {
-            changes = ["its token cannot be read"]
-            return
-        }
+extension AccountClaims {
+    /// What is otherwise in the token that servers have of an account, in words.
+    func differences(from present: String) -> [String] {
+        guard let claims = try? AccountClaims.decode(present) else { return ["its token cannot be read"] }
         var changes: [String] = []
-        let (new, old) = (Self.parts(planned), Self.parts(claims))
+        let (new, old) = (parts, claims.parts)
         for key in Set(new.keys).union(old.keys).sorted() where new[key] != old[key] {
             let (added, removed) = (new[key, default: []], old[key, default: []])
             changes += added.subtracting(removed).sorted().map { "\(key) + \($0)" }
             changes += removed.subtracting(added).sorted().map { "\(key) − \($0)" }
         }
-        if planned.expires != claims.expires {
-            changes.append("end \(Self.end(claims.expires)) → \(Self.end(planned.expires))")
+        if expires != claims.expires {
+            changes.append("end \(claims.expires.map { "\($0)" } ?? "none") → \(expires.map { "\($0)" } ?? "none")")
         }
-        self.changes = changes
+        return changes
     }
 
-    private static func end(_ time: Int64?) -> String { time.map { "\($0)" } ?? "none" }
-
-    private static func parts(_ claims: AccountClaims) -> [String: Set<String>] {
-        var parts: [String: Set<String>] = [:]
-        let grant = claims.grant
-        parts["limits"] = lines(json(grant.limits))
-        parts["signing key"] = Set((grant.signingKeys ?? []).map(\.key))
-        parts["export"] = Set((grant.exports ?? []).map { text(json($0)) })
-        parts["import"] = Set((grant.imports ?? []).map { text(json($0)) })
-        parts["revocation"] = lines(json(grant.revocations ?? [:]))
-        parts["mapping"] = lines(json(grant.mappings ?? [:]))
-        parts["default permission"] = lines(json(grant.defaultPermissions))
-        return parts
+    /// What the network decides of an account, by the name of each part.
+    private var parts: [String: Set<String>] {
+        [
+            "limits": Self.lines(grant.limits), "signing key": Set((grant.signingKeys ?? []).map(\.key)),
+            "export": Set((grant.exports ?? []).map { JSONText.text(Self.json($0)) }),
+            "import": Set((grant.imports ?? []).map { JSONText.text(Self.json($0)) }),
+            "revocation": Self.lines(grant.revocations), "mapping": Self.lines(grant.mappings),
+            "default permission": Self.lines(grant.defaultPermissions),
+        ]
     }
 
     private static func json(_ value: some Encodable) -> MessageValue {
         (try? JSONText.parse(bytes: Wire.json(value))) ?? .null
     }
 
-    private static func text(_ value: MessageValue) -> String { JSONText.text(value) }
-
-    private static func lines(_ value: MessageValue) -> Set<String> {
-        Set((value.mapValue?.entries ?? []).map { "\($0.key.stringValue ?? "") \(text($0.value))" })
+    /// The entries of what is a map in JSON, each as a text.
+    private static func lines(_ value: some Encodable) -> Set<String> {
+        Set((json(value).mapValue?.entries ?? []).map { "\($0.key.stringValue ?? "") \(JSONText.text($0.value))" })
     }
 }

@@ -43,7 +43,7 @@ public struct NetworkServing: Sendable {
     public init(_ access: ServiceAccess, options: Options = Options()) {
         self.access = access
         self.options = options
-        life = .init(Life(state: ServiceState(id: NetworkServices.newID(), network: access.names.namespace)))
+        life = .init(Life(state: ServiceState(id: NetworkServices.newID(), network: access.plan.names.namespace)))
     }
 
     /// Answers requests until a signal comes or the task is cancelled. A server that is gone is replaced by another.

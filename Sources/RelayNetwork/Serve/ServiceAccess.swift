@@ -7,35 +7,28 @@ public struct ServiceAccess: Sendable {
     public let servers: [String]
     /// The authorities to trust for them, in PEM; nil for those of the system.
     let authority: String?
-    let names: NetworkIdentity.Names
+    let plan: NetworkPlan
     let issuer: UserTokenIssuer
-    let settings: NetworkSettings
-    let placement: NetworkPlacement
 
     init(_ cluster: ClusterNetwork, authority: String?, _ identity: NetworkIdentity, _ settings: NetworkSettings) {
-        (servers, placement, self.authority) = (cluster.servers, cluster.placement, authority)
-        (names, issuer, self.settings) = (identity.names, identity.issuer, settings)
+        (servers, self.authority, issuer) = (cluster.servers, authority, identity.issuer)
+        plan = NetworkPlan(names: identity.names, settings: settings, placement: cluster.placement)
     }
-
-    var plan: NetworkPlan { NetworkPlan(names: names, settings: settings, placement: placement) }
 
     private struct Content: Codable {
         var version = 1
         var servers: [String]
         var authority: String?
-        var names: NetworkIdentity.Names
+        var plan: NetworkPlan
         var account: String
         var signingKey: String
-        var settings: NetworkSettings
-        var placement: NetworkPlacement
     }
 
     /// The file's text, which is a secret.
     func text() -> String {
         let content = issuer.signingKey.withSeedText { seed in
             Content(
-                servers: servers, authority: authority, names: names, account: issuer.account.text, signingKey: seed,
-                settings: settings, placement: placement)
+                servers: servers, authority: authority, plan: plan, account: issuer.account.text, signingKey: seed)
         }
         return String(decoding: Wire.json(content, isPretty: true), as: UTF8.self) + "\n"
     }
@@ -48,15 +41,14 @@ public struct ServiceAccess: Sendable {
             let account = try? NKey(content.account), account.kind == .account,
             let signingKey = try? NKeyPair(seed: content.signingKey), !content.servers.isEmpty
         else { throw .invalidProvision("\(path) is no services file: `parley network provision` writes it.") }
-        (servers, authority, names) = (content.servers, content.authority, content.names)
+        (servers, authority, plan) = (content.servers, content.authority, content.plan)
         issuer = UserTokenIssuer(account: account, signingKey: signingKey)
-        (settings, placement) = (content.settings, content.placement)
     }
 }
 
 extension ServiceAccess: CustomStringConvertible, CustomReflectable {
     /// Which network it is of; the secret stays hidden.
-    public var description: String { "ServiceAccess(\(names.namespace), secret hidden)" }
+    public var description: String { "ServiceAccess(\(plan.names.namespace), secret hidden)" }
     /// Which network it is of alone.
-    public var customMirror: Mirror { Mirror(self, children: ["network": names.namespace]) }
+    public var customMirror: Mirror { Mirror(self, children: ["network": plan.names.namespace]) }
 }

@@ -1,4 +1,3 @@
-import Logging
 import NATS
 import Relay
 
@@ -12,12 +11,11 @@ public struct TokenService: Sendable {
 
     private let administrator: NetworkAdministrator
     private let secret: SharedSecret
-    private let logger: Logger
 
-    /// For the users of a network whose folder is on this machine.
-    /// - Parameter logger: receives why something failed that the asker learns nothing of.
-    public init(_ administrator: NetworkAdministrator, secret: SharedSecret, logger: Logger) {
-        (self.administrator, self.secret, self.logger) = (administrator, secret, logger)
+    /// For the users of a network whose folder is on this machine. Its administrator logs why something failed that the
+    /// asker learns nothing of.
+    public init(_ administrator: NetworkAdministrator, secret: SharedSecret) {
+        (self.administrator, self.secret) = (administrator, secret)
     }
 
     /// The answer to a question; nil for one that is none of these.
@@ -68,12 +66,9 @@ public struct TokenService: Sendable {
         }
         let made = try await administrator.makeToken(
             of: order.user, rights: order.rights, expires: NetworkAdministrator.now + lifetime, makesUser: true)
+        let expires = made.key.expires.map { Timestamp(seconds: $0).iso8601 } ?? ""
         return Self.object(
-            201, ["user": order.user, "key": made.key.id, "token": made.token, "expires": Self.text(made.key.expires)])
-    }
-
-    private static func text(_ seconds: Int64?) -> String {
-        seconds.map { Timestamp(milliseconds: $0 * 1_000).iso8601 } ?? ""
+            201, ["user": order.user, "key": made.key.id, "token": made.token, "expires": expires])
     }
 
     private func revoke(_ id: String) async throws(NetworkError) -> HTTPAnswer {
@@ -88,7 +83,7 @@ public struct TokenService: Sendable {
         case .unknownKey: return Self.failure(404, "There is no such token.")
         case .tooManyKeys, .userNameTaken: return Self.failure(409, "\(error)")
         default:
-            logger.error("no token could be handed out or revoked", metadata: ["error": "\(error)"])
+            administrator.logger.error("no token could be handed out or revoked", metadata: ["error": "\(error)"])
             return Self.failure(503, "The network cannot do this now. Its log says why.")
         }
     }

@@ -115,46 +115,29 @@ package enum LoopbackPort {
     /// it starts again.
     private static let own = 20_000..<32_000
 
-    /// The preferred port when it is free, else one of a server's own, else one that the system chooses.
+    /// The preferred port when it is free, else one of a server's own.
     /// - Parameter others: ports that are to be somebody else's.
     package static func choose(preferred: Int?, besides others: Set<Int> = []) throws(NetworkError) -> Int {
-        let taken = others.union([reserved])
-        if let preferred, !taken.contains(preferred), let port = free(preferred) { return port }
-        for _ in 0..<(8 + others.count) {
-            let port = Int.random(in: own)
-            if !taken.contains(port), isFree(port) { return port }
-        }
-        for _ in 0..<(8 + others.count) {
-            if let port = free(0), !taken.contains(port) { return port }
-        }
+        let candidates = [preferred].compactMap(\.self) + (0..<64).map { _ in Int.random(in: own) }
+        for port in candidates where port != reserved && !others.contains(port) && isFree(port) { return port }
         throw .serverFailed("no port of 127.0.0.1 is free.")
     }
 
-    static func isFree(_ port: Int) -> Bool { free(port) != nil }
-
-    /// Whether a port can be listened at now, by listening for a moment; 0 asks for any.
-    private static func free(_ port: Int) -> Int? {
-        guard UInt16(exactly: port) != nil, let wanted = try? SocketAddress(ipAddress: "127.0.0.1", port: port) else {
-            return nil
+    /// Whether a port can be listened at now, by listening for a moment.
+    static func isFree(_ port: Int) -> Bool {
+        guard UInt16(exactly: port) ?? 0 > 0, let wanted = try? SocketAddress(ipAddress: "127.0.0.1", port: port) else {
+            return false
         }
         #if canImport(Darwin)
             let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #else
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // As the server does: connections that linger from an earlier server do not make the port taken.
         var reuse: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
-        guard wanted.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0, listen(descriptor, 1) == 0 else {
-            return nil
-        }
-        var found = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &found) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-        }
-        return result == 0 ? Int(UInt16(bigEndian: found.sin_port)) : nil
+        return wanted.withSockAddr { bind(descriptor, $0, socklen_t($1)) } == 0 && listen(descriptor, 1) == 0
     }
 }

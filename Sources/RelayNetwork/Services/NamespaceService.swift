@@ -6,19 +6,12 @@ import Relay
 struct NamespaceService: Sendable {
     static let subject = NetworkNames.namespace
 
-    private let names: NetworkIdentity.Names
-    private let users: any UserRegister
-    private let issuer: UserTokenIssuer
-    private let jetStream: JetStream
+    let names: NetworkIdentity.Names
+    let users: any UserRegister
+    let issuer: UserTokenIssuer
+    let jetStream: JetStream
     /// When the stream of topics was made, and until when that is believed.
     private let made = NIOLockedValueBox<(time: Int64, until: ContinuousClock.Instant)?>(nil)
-
-    init(names: NetworkIdentity.Names, users: any UserRegister, issuer: UserTokenIssuer, jetStream: JetStream) {
-        self.names = names
-        self.users = users
-        self.issuer = issuer
-        self.jetStream = jetStream
-    }
 
     struct Reply: Codable {
         /// RelayX's SDKs read the first two and take no notice of the others.
@@ -43,13 +36,10 @@ struct NamespaceService: Sendable {
     }
 
     func reply(to user: UserName, in account: String) async -> [UInt8]? {
-        let (record, block): (UserRecord?, UserStanding.Decision?)
-        do throws(NetworkError) { (record, block) = (try await users.found(user), try await users.block()) } catch {
-            return nil
-        }
-        guard let record else { return Wire.json(Reply()) }
+        guard let known = try? await (record: users.found(user), block: users.block()) else { return nil }
+        guard let record = known.record else { return Wire.json(Reply()) }
         let now = NetworkAdministrator.now
-        if let closure = record.closure(block: block, at: now) {
+        if let closure = record.closure(block: known.block, at: now) {
             let proof = try? closure.proof(for: user.text, signedBy: issuer.signingKey, at: now)
             return Wire.json(Reply(refusal: proof))
         }

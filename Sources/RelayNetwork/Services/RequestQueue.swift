@@ -1,11 +1,7 @@
 /// Which request is worked on next: a pure value. A user with many requests waits for its own and does not delay
 /// others.
 struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
-    enum Verdict: Sendable {
-        case start
-        case wait
-        case refuse
-    }
+    enum Verdict: Sendable { case start, wait, refuse }
 
     /// How many requests are worked on at once.
     let concurrency: Int
@@ -25,8 +21,7 @@ struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
     private var running = 0
 
     init(concurrency: Int = 16, concurrencyOfOne: Int = 4, waitingOfOne: Int = 32) {
-        self.concurrency = concurrency
-        self.concurrencyOfOne = concurrencyOfOne
+        (self.concurrency, self.concurrencyOfOne) = (concurrency, concurrencyOfOne)
         self.waitingOfOne = waitingOfOne
     }
 
@@ -52,21 +47,20 @@ struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
         lines[asker]?.running -= 1
         if let line = lines[asker], line.running == 0, line.waiting.isEmpty { lines[asker] = nil }
         var next: [(asker: Asker, request: Request)] = []
-        var passed: [Asker] = []
-        while running < concurrency, !turns.isEmpty {
-            let asker = turns.removeFirst()
-            guard var line = lines[asker], !line.waiting.isEmpty else { continue }
-            guard line.running < concurrencyOfOne else {
-                passed.append(asker)
+        var turn = 0
+        while running < concurrency, turn < turns.count {
+            let asker = turns[turn]
+            guard var line = lines[asker], line.running < concurrencyOfOne else {
+                turn += 1
                 continue
             }
+            turns.remove(at: turn)
             next.append((asker, line.waiting.removeFirst()))
             line.running += 1
             running += 1
             if !line.waiting.isEmpty { turns.append(asker) }
             lines[asker] = line
         }
-        turns = passed + turns
         return next
     }
 }

@@ -44,7 +44,7 @@ extension NetworkDirectory: UserRegister {
     ) async throws(NetworkError) -> UserRecord {
         try changeRecord(of: user) { record throws(NetworkError) in
             record.invitation = try record.invitationUsed(invitation, for: key, block: block(), at: now)
-            try record.keys.add(UserKey(joined: key, created: now, expires: record.expires), of: user, at: now)
+            try record.keys.add(UserKey(key, .invitation, created: now, expires: record.expires), of: user, at: now)
             return record
         }
     }
@@ -94,7 +94,7 @@ struct BucketUserRegister: UserRegister {
         case Self.revoked: throw .invitation(.revoked)
         default: throw .invitation(.usedUp)
         }
-        try await add(UserKey(joined: key, created: now, expires: record.expires), of: user)
+        try await add(UserKey(key, .invitation, created: now, expires: record.expires), of: user)
         return record
     }
 
@@ -125,7 +125,7 @@ struct BucketUserRegister: UserRegister {
         let joined = end == Self.revoked ? nil : end
         var keys = try await newKeys(of: user).keys
         if let joined, !keys.contains(where: { $0.publicKey == joined }) {
-            keys.append(UserKey(joined: joined, created: now, expires: nil))
+            keys.append(UserKey(joined, .invitation, created: now, expires: nil))
         }
         return (keys, joined)
     }
