@@ -32,8 +32,8 @@ final class FaultLink {
         fromServer.link = self
     }
 
-    private func flow(from side: Side) -> FaultFlow { side == .client ? fromClient : fromServer }
-    private func flow(to side: Side) -> FaultFlow { side == .client ? fromServer : fromClient }
+    func flow(from side: Side) -> FaultFlow { side == .client ? fromClient : fromServer }
+    func flow(to side: Side) -> FaultFlow { side == .client ? fromServer : fromClient }
     func flows(_ direction: FaultProxy.Direction) -> [FaultFlow] {
         [fromClient, fromServer].filter { direction.includes($0.direction) }
     }
@@ -48,10 +48,6 @@ final class FaultLink {
         flow(to: side).leads(to: channel)
         flow(from: side).begins(at: channel)
     }
-
-    func received(_ bytes: ByteBuffer, from side: Side) { flow(from: side).received(bytes) }
-    func readCompleted(by side: Side) { flow(from: side).readCompleted() }
-    func becameWritable(_ side: Side) { flow(to: side).drive() }
 
     func inputEnded(of side: Side) {
         flow(from: side).sourceEnded(isLost: false)
@@ -172,11 +168,13 @@ final class FaultLinkHandler: ChannelInboundHandler {
         if context.channel.isActive { link.joined(context.channel, as: side) }
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { link.received(unwrapInboundIn(data), from: side) }
-    func channelReadComplete(context: ChannelHandlerContext) { link.readCompleted(by: side) }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        link.flow(from: side).received(unwrapInboundIn(data))
+    }
+    func channelReadComplete(context: ChannelHandlerContext) { link.flow(from: side).readCompleted() }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { link.becameWritable(side) }
+        if context.channel.isWritable { link.flow(to: side).drive() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

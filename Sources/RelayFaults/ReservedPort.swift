@@ -1,3 +1,4 @@
+import NIOCore
 import Platform
 
 /// A port of an address of this machine that stays ours while it has no listener: a socket is bound to it and never
@@ -26,28 +27,20 @@ final class ReservedPort: Sendable {
         guard (0...65_535).contains(wanted) else {
             throw .port(wanted, host: host, reason: "a port is a number from 0 to 65535")
         }
-        var hints = addrinfo()
         // Names are not looked up: they may be those of other machines.
-        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
-        #if canImport(Darwin)
-            hints.ai_socktype = SOCK_STREAM
-        #else
-            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        #endif
-        var found: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, String(wanted), &hints, &found) == 0, let found else {
+        guard let place = try? SocketAddress(ipAddress: host, port: wanted) else {
             throw .port(wanted, host: host, reason: "it is no address in numbers, such as 127.0.0.1")
         }
-        defer { freeaddrinfo(found) }
-        let place = found.pointee
+        let family = place.protocol.rawValue
         #if canImport(Darwin)
-            let descriptor = socket(place.ai_family, SOCK_STREAM, 0)
+            let descriptor = socket(family, SOCK_STREAM, 0)
         #else
-            let descriptor = socket(place.ai_family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
         guard descriptor >= 0 else { throw .port(wanted, host: host, reason: words(errno)) }
         share(descriptor)
-        guard bind(descriptor, place.ai_addr, place.ai_addrlen) == 0, let number = port(of: descriptor) else {
+        let result = place.withSockAddr { bind(descriptor, $0, socklen_t($1)) }
+        guard result == 0, let number = port(of: descriptor) else {
             let code = errno
             close(descriptor)
             throw .port(wanted, host: host, reason: words(code))

@@ -93,7 +93,7 @@ struct ShippedScenarioTests {
             """
         let run = try await run(try LabScenario(parsing: Array(text.utf8)), server: server, struck: 4)
         #expect(run.verdict.isPassed, "\(run.verdict.findings.map(\.words)) \(run.log.text.suffix(4_000))")
-        #expect(run.timeline.faults.map(\.name) == ["duplicate", "duplicate", "reorder", "drop"])
+        #expect(run.timeline.faults.map(\.what.name) == ["duplicate", "duplicate", "reorder", "drop"])
     }
 
     @Test("What is encrypted has no messages that the proxy could tell, and that is said")

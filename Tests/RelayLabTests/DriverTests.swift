@@ -94,7 +94,7 @@ struct DriverTests {
         #expect(subject.acts.contains("foreground"))
         #expect(run.timeline.faults.allSatisfy { $0.to != nil })
         #expect(
-            run.timeline.faults.map(\.name)
+            run.timeline.faults.map(\.what.name)
                 == ["refuse", "delay", "fill-disk", "kill-server", "background", "throttle"])
     }
 
@@ -114,7 +114,7 @@ struct DriverTests {
             { expect: { status: "disconnected", reason: "kicked" } },
             """)
         #expect(run.verdict.isPassed)
-        #expect(run.timeline.faults.map(\.detail) == ["“enough”"])
+        #expect(run.timeline.faults.map(\.what.detail) == ["“enough”"])
     }
 
     @Test("Another device and the application's life reach the client")
@@ -156,7 +156,7 @@ struct DriverTests {
     func failing() async throws {
         let (run, _, _, _) = try await run("{ do: \"block\" }, { do: \"cut\" }")
         #expect(run.failure?.contains("“block” could not be done") == true)
-        #expect(!run.timeline.faults.contains { $0.name == "cut" } && !run.verdict.isPassed)
+        #expect(!run.timeline.faults.contains { $0.what.name == "cut" } && !run.verdict.isPassed)
     }
 
     @Test("What was done by hand becomes a scenario that passes")

@@ -74,7 +74,7 @@ struct HandTests {
             await session.report.lasting.map(\.name) == [.refuse]
         }
         let run = await session.end(patience: .zero, waits: false)
-        #expect(run.timeline.faults.count { $0.name == "refuse" } == 2)
+        #expect(run.timeline.faults.count { $0.what.name == "refuse" } == 2)
     }
 
     @Test("What could not be done does not last, is not recorded, and is not undone in the end")

@@ -92,7 +92,7 @@ struct ReportTests {
         story.tell(.note("all is well"), at: 1_400)
         story.end()
         let timeline = story.run.timeline
-        #expect(timeline.states.map(\.status.isSilent) == [false, true, false, true, false, false])
+        #expect(timeline.states.map(\.what.isSilent) == [false, true, false, true, false, false])
         func runs(ascii: Bool) -> String {
             var cells = timeline.strips(columns: 80, ascii: ascii).first?.dropFirst(12) ?? ""
             var runs = ""
@@ -147,10 +147,10 @@ struct ReportTests {
         let timeline = try Story.troubled().timeline
         #expect(timeline.attempts.points.map(\.value) == [1, 1])
         #expect(
-            timeline.states.map(\.status.state)
+            timeline.states.map(\.what.state)
                 == ["initialized", "connecting", "connected", "reconnecting", "connected"])
         #expect(zip(timeline.states, timeline.states.dropFirst()).allSatisfy { $0.to == $1.from })
-        #expect(timeline.faults.map(\.name) == ["cut", "refuse"])
+        #expect(timeline.faults.map(\.what.name) == ["cut", "refuse"])
         #expect(timeline.faults.map { $0.to } == [.ms(100), .ms(300)])
         #expect(timeline.marks.points.map(\.value).filter { $0 != .sent } == [.recovered, .doubled])
     }

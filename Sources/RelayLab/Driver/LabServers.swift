@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import Platform
 import Relay
 import RelayNetwork
@@ -27,18 +26,14 @@ extension LabServers {
 }
 
 /// What whoever has a network's folder does to one of its users, and to its disk.
-public struct LabAdministrator: Sendable {
-    let network: NetworkAdministrator
-    let user: String
-    let directory: NetworkDirectory
-    private let state = NIOLockedValueBox(State())
-
-    private struct State {
-        /// When the user's access ends without a rehearsal, while one has it ended; the inner nil means never.
-        var endBefore: Int64??
-        /// As long as it is kept, the network's disk is full.
-        var disk: Rehearsal?
-    }
+public actor LabAdministrator {
+    nonisolated let network: NetworkAdministrator
+    nonisolated let user: String
+    nonisolated let directory: NetworkDirectory
+    /// When the user's access ends without a rehearsal, while one has it ended; the inner nil means never.
+    private var endBefore: Int64??
+    /// As long as it is kept, the network's disk is full.
+    private var disk: Rehearsal?
 
     /// - Parameters:
     ///   - directory: the network's folder.
@@ -52,22 +47,17 @@ public struct LabAdministrator: Sendable {
     /// Ends the user's access now, and keeps in mind when it would have ended.
     func expire(_ reason: String?) async throws {
         let before = try await network.users(named: user).first?.expires
-        state.withLockedValue { $0.endBefore = $0.endBefore ?? .some(before) }
+        endBefore = endBefore ?? .some(before)
         try await network.expire(user: user, at: Int64(Date().timeIntervalSince1970) - 1, reason: reason)
     }
 
     func extend() async throws {
-        try await network.expire(user: user, at: state.withLockedValue(\.endBefore) ?? nil)
-        state.withLockedValue { $0.endBefore = nil }
+        try await network.expire(user: user, at: endBefore ?? nil)
+        endBefore = nil
     }
 
-    func fillDisk() throws {
-        guard state.withLockedValue({ $0.disk == nil }) else { return }
-        let disk = try directory.fillDisk()
-        state.withLockedValue { $0.disk = disk }
-    }
-
-    func freeDisk() { state.withLockedValue { $0.disk = nil } }
+    func fillDisk() throws { if disk == nil { disk = try directory.fillDisk() } }
+    func freeDisk() { disk = nil }
 }
 
 /// The server of a private network whose host is another process, which brings it back from its death by itself, and

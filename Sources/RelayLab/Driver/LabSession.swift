@@ -278,7 +278,7 @@ public actor LabSession {
     public func perform(_ act: LabAct, lasting time: Duration? = nil) async throws {
         if act.name.needsNetwork, server == nil { throw LabActError.needsNetwork(act.name) }
         if act.name.isOfLink, link == nil { throw LabActError.needsLink(act.name) }
-        forgetHeard()
+        (heard, seenOfHeard, attemptsSinceAct) = ([], 0, 0)
         recording?.did(act, lasting: time, at: now - recordingBegan)
         let beginning = begin(act)
         do { try await carryOut(act) } catch {
@@ -293,12 +293,6 @@ public actor LabSession {
         keep(isAct: true) { session, clock in
             if (try? await clock.sleep(until: moment)) != nil { await session.hasLasted(beginning) }
         }
-    }
-
-    private func forgetHeard() {
-        heard = []
-        seenOfHeard = 0
-        attemptsSinceAct = 0
     }
 
     /// Notes an act before it is done, so that what it leads to comes behind it.

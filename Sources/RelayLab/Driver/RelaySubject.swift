@@ -40,10 +40,7 @@ public final class RelaySubject: LabSubject {
     /// Ends the session here and on the other devices.
     public func close() async {
         await client.close()
-        for device in devices.withLockedValue({ devices in
-            defer { devices = [] }
-            return devices
-        }) { await device.close() }
+        for device in devices.withLockedValue({ exchange(&$0, with: []) }) { await device.close() }
     }
 
     /// Tells what happens to the application.

@@ -45,21 +45,11 @@ public struct LabTime: Hashable, Comparable, Sendable {
     }
 }
 
-extension LabTime: Codable {
-    /// Writes the time in seconds.
-    public func encode(to encoder: any Encoder) throws {
-        var value = encoder.singleValueContainer()
-        try value.encode(seconds)
-    }
-
-    /// Reads a time in seconds.
-    public init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        guard let time = LabTime(seconds: try value.decode(Double.self)) else {
-            throw DecodingError.dataCorruptedError(in: value, debugDescription: "no time of a run")
-        }
-        self = time
-    }
+extension LabTime: RawRepresentable, Codable {
+    /// The time in seconds, as a log writes it.
+    public var rawValue: Double { seconds }
+    /// Makes a time of seconds; nil where that is no time that a run can have.
+    public init?(rawValue: Double) { self.init(seconds: rawValue) }
 }
 
 extension LabTime: CustomStringConvertible {

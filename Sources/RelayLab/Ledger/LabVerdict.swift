@@ -20,7 +20,7 @@ public struct LabVerdict: Hashable, Sendable {
     ///   - failure: why the run could not be carried through; nil where it was.
     ///   - isOver: whether nothing is on its way any more. Before, what has not ended is no fault.
     init(
-        _ ledger: LabLedger, _ expectations: [LabExpectationResult] = [], failure: String? = nil, isOver: Bool = true
+        _ ledger: LabLedger, _ expectations: [LabExpectationResult], failure: String?, isOver: Bool = true
     ) {
         let figures = ledger.figures
         var findings: [Finding] = []

@@ -27,9 +27,6 @@ public struct LabWatch: Hashable, Sendable {
     /// Whether a writer has been heard of, and each one's message with this number has been delivered.
     public func hasAll(count: Int) -> Bool { !newest.isEmpty && newest.values.allSatisfy { $0 >= count } }
 
-    /// Adds a status, a fault or a note.
-    public mutating func note(_ kind: LabEvent.Kind, at now: LabTime) { run.take(LabEvent(at: now, kind)) }
-
     /// Ends the run.
     public mutating func end(at now: LabTime) { run.end(at: now) }
 

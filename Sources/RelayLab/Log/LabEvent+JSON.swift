@@ -13,9 +13,12 @@ extension LabEvent: Codable {
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Keys.self)
         try values.encode(at, forKey: .at)
-        func put(_ name: String, _ payload: (any Encodable)? = nil) throws {
+        func put(
+            _ name: String, _ payload: (any Encodable)? = nil, _ fields: KeyValuePairs<Keys, any Encodable> = [:]
+        ) throws {
             try values.encode(name, forKey: .event)
             try payload?.encode(to: encoder)
+            for (key, value) in fields { try values.encode(value, forKey: key) }
         }
         switch kind {
         case .began(let heading): try put("began", heading)
@@ -24,37 +27,17 @@ extension LabEvent: Codable {
         case .sent(let number): try put("sent", number)
         case .acknowledged(let number): try put("acknowledged", number)
         case .uncertain(let number): try put("uncertain", number)
-        case .expectation(let result): try put("expectation", result)
-        case .roundTrip(let time):
-            try put("roundTrip")
-            try values.encode(time, forKey: .seconds)
-        case .queued(let count):
-            try put("queued")
-            try values.encode(count, forKey: .count)
-        case .notSent(let number, let reason):
-            try put("notSent", number)
-            try values.encode(reason, forKey: .reason)
-        case .received(let number, let isRecovered):
-            try put("received", number)
-            try values.encode(isRecovered, forKey: .recovered)
+        case .notSent(let number, let reason): try put("notSent", number, [.reason: reason])
+        case .received(let number, let isRecovered): try put("received", number, [.recovered: isRecovered])
         case .arrived(let topic, let sequence, let isRecovered):
-            try put("arrived")
-            try values.encode(topic, forKey: .topic)
-            try values.encode(sequence, forKey: .sequence)
-            try values.encode(isRecovered, forKey: .recovered)
-        case .missed(let topic, let count):
-            try put("missed")
-            try values.encode(topic, forKey: .topic)
-            try values.encode(count, forKey: .count)
-        case .note(let words):
-            try put("note")
-            try values.encode(words, forKey: .words)
-        case .failed(let words):
-            try put("failed")
-            try values.encode(words, forKey: .words)
-        case .ended(let figures, let passed):
-            try put("ended", figures)
-            try values.encode(passed ? "passed" : "failed", forKey: .verdict)
+            try put("arrived", nil, [.topic: topic, .sequence: sequence, .recovered: isRecovered])
+        case .missed(let topic, let count): try put("missed", nil, [.topic: topic, .count: count])
+        case .expectation(let result): try put("expectation", result)
+        case .roundTrip(let time): try put("roundTrip", nil, [.seconds: time])
+        case .queued(let count): try put("queued", nil, [.count: count])
+        case .note(let words): try put("note", nil, [.words: words])
+        case .failed(let words): try put("failed", nil, [.words: words])
+        case .ended(let figures, let passed): try put("ended", figures, [.verdict: passed ? "passed" : "failed"])
         }
     }
 

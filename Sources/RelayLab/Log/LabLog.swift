@@ -16,19 +16,13 @@ public struct LabLog: Hashable, Sendable {
 
     /// The events.
     public private(set) var events: [LabEvent] = []
-    /// How many more there were.
-    public private(set) var omitted = 0
 
     /// A log without events.
     public init() {}
 
     /// Adds an event.
     public mutating func append(_ event: LabEvent) {
-        guard events.count < Self.maximumEvents else {
-            omitted += 1
-            return
-        }
-        events.append(event)
+        if events.count < Self.maximumEvents { events.append(event) }
     }
 
     /// The lines, each with its end.

@@ -40,13 +40,10 @@ public struct LabRun: Hashable, Sendable {
 
     /// Ends the run: the last event has what it came to.
     public mutating func end(at now: LabTime) {
-        take(LabEvent(at: now, .ended(ledger.figures, passed: verdict(isOver: true).isPassed)))
+        let last = LabVerdict(ledger, expectations, failure: failure)
+        take(LabEvent(at: now, .ended(ledger.figures, passed: last.isPassed)))
     }
 
     /// What there is to say of it now.
-    public var verdict: LabVerdict { verdict(isOver: isOver) }
-
-    private func verdict(isOver: Bool) -> LabVerdict {
-        LabVerdict(ledger, expectations, failure: failure, isOver: isOver)
-    }
+    public var verdict: LabVerdict { LabVerdict(ledger, expectations, failure: failure, isOver: isOver) }
 }

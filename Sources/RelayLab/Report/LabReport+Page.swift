@@ -15,9 +15,9 @@ extension LabReport {
             lines.append("</ul>")
         }
         lines += ["<h2>Timeline</h2>", "<pre>"] + strips(columns: Self.columns).map(MarkupText.escaped) + ["</pre>"]
-        lines += table("Faults", timeline.faults) { fault in
-            let until = fault.to == fault.from ? "" : fault.to.map { "until \($0)" } ?? "to the end"
-            return ["\(fault.from)", fault.detail.isEmpty ? fault.name : "\(fault.name) \(fault.detail)", until]
+        lines += table("Faults", timeline.faults) { span in
+            let (fault, until) = (span.what, span.to == span.from ? "" : span.to.map { "until \($0)" } ?? "to the end")
+            return ["\(span.from)", fault.detail.isEmpty ? fault.name : "\(fault.name) \(fault.detail)", until]
         }
         lines += ["<h2>Ledger</h2>", "<table>"]
         lines += figures.rows.map { name, words, value in
@@ -28,8 +28,8 @@ extension LabReport {
             let instead = result.instead.map { "; there was \($0)" } ?? ""
             return ["\(result.took)", result.words, (result.isMet ? "met" : "not met") + instead]
         }
-        lines += table("Connection", timeline.states) { stretch in
-            ["\(stretch.from)", stretch.status.name, stretch.status.words ?? ""]
+        lines += table("Connection", timeline.states) { span in
+            ["\(span.from)", span.what.name, span.what.words ?? ""]
         }
         return (lines + ["</body>", "</html>", ""]).joined(separator: "\n")
     }

@@ -55,19 +55,19 @@ private struct LabStrip {
     }
 
     /// The worst state of each cell: what is short must not vanish.
-    func states(_ states: [LabTimeline.Stretch]) -> String {
+    func states(_ states: [LabTimeline.Span<LabStatus>]) -> String {
         var lane = [(rank: Int, cell: Character)](repeating: (0, " "), count: columns)
-        for stretch in states {
+        for span in states {
             let (rank, cell): (Int, Character) =
-                switch stretch.status.state {
-                case "connected" where stretch.status.isSilent: (2, ascii ? "-" : "▓")
+                switch span.what.state {
+                case "connected" where span.what.isSilent: (2, ascii ? "-" : "▓")
                 case "connected": (1, ascii ? "=" : "█")
                 case "initialized": (1, ascii ? "." : "·")
                 case "suspended": (3, ascii ? "z" : "▒")
                 case "disconnected": (5, ascii ? "X" : "×")
                 default: (4, ascii ? "~" : "░")
                 }
-            for index in cells(stretch.from, stretch.to) where rank >= lane[index].rank { lane[index] = (rank, cell) }
+            for index in cells(span.from, span.to) where rank >= lane[index].rank { lane[index] = (rank, cell) }
         }
         return String(lane.map(\.cell))
     }

@@ -137,8 +137,8 @@ extension LabAct.Name {
         case .startServer: .harmless(.server)
         case .stopLeader: .fault(.server, until: .startLeader)
         case .startLeader: .harmless(.server)
-        case .fillDisk: .fault(.administrator { admin, _ in try admin.fillDisk() }, until: .freeDisk)
-        case .freeDisk: .undo { $0.freeDisk() }
+        case .fillDisk: .fault(.administrator { admin, _ in try await admin.fillDisk() }, until: .freeDisk)
+        case .freeDisk: .undo { await $0.freeDisk() }
         case .kick: .admin { try await $0.network.kick(user: $0.user, reason: $1.reason) }
         case .ban: .admin(until: .unban) { try await $0.network.ban(user: $0.user, reason: $1.reason) }
         case .unban: .undo { try await $0.network.unban(user: $0.user) }

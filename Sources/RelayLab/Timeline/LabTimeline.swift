@@ -1,16 +1,9 @@
 /// What happened when, for drawing: a pure value that hears of one event after the other.
 public struct LabTimeline: Hashable, Sendable {
-    /// A stretch of time in which the connection was in one state, or one of its silences; the last one lasts.
-    struct Stretch: Hashable, Sendable {
-        var status: LabStatus
-        var from: LabTime
-        var to: LabTime?
-    }
-
-    /// A fault with its time; one that struck once ends where it begins, and one without an end lasts.
-    struct FaultStretch: Hashable, Sendable {
-        var name: String
-        var detail: String
+    /// A state of the connection or one of its silences, or a fault, with its time. One without an end lasts; a fault
+    /// that struck once ends where it begins.
+    struct Span<What: Hashable & Sendable>: Hashable, Sendable {
+        var what: What
         var from: LabTime
         var to: LabTime?
     }
@@ -18,11 +11,11 @@ public struct LabTimeline: Hashable, Sendable {
     /// What was told of a message at its moment.
     enum Mark: Hashable, Sendable { case sent, recovered, doubled }
 
-    /// The maximum number of stretches, of states and of faults; more lengthen the last one.
-    private static let maximumStretches = 4_096
+    /// The maximum number of spans, of states and of faults; more lengthen the last one.
+    private static let maximumSpans = 4_096
 
-    private(set) var states: [Stretch] = []
-    private(set) var faults: [FaultStretch] = []
+    private(set) var states: [Span<LabStatus>] = []
+    private(set) var faults: [Span<LabFault>] = []
     /// When the client tried, with the attempt's number.
     private(set) var attempts = LabSeries<Int>()
     private(set) var roundTrips = LabSeries<LabTime>()
@@ -63,22 +56,20 @@ public struct LabTimeline: Hashable, Sendable {
         let isNew = newest?.attempt != status.attempt || newest?.retryIn != nil
         if status.attempt > 0, status.retryIn == nil, isNew { attempts.append(status.attempt, at: now) }
         newest = status
-        let last = states.last?.status
+        let last = states.last?.what
         guard status.state != last?.state || status.isSilent != last?.isSilent else { return }
-        guard states.count < Self.maximumStretches else { return }
+        guard states.count < Self.maximumSpans else { return }
         if !states.isEmpty { states[states.count - 1].to = now }
-        states.append(Stretch(status: status, from: now))
+        states.append(Span(what: status, from: now))
     }
 
     private mutating func take(_ fault: LabFault, at now: LabTime) {
         switch fault.phase {
         case .began, .struck:
-            guard faults.count < Self.maximumStretches else { return }
-            faults.append(
-                FaultStretch(
-                    name: fault.name, detail: fault.detail, from: now, to: fault.phase == .struck ? now : nil))
+            guard faults.count < Self.maximumSpans else { return }
+            faults.append(Span(what: fault, from: now, to: fault.phase == .struck ? now : nil))
         case .ended:
-            guard let index = faults.lastIndex(where: { $0.name == fault.name && $0.to == nil }) else { return }
+            guard let index = faults.lastIndex(where: { $0.what.name == fault.name && $0.to == nil }) else { return }
             faults[index].to = now
         }
     }
