@@ -185,7 +185,7 @@ struct KeyValueTests {
             KeyValueEntry(
                 StoredMessage(
                     subject: "$KV.b.key", sequence: 1, time: ServerTime(nanoseconds: 0), headers: headers,
-                    payload: ByteBuffer()), prefixLength: 6
+                    payload: ByteBuffer())
             ).operation
         }
         #expect(operation([:]) == .put)
