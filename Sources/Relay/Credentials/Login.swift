@@ -1,10 +1,12 @@
 import NATS
 
-/// The user, the credentials and the exclusive session of a client: drives ``SignIn`` and ``SessionKeeping``. Belongs to
-/// the client's isolation.
+/// The user, the credentials and the exclusive session of a client: drives ``SignIn``, ``SessionClaim`` and
+/// ``ControlVerifier``. Belongs to the client's isolation.
 final class Login {
     private var signIn: SignIn
-    private var session: SessionKeeping
+    /// The exclusive session; nil where sessions are shared.
+    private(set) var claim: SessionClaim?
+    private var verifier = ControlVerifier()
     /// The call of the token provider, which tells whether it has brought other credentials.
     private(set) var request: Task<Bool, Never>?
     /// Waits for the provider after a refusal.
@@ -12,7 +14,7 @@ final class Login {
 
     init(_ configuration: RelayConfiguration) {
         signIn = SignIn(configuration)
-        session = SessionKeeping(SessionClaim(configuration))
+        claim = SessionClaim(configuration)
     }
 
     deinit {
@@ -22,8 +24,6 @@ final class Login {
 
     /// Whether there is a provider to ask for other credentials.
     var hasProvider: Bool { signIn.credentials.provider != nil }
-    /// The exclusive session; nil where sessions are shared.
-    var claim: SessionClaim? { session.claim }
 
     /// Whether dialling is of no use before the token provider has given another token.
     func isExpired(at now: Int64) -> Bool { signIn.isExpired(at: now) }
@@ -123,18 +123,32 @@ final class Login {
 
     // MARK: The exclusive session, and the administrator
 
-    /// Decides about the exclusive session and the administrator's word, which may end the connection.
-    func handle(_ event: SessionKeeping.Event, for client: isolated RelayClient) {
-        guard let reason = session.handle(event) else { return }
-        let generation = client.connection.generation
-        client.connection.handle(.serverControl(generation: generation, reason: reason), for: client)
+    /// This client holds the exclusive session, with this revision of its entry.
+    func sessionWritten(_ revision: UInt64) { claim?.wrote(revision) }
+
+    /// The entry of the user's exclusive session has changed.
+    func sessionChanged(to holder: SessionClaim.Holder?, revision: UInt64, for client: isolated RelayClient) {
+        if let device = claim?.changed(to: holder, revision: revision) { end(.kickedByOtherDevice(device), client) }
     }
+
+    /// Another device has the session that this one came to take.
+    func sessionIsHeld(by device: String, for client: isolated RelayClient) {
+        _ = claim?.release()
+        end(.kickedByOtherDevice(device), client)
+    }
+
+    /// Gives the exclusive session up.
+    ///
+    /// - Returns: the entry to be deleted; nil if this client holds none.
+    func release() -> SessionClaim? { claim?.release() }
 
     /// The administrator has said something to this user.
     func heardControl(_ bytes: [UInt8], for user: String, of client: isolated RelayClient) {
-        let (issuers, key) = (signIn.credentials.issuers, signIn.credentials.key)
         let now = client.surroundings.clock.secondsSince1970
-        handle(.heard(bytes, user: user, issuers: issuers, at: now, key: key), for: client)
+        let credentials = signIn.credentials
+        let reason = verifier.reason(
+            in: bytes, for: user, issuers: credentials.issuers, at: now, key: credentials.key)
+        if let reason { end(reason, client) }
     }
 
     /// The network's service keeps this user out, and has signed why.
@@ -142,14 +156,15 @@ final class Login {
     /// - Returns: whether that was believed, and has ended the session.
     func heardRefusal(_ proof: String, for client: isolated RelayClient) -> Bool {
         guard let user = signIn.credentials.user else { return false }
-        handle(.refused(proof, user: user, issuers: signIn.credentials.issuers), for: client)
+        let reason = ControlVerifier.reason(ofRefusal: proof, for: user, issuers: signIn.credentials.issuers)
+        if let reason { end(reason, client) }
         return !client.connection.hasSession
     }
 
-    /// Gives the exclusive session up.
-    ///
-    /// - Returns: the entry to be deleted; nil if this client holds none.
-    func release() -> SessionClaim? { session.release() }
+    private func end(_ reason: ConnectionReason, _ client: isolated RelayClient) {
+        let generation = client.connection.generation
+        client.connection.handle(.serverControl(generation: generation, reason: reason), for: client)
+    }
 }
 
 extension RelayClient {

@@ -81,6 +81,20 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
         return provided(startingWith: first) { try accessToken(try await provider()) }
     }
 
+    /// What the token says of its own time; nil without one.
+    public var times: TokenTimes? {
+        claims.map { TokenTimes(issued: $0.issuedAt, expires: $0.expires, notBefore: $0.notBefore) }
+    }
+
+    /// The account that vouches for this user, if the credentials name it.
+    public var account: String? { claims.flatMap { $0.grant.issuerAccount ?? $0.issuer } }
+
+    /// The user's name as the token has it, whether or not it can be one; nil without a token.
+    var statedName: String? { claims?.name }
+
+    /// The token's claims, which are the server's to verify; nil without a token.
+    private var claims: UserClaims? { token.flatMap { try? UserClaims.decode($0) } }
+
     /// These credentials in place of others that came from the same provider.
     func keepingProvider(_ provider: Provider?) -> RelayCredentials {
         RelayCredentials(authentication, user: user, token: token, provider: self.provider ?? provider)
@@ -94,12 +108,11 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
 
     /// The public keys that vouch for this user, and so for what its administrator says.
     var issuers: [String] {
-        guard let token, let claims = try? UserClaims.decode(token) else { return [] }
-        return [claims.issuer, claims.grant.issuerAccount].compactMap(\.self)
+        claims.map { [$0.issuer, $0.grant.issuerAccount].compactMap(\.self) } ?? []
     }
 
     /// The public key that these credentials are for; nil where a password or nothing is presented.
-    var key: String? { token.flatMap { try? UserClaims.decode($0).subject } }
+    var key: String? { claims?.subject }
 
     /// A credentials file in the standard NATS form.
     ///
@@ -149,27 +162,25 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
 
     /// What the identifiers of this user's messages are hashed with; nil where the token does not say.
     var messageKey: MessageKey? {
-        guard let token, let text = try? UserClaims.decode(token).messageKey else { return nil }
-        return MessageKey(text: text)
+        claims?.messageKey.flatMap { MessageKey(text: $0) }
     }
 
     /// Whether an earlier version's private network made the token: its users shared one account, and the token said
     /// what each may do.
     var areOfSharedAccount: Bool {
-        guard let user, let token, let claims = try? UserClaims.decode(token) else { return false }
+        guard let user, let claims else { return false }
         return claims.grant.template.pub?.allow?.contains(NetworkNames.postboxes(of: user, "*")) == true
     }
 
     /// Whether a token is presented alone that is no bearer token.
     var lackSignature: Bool {
-        guard case .bearer = authentication, let token, let claims = try? UserClaims.decode(token) else { return false }
+        guard case .bearer = authentication, let claims else { return false }
         return claims.grant.template.bearerToken != true
     }
 
     /// Whether the token's own expiry has passed, by this machine's clock (seconds since 1970).
     func isExpired(at now: Int64) -> Bool {
-        guard let token, let claims = try? UserClaims.decode(token), let expires = claims.expires else { return false }
-        return expires <= now
+        claims?.expires.map { $0 <= now } ?? false
     }
 
     /// The kind and user, never the secret.
@@ -180,4 +191,21 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
 
     /// No children, so that no dump shows a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What a token says of its own time, in seconds since 1970; not verified, which is the server's to do.
+public struct TokenTimes: Hashable, Sendable {
+    /// When it was issued.
+    public var issued: Int64?
+    /// Its end; nil is without end.
+    public var expires: Int64?
+    /// Its begin.
+    public var notBefore: Int64?
+
+    /// Makes times; without arguments, they say nothing.
+    public init(issued: Int64? = nil, expires: Int64? = nil, notBefore: Int64? = nil) {
+        self.issued = issued
+        self.expires = expires
+        self.notBefore = notBefore
+    }
 }

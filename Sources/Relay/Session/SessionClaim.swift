@@ -1,7 +1,7 @@
 import Platform
 
-/// The decisions about an exclusive session, as a pure value: what the network's bucket holds for this user in, what to
-/// do out.
+/// This client's claim to an exclusive session, as a pure value: it decides by what the network's bucket holds for the
+/// user.
 ///
 /// The bucket `relay_sessions` holds one entry per user: who holds the session. Its owner writes it again every
 /// ``renewal``; an entry that is not renewed vanishes by the bucket's age limit, so a device that died does not block
@@ -18,16 +18,6 @@ package struct SessionClaim: Hashable, Sendable {
         var session: String
         /// The device's name for people.
         var device: String
-    }
-
-    /// What to do next.
-    enum Step: Hashable, Sendable {
-        /// Write this client's entry, building on this revision; 0 where there is none.
-        case write(revision: UInt64)
-        /// Stay out, or leave: this device holds the session.
-        case leave(device: String)
-        /// Nothing.
-        case keep
     }
 
     /// This client.
@@ -48,24 +38,38 @@ package struct SessionClaim: Hashable, Sendable {
         self.init(session: RandomText.uuid(), device: configuration.device, policy: policy)
     }
 
-    /// What a connection that has just been made does about the entry that it finds.
-    func step(onConnecting entry: (holder: Holder?, revision: UInt64)?) -> Step {
-        guard let entry else { return .write(revision: 0) }
-        guard let holder = entry.holder, holder.session != me.session, policy == .yield else {
-            return .write(revision: entry.revision)
-        }
-        return .leave(device: holder.device)
+    /// The device that keeps this one out, of those that hold the session as a connection is made; nil if it may be
+    /// taken.
+    func deviceKeepingOut(_ holder: Holder?) -> String? {
+        guard policy == .yield, let holder, holder.session != me.session else { return nil }
+        return holder.device
     }
 
-    /// What to do about an entry that came while this client holds the session.
-    func step(onChange holder: Holder?) -> Step {
-        guard let holder, holder.session != me.session else { return .keep }
-        return .leave(device: holder.device)
-    }
-
+    /// This client holds the session, with this revision of its entry.
     mutating func wrote(_ revision: UInt64) { self.revision = revision }
 
-    mutating func released() { revision = nil }
+    /// The user's entry has changed.
+    ///
+    /// - Returns: the device that holds the session now in place of this one.
+    mutating func changed(to holder: Holder?, revision newest: UInt64) -> String? {
+        guard let holder, newest >= revision ?? 0 else { return nil }
+        if holder.session == me.session {
+            // An entry whose acknowledgement was lost: the next one still builds on it.
+            if holder == me { revision = newest }
+            return nil
+        }
+        revision = nil
+        return holder.device
+    }
+
+    /// Gives the session up.
+    ///
+    /// - Returns: the entry to be deleted; nil if this client holds none.
+    mutating func release() -> SessionClaim? {
+        guard revision != nil else { return nil }
+        defer { revision = nil }
+        return self
+    }
 
     /// The entry's bytes.
     var value: [UInt8] {

@@ -80,7 +80,7 @@ struct DocumentationTests {
         let vocabulary = Self.package.appendingPathComponent(
             "Sources/Relay/OtherSystems/RongCloudCode.swift")
         let codes = try String(contentsOf: vocabulary, encoding: .utf8).split(separator: "\n").compactMap { line in
-            line.contains("static let") ? line.split(separator: "=").last?.filter(\.isNumber) : nil
+            line.contains("public static let") ? line.split(separator: "=").last?.filter(\.isNumber) : nil
         }
         #expect(codes.count > 20)
         #expect(try Set(rows("RongCloud").map { $0[0] }) == Set(codes.map { String($0) }))

@@ -20,8 +20,8 @@ extension LiveLink {
         // Devices that come at the same moment find out one after the other.
         for _ in 0..<8 {
             let present = try await find(entry)
-            if case .leave(let device) = claim.step(onConnecting: present) {
-                await inOwner { $0.login.handle(.displaced(by: device), for: $0) }
+            if let device = claim.deviceKeepingOut(present?.holder) {
+                await inOwner { $0.login.sessionIsHeld(by: device, for: $0) }
                 return false
             }
             do throws(NATSError) {
@@ -41,7 +41,7 @@ extension LiveLink {
     }
 
     private func keep(_ entry: Entry, revision: UInt64) async -> Bool {
-        guard await inOwner({ $0.login.handle(.wrote(revision: revision), for: $0) }) != nil else { return false }
+        guard await inOwner({ $0.login.sessionWritten(revision) }) != nil else { return false }
         start { link in await link.watch(entry) }
         start { link in await link.renew(entry) }
         return true
@@ -75,7 +75,7 @@ extension LiveLink {
                 while let change = try await changes.next() {
                     guard change.operation == .put else { continue }
                     let (holder, revision) = (Self.holder(change), change.revision)
-                    await inOwner { $0.login.handle(.changed(holder, revision: revision), for: $0) }
+                    await inOwner { $0.login.sessionChanged(to: holder, revision: revision, for: $0) }
                 }
             } catch {
                 // A consumer that is lost while the connection is open is made anew.
@@ -99,7 +99,7 @@ extension LiveLink {
                 // Another device's entry is the watcher's news. One that was forgotten meanwhile is made again.
                 if Self.isConflict(error) { written = try? await entry.bucket.create(value, for: entry.key) }
             }
-            if let written { await inOwner { $0.login.handle(.wrote(revision: written), for: $0) } }
+            if let written { await inOwner { $0.login.sessionWritten(written) } }
         }
     }
 

@@ -61,18 +61,6 @@ struct LifecycleSourceTests {
 
     // MARK: Idleness
 
-    @Test("A person who does nothing for the time is away once, and back with the next thing they do")
-    func idleness() {
-        let now = ContinuousClock.now
-        var gauge = IdleGauge(after: .seconds(60), at: now)
-        #expect(gauge.look(at: now) == .wait(until: now + .seconds(60)))
-        #expect(gauge.active(at: now + .seconds(50)) == false)
-        #expect(gauge.look(at: now + .seconds(60)) == .wait(until: now + .seconds(110)))
-        #expect(gauge.look(at: now + .seconds(110)) == .leave && gauge.isAway)
-        #expect(gauge.look(at: now + .seconds(200)) == .nothing)
-        #expect(gauge.active(at: now + .seconds(300)) == true && !gauge.isAway)
-    }
-
     @Test("The source of idleness tells absence and return, and has no timer while the person is away")
     func idleSource() async throws {
         let time = ManualTime()
