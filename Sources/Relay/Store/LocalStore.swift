@@ -1,6 +1,7 @@
 import GRDB
 import NATS
 import NIOConcurrencyHelpers
+import NIOPosix
 
 /// What this client keeps on this machine, in an SQLite database: messages, letters, the outbox, and what the person
 /// was at. It opens before the network is touched, so that what is kept can be shown while offline (Nexconn's and
@@ -202,8 +203,11 @@ public final class LocalStore: Sendable {
             return state.readers > 0
         }
         if isRead { await last.value() }
-        try? database.close()
-        Self.carryOverLog(of: path)
+        // Disks may be slow, and the pool of tasks is small.
+        _ = try? await NIOThreadPool.singleton.runIfActive { [database, path] in
+            try? database.close()
+            Self.carryOverLog(of: path)
+        }
         use.end()
         if let failure { throw failure }
     }
