@@ -9,9 +9,6 @@ public struct BufferLimits: Sendable, Hashable {
         case dropNewest
         /// The oldest waiting message is dropped, counted and reported.
         case dropOldest
-        /// Reading from the socket stops until the reader catches up. Other subscriptions wait too, and the server
-        /// ends a connection that stays unread for long (its write deadline, 10 s by default).
-        case pauseReading
     }
 
     /// Most messages held, at least 1.
@@ -63,8 +60,6 @@ final class SubscriptionBuffer: Sendable {
         case accepted
         /// The buffer overflowed; the number is the total lost so far.
         case dropped(total: Int)
-        /// Reading has to stop.
-        case pause
     }
 
     enum Ending: Sendable {
@@ -85,13 +80,12 @@ final class SubscriptionBuffer: Sendable {
         var delivered = 0
         /// After how many messages in all the subscription ends.
         var maximum: Int?
-        var isPaused = false
         var ending: Ending?
         var reader = WaitingReader()
 
         /// Whether what waits is as much as a reader wants together, or all that there will be.
         func isEnough(_ gathering: Gathering?, _ limits: BufferLimits) -> Bool {
-            guard let gathering, ending == nil, !isPaused else { return true }
+            guard let gathering, ending == nil else { return true }
             return queue.count >= min(gathering.count, limits.messages) || isMuch(limits)
         }
 
@@ -183,7 +177,7 @@ final class SubscriptionBuffer: Sendable {
                 if state.kept > 2 * state.bytes + Self.surplus { state.compact() }
             }
             // Nothing more may come of what the bounds, or the end, keep out.
-            guard case .accepted = delivery, state.ending == nil, !state.isPaused, !state.isMuch(limits) else {
+            guard case .accepted = delivery, state.ending == nil, !state.isMuch(limits) else {
                 return (delivery, state.reader.take())
             }
             return (delivery, state.reader.take(at: state.queue.count))
@@ -198,13 +192,6 @@ final class SubscriptionBuffer: Sendable {
 
     private func overflow(_ batch: [NATSMessage], bytes: Int, _ state: inout State) -> Delivery {
         switch limits.overflow {
-        case .pauseReading:
-            state.queue.append(contentsOf: batch)
-            state.bytes += bytes
-            // The reader resumes once, so one pause is all that may be counted.
-            if state.isPaused { return .accepted }
-            state.isPaused = true
-            return .pause
         case .dropNewest:
             for message in batch {
                 let size = message.size
@@ -233,8 +220,8 @@ final class SubscriptionBuffer: Sendable {
     }
 
     enum Taken {
-        /// Messages were moved into the reader's batch, last one first; `resumesReading` when the socket waits.
-        case batch(resumesReading: Bool)
+        /// Messages were moved into the reader's batch, last one first.
+        case batch
         case ended(Ending)
         /// To be waited for; `alarm` is what the caller is to call `setAlarm` with, nil where it need not.
         case wait(Completion<Wakeup>, alarm: NIODeadline?)
@@ -254,9 +241,7 @@ final class SubscriptionBuffer: Sendable {
                 state.bytes = 0
                 state.kept = 0
                 state.lastChunk = nil
-                let resumes = state.isPaused
-                state.isPaused = false
-                return (.batch(resumesReading: resumes), nil)
+                return (.batch, nil)
             }
             if let ending = state.ending { return (.ended(ending), nil) }
             let other = state.reader.take()
@@ -289,19 +274,15 @@ final class SubscriptionBuffer: Sendable {
         return next
     }
 
-    /// No further message will come. What waits can still be read. True when that stops a pause.
-    @discardableResult
-    func end(_ ending: Ending) -> Bool {
-        let (waiting, wasPaused) = state.withLockedValue { state in
-            // The message that was the last one allowed may have ended it before, and paused the reading too.
+    /// No further message will come. What waits can still be read.
+    func end(_ ending: Ending) {
+        let waiting = state.withLockedValue { state in
+            // The message that was the last one allowed may have ended it before.
             if state.ending == nil { state.ending = ending }
-            let wasPaused = state.isPaused
-            state.isPaused = false
-            return (state.reader.end(), wasPaused)
+            return state.reader.end()
         }
         waiting.timer?.cancel()
         waiting.reader?.fulfil(.ready)
-        return wasPaused
     }
 }
 

@@ -12,9 +12,6 @@ final class ConnectionCore: Sendable {
         var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
         var nextEventStream: UInt64 = 0
         var ending: Ending?
-        /// The number of pauses minus the number of resumptions. A reader may resume before its pause is counted, so
-        /// this may be −1 for a moment.
-        var pausedSubscriptions = 0
     }
 
     /// What the server was asked for under a number, and where its messages go.
@@ -205,7 +202,7 @@ final class ConnectionCore: Sendable {
     /// Takes a subscription off the list and tells the server, unless the connection is gone anyway.
     func removeSubscription(_ buffer: SubscriptionBuffer, ending: SubscriptionBuffer.Ending = .finished) {
         removeSource(buffer.sid)
-        if buffer.end(ending) { readingResumed() }
+        buffer.end(ending)
     }
 
     /// Ends one subscription; the buffer it shares with others goes on.
@@ -231,23 +228,8 @@ final class ConnectionCore: Sendable {
             for number in ended.keys { state.subscriptions.removeValue(forKey: number) }
             return (found.filter(\.value.isStanding).map(\.key), ended.values.map(\.buffer))
         }
-        for buffer in buffers where buffer.end(.failed(error)) { readingResumed() }
+        for buffer in buffers { buffer.end(.failed(error)) }
         return standing
-    }
-
-    // MARK: Pausing
-
-    var isReadingPaused: Bool { state.withLockedValue { $0.pausedSubscriptions > 0 } }
-
-    func readingPaused() { state.withLockedValue { $0.pausedSubscriptions += 1 } }
-
-    func readingResumed() {
-        let isFree = state.withLockedValue { state -> Bool in
-            state.pausedSubscriptions -= 1
-            return state.pausedSubscriptions <= 0
-        }
-        guard isFree, let channel else { return }
-        eventLoop.execute { channel.read() }
     }
 
     // MARK: Pings

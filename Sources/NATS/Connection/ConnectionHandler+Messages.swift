@@ -45,7 +45,6 @@ extension ConnectionHandler {
         switch buffer.deliver(&staged, bytes: bytes, of: chunk) {
         case .accepted: break
         case .dropped(let total): core.emit(.slowConsumer(subject: buffer.subject, dropped: total))
-        case .pause: core.readingPaused()
         }
     }
 }

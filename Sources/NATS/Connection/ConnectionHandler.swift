@@ -4,9 +4,8 @@ import NIOTLS
 import Platform
 
 /// Lives in the channel's pipeline, on its event loop: decodes, answers pings, keeps time, delivers batches.
-final class ConnectionHandler: ChannelDuplexHandler {
+final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     let core: ConnectionCore
@@ -48,8 +47,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var loginTimeoutError: NATSError
     var liveness: LivenessMachine?
     var livenessAlarm: Scheduled<Void>?
-    /// Whether the socket was left unread since the liveness was last asked.
-    var hasLeftUnread = false
     /// The liveness's own ping under way, and when it was sent.
     var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
     /// The inbox and standing subscriptions that the server refuses, by their numbers.
@@ -133,11 +130,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if let event = event as? TLSUserEvent, case .handshakeCompleted = event { secured(context) }
         context.fireUserInboundEventTriggered(event)
-    }
-
-    func read(context: ChannelHandlerContext) {
-        // While a subscription is over its limit the socket stays unread; the reader asks again when it has room.
-        if core.isReadingPaused { hasLeftUnread = true } else { context.read() }
     }
 
     // MARK: Reading

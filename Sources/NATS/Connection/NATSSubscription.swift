@@ -91,9 +91,7 @@ extension ConnectionCore {
         var gathering = Gathering(of: count)
         while true {
             switch buffer.take(into: &batch, until: deadline, gathering: gathering) {
-            case .batch(let resumesReading):
-                if resumesReading { readingResumed() }
-                if !batch.isEmpty { return }
+            case .batch: if !batch.isEmpty { return }
             case .ended(.finished): return
             case .ended(.failed(let error)): throw error
             case .wait(let wakeup, let alarm):

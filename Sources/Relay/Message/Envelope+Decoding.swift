@@ -104,7 +104,7 @@ private struct EnvelopeFields {
 
     /// - Returns: false when the payload holds something other than a map.
     private mutating func readEntries(_ payload: UnsafeRawBufferPointer) throws(MessageCodingError) -> Bool {
-        var reader = try MessagePackReader(payload, limits: .standard)
+        var reader = try MessagePackReader(payload)
         guard let count = try reader.mapHeader() else {
             _ = try reader.value()
             try reader.finish()

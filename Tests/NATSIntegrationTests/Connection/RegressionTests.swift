@@ -63,57 +63,6 @@ struct ConnectionRegressionTests {
         await connection.close()
     }
 
-    @Test("A subscription that overflows again within one read pauses once, and its reader gets everything")
-    func pausedTwice() async throws {
-        let server = try await NATSServerProcess.start(jetStream: false)
-        let reader = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
-        let limits = BufferLimits(messages: 1, overflow: .pauseReading)
-        let one = try reader.subscribe(to: "one", limits: limits)
-        let two = try reader.subscribe(to: "two", limits: limits)
-        try await reader.flush()
-        let writer = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
-        let count = 2_000
-        for _ in 0..<count {
-            try writer.publish([1], to: "one")
-            try writer.publish([2], to: "two")
-        }
-        try await writer.flush()
-        let counts = try await withThrowingTaskGroup(of: Int.self) { group in
-            for subscription in [one, two] {
-                group.addTask {
-                    var seen = 0
-                    for try await _ in subscription {
-                        seen += 1
-                        if seen == count { break }
-                    }
-                    return seen
-                }
-            }
-            group.addTask {
-                try? await Task.sleep(for: .seconds(300))
-                one.unsubscribe()
-                two.unsubscribe()
-                return 0
-            }
-            let counts = [try await group.next(), try await group.next()]
-            group.cancelAll()
-            return counts
-        }
-        #expect(counts == [count, count])
-        await reader.close()
-        await writer.close()
-    }
-
-    @Test("A reader that makes room before the pause is noted does not leave the socket unread")
-    func resumedBeforePaused() async throws {
-        let server = try await NATSServerProcess.start(jetStream: false)
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
-        connection.core.readingResumed()
-        connection.core.readingPaused()
-        #expect(!connection.core.isReadingPaused)
-        await connection.close()
-    }
-
     @Test("A subscription with a maximum ends behind its last message")
     func maximum() async throws {
         let server = try await NATSServerProcess.start(jetStream: false)

@@ -47,19 +47,15 @@ struct SubscriptionBufferTests {
         }
     }
 
-    /// What a reader finds without waiting, in order, and whether reading resumes.
-    private func read(_ buffer: SubscriptionBuffer) -> (texts: [String], resumes: Bool) {
+    /// What a reader finds without waiting, in order.
+    private func read(_ buffer: SubscriptionBuffer) -> [String] {
         var batch: [NATSMessage] = []
-        guard case .batch(let resumes) = buffer.take(into: &batch) else { return ([], false) }
-        return (batch.reversed().map(\.text), resumes)
+        guard case .batch = buffer.take(into: &batch) else { return [] }
+        return batch.reversed().map(\.text)
     }
 
     private func isAccepted(_ delivery: SubscriptionBuffer.Delivery) -> Bool {
         if case .accepted = delivery { true } else { false }
-    }
-
-    private func isPause(_ delivery: SubscriptionBuffer.Delivery) -> Bool {
-        if case .pause = delivery { true } else { false }
     }
 
     private func lost(_ delivery: SubscriptionBuffer.Delivery) -> Int {
@@ -71,9 +67,9 @@ struct SubscriptionBufferTests {
         let buffer = buffer(10, .dropNewest)
         #expect(isAccepted(deliver(["1", "2"], to: buffer)))
         #expect(isAccepted(deliver(["3"], to: buffer)))
-        #expect(read(buffer).texts == ["1", "2", "3"])
+        #expect(read(buffer) == ["1", "2", "3"])
         #expect(isAccepted(deliver(["4"], to: buffer)))
-        #expect(read(buffer).texts == ["4"])
+        #expect(read(buffer) == ["4"])
         #expect(buffer.delivered == 4 && buffer.dropped == 0)
     }
 
@@ -83,9 +79,9 @@ struct SubscriptionBufferTests {
         #expect(lost(deliver(["1", "2", "3", "4", "5"], to: buffer)) == 5 - limit)
         #expect(lost(deliver(["6"], to: buffer)) == 6 - limit)
         #expect(buffer.dropped == 6 - limit)
-        #expect(read(buffer).texts == Array(["1", "2", "3"].prefix(limit)))
+        #expect(read(buffer) == Array(["1", "2", "3"].prefix(limit)))
         #expect(isAccepted(deliver(["7"], to: buffer)))
-        #expect(read(buffer).texts == ["7"])
+        #expect(read(buffer) == ["7"])
     }
 
     @Test("drops and counts the oldest when it is full")
@@ -94,61 +90,21 @@ struct SubscriptionBufferTests {
         #expect(isAccepted(deliver(["1", "2"], to: buffer)))
         #expect(lost(deliver(["3", "4"], to: buffer)) == 1)
         #expect(lost(deliver(["5", "6", "7", "8"], to: buffer)) == 5)
-        #expect(read(buffer).texts == ["6", "7", "8"])
+        #expect(read(buffer) == ["6", "7", "8"])
         #expect(isAccepted(deliver(["9", "10", "11"], to: buffer)))
-        #expect(read(buffer).texts == ["9", "10", "11"])
+        #expect(read(buffer) == ["9", "10", "11"])
     }
 
     @Test("counts bytes as well as messages", arguments: [BufferLimits.Overflow.dropNewest, .dropOldest])
     func bytes(overflow: BufferLimits.Overflow) {
         let buffer = buffer(100, bytes: 10, overflow)
         #expect(lost(deliver(["12345", "12345", "x"], to: buffer)) == 1)
-        #expect(read(buffer).texts == (overflow == .dropNewest ? ["12345", "12345"] : ["12345", "x"]))
+        #expect(read(buffer) == (overflow == .dropNewest ? ["12345", "12345"] : ["12345", "x"]))
         // Larger than the whole buffer: lost, and the buffer stays usable.
         #expect(lost(deliver(["12345678901"], to: buffer)) == 2)
-        #expect(read(buffer).texts == [])
+        #expect(read(buffer) == [])
         #expect(isAccepted(deliver(["1234567890"], to: buffer)))
-        #expect(read(buffer).texts == ["1234567890"])
-    }
-
-    @Test("asks for one pause however often it overflows, and for one resumption")
-    func pause() {
-        let buffer = buffer(2, .pauseReading)
-        #expect(isAccepted(deliver(["1", "2"], to: buffer)))
-        #expect(isPause(deliver(["3"], to: buffer)))
-        #expect(isAccepted(deliver(["4"], to: buffer)))
-        let first = read(buffer)
-        #expect(first.texts == ["1", "2", "3", "4"] && first.resumes)
-        #expect(isAccepted(deliver(["5"], to: buffer)))
-        let second = read(buffer)
-        #expect(second.texts == ["5"] && !second.resumes)
-        #expect(isPause(deliver(["6", "7", "8"], to: buffer)))
-        #expect(buffer.end(.finished))
-        #expect(!buffer.end(.finished))
-        let third = read(buffer)
-        #expect(third.texts == ["6", "7", "8"] && !third.resumes)
-        #expect(buffer.dropped == 0)
-    }
-
-    @Test("a pause that comes with the last message ends with the subscription, whether that is read or not")
-    func pauseAtEnd() {
-        for isRead in [true, false] {
-            let buffer = buffer(2, .pauseReading)
-            #expect(buffer.end(after: 3))
-            #expect(isPause(deliver(["1", "2", "3", "4"], to: buffer)))
-            if isRead {
-                let last = read(buffer)
-                #expect(last.texts == ["1", "2", "3"] && last.resumes)
-            }
-            #expect(buffer.end(.failed(.closed)) == !isRead)
-            #expect(!buffer.end(.finished))
-            if !isRead { #expect(read(buffer).texts == ["1", "2", "3"]) }
-            var batch: [NATSMessage] = []
-            guard case .ended(.finished) = buffer.take(into: &batch) else {
-                Issue.record("ended otherwise")
-                return
-            }
-        }
+        #expect(read(buffer) == ["1234567890"])
     }
 
     @Test("gives what had arrived before its end, and nothing after")
@@ -157,7 +113,7 @@ struct SubscriptionBufferTests {
         _ = deliver(["1"], to: buffer)
         buffer.end(.failed(.staleConnection))
         _ = deliver(["2"], to: buffer)
-        #expect(read(buffer).texts == ["1"])
+        #expect(read(buffer) == ["1"])
         var batch: [NATSMessage] = []
         guard case .ended(.failed(.staleConnection)) = buffer.take(into: &batch) else {
             Issue.record("not ended")
@@ -185,7 +141,7 @@ struct SubscriptionBufferTests {
         #expect(await first.value() == .cancelled)
         _ = deliver(["1"], to: buffer)
         #expect(await second.value() == .ready)
-        #expect(read(buffer).texts == ["1"])
+        #expect(read(buffer) == ["1"])
         guard case .wait(let third, alarm: nil) = buffer.take(into: &batch) else {
             Issue.record("nothing to wait for")
             return
@@ -222,9 +178,9 @@ struct SubscriptionBufferTests {
         }
     }
 
-    @Test("a full buffer, and one that stops the reading, are enough for a reader of many")
+    @Test("a full buffer is enough for a reader of many")
     func gatheringAtTheBound() async throws {
-        for overflow in [BufferLimits.Overflow.dropNewest, .dropOldest, .pauseReading] {
+        for overflow in [BufferLimits.Overflow.dropNewest, .dropOldest] {
             let buffer = buffer(2, overflow)
             var batch: [NATSMessage] = []
             let gathering = try #require(Gathering(of: 100, now: .uptimeNanoseconds(0)))
@@ -259,7 +215,7 @@ struct SubscriptionBufferTests {
         _ = deliver(["1", "2"], to: buffer)
         await loop.advanceTime(by: Gathering.patience)
         #expect(await many.value() == .deadline)
-        #expect(read(buffer).texts == ["1", "2"])
+        #expect(read(buffer) == ["1", "2"])
         await loop.shutdownGracefully()
     }
 

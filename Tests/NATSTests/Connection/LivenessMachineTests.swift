@@ -13,21 +13,16 @@ struct LivenessMachineTests {
     func silence() {
         var machine = machine()
         #expect(machine.nextPing == 20)
-        #expect(machine.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
-        #expect(machine.momentCame(now: 25, isPaused: false, outbound: idle) == .stale)
+        #expect(machine.momentCame(now: 20, outbound: idle) == .ping(until: 25))
+        #expect(machine.momentCame(now: 25, outbound: idle) == .stale)
     }
 
-    @Test("silence counts only while this side could read: after a pause or a stop of the process the limit runs again")
+    @Test("silence counts only while this side could read: after a stop of the process the limit runs again")
     func excused() {
-        var paused = machine()
-        #expect(paused.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
-        paused.readingResumed()
-        #expect(paused.momentCame(now: 25, isPaused: false, outbound: idle) == .wait(until: 30))
-        #expect(paused.momentCame(now: 30, isPaused: false, outbound: idle) == .stale)
         var stopped = machine()
-        #expect(stopped.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
-        #expect(stopped.momentCame(now: 90, isPaused: false, outbound: idle) == .wait(until: 95))
-        #expect(stopped.momentCame(now: 95, isPaused: false, outbound: idle) == .stale)
+        #expect(stopped.momentCame(now: 20, outbound: idle) == .ping(until: 25))
+        #expect(stopped.momentCame(now: 90, outbound: idle) == .wait(until: 95))
+        #expect(stopped.momentCame(now: 95, outbound: idle) == .stale)
     }
 
     @Test("an answer in time leads to the next ping one interval after the last")
@@ -35,11 +30,11 @@ struct LivenessMachineTests {
         var machine = machine()
         for round in 1...5 as ClosedRange<Int64> {
             #expect(
-                machine.momentCame(now: 20 * round, isPaused: false, outbound: idle) == .ping(until: 20 * round + 5))
+                machine.momentCame(now: 20 * round, outbound: idle) == .ping(until: 20 * round + 5))
             machine.heard()
             machine.answered()
             #expect(
-                machine.momentCame(now: 20 * round + 5, isPaused: false, outbound: idle)
+                machine.momentCame(now: 20 * round + 5, outbound: idle)
                     == .wait(until: 20 * round + 20))
         }
     }
@@ -47,44 +42,36 @@ struct LivenessMachineTests {
     @Test("any bytes count, and a ping without its answer is not repeated but still counts")
     func otherBytes() {
         var machine = machine()
-        #expect(machine.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
+        #expect(machine.momentCame(now: 20, outbound: idle) == .ping(until: 25))
         machine.heard()
-        #expect(machine.momentCame(now: 25, isPaused: false, outbound: idle) == .wait(until: 40))
+        #expect(machine.momentCame(now: 25, outbound: idle) == .wait(until: 40))
         // Heard before the second look does not help in it.
         machine.heard()
-        #expect(machine.momentCame(now: 40, isPaused: false, outbound: idle) == .wait(until: 45))
-        #expect(machine.momentCame(now: 45, isPaused: false, outbound: idle) == .stale)
-    }
-
-    @Test("a socket that this side leaves unread is not judged")
-    func paused() {
-        var machine = machine()
-        #expect(machine.momentCame(now: 20, isPaused: true, outbound: idle) == .wait(until: 40))
-        #expect(machine.momentCame(now: 40, isPaused: false, outbound: idle) == .ping(until: 45))
-        #expect(machine.momentCame(now: 45, isPaused: true, outbound: idle) == .wait(until: 60))
+        #expect(machine.momentCame(now: 40, outbound: idle) == .wait(until: 45))
+        #expect(machine.momentCame(now: 45, outbound: idle) == .stale)
     }
 
     @Test("a ping behind a long queue is waited for while the queue gets shorter, and then for the limit")
     func longQueue() {
         var machine = machine()
         let start = Outbound(acknowledged: 7, taken: 1_000_000, waiting: 500_000)
-        #expect(machine.momentCame(now: 20, isPaused: false, outbound: start) == .ping(until: 25))
+        #expect(machine.momentCame(now: 20, outbound: start) == .ping(until: 25))
         var taken = 1_000_000
         for now in stride(from: 25, to: 225, by: 5) as StrideTo<Int64> {
             taken += 10_000
             // More is published meanwhile: only what is taken counts.
             let outbound = Outbound(acknowledged: taken, taken: taken, waiting: 2_000_000)
-            #expect(machine.momentCame(now: now, isPaused: false, outbound: outbound) == .wait(until: now + 5))
+            #expect(machine.momentCame(now: now, outbound: outbound) == .wait(until: now + 5))
         }
         taken = 1_500_000
         // It has the ping now, and one limit to answer, whatever else it takes.
         #expect(
             machine.momentCame(
-                now: 225, isPaused: false, outbound: Outbound(acknowledged: taken, taken: taken, waiting: 0))
+                now: 225, outbound: Outbound(acknowledged: taken, taken: taken, waiting: 0))
                 == .wait(until: 230))
         #expect(
             machine.momentCame(
-                now: 230, isPaused: false, outbound: Outbound(acknowledged: taken + 9, taken: taken + 9, waiting: 0))
+                now: 230, outbound: Outbound(acknowledged: taken + 9, taken: taken + 9, waiting: 0))
                 == .stale)
     }
 
@@ -92,51 +79,51 @@ struct LivenessMachineTests {
     func acknowledgedAlone() {
         var machine = machine()
         let start = Outbound(acknowledged: 100, taken: 5, waiting: 500_000)
-        #expect(machine.momentCame(now: 20, isPaused: false, outbound: start) == .ping(until: 25))
+        #expect(machine.momentCame(now: 20, outbound: start) == .ping(until: 25))
         for round in 1...40 as ClosedRange<Int> {
             let now = Int64(20 + 5 * round)
             let outbound = Outbound(acknowledged: 100 + round, taken: 5 - round, waiting: 500_000)
-            #expect(machine.momentCame(now: now, isPaused: false, outbound: outbound) == .wait(until: now + 5))
+            #expect(machine.momentCame(now: now, outbound: outbound) == .wait(until: now + 5))
         }
         let end = Outbound(acknowledged: 140, taken: -35, waiting: 500_000)
-        #expect(machine.momentCame(now: 225, isPaused: false, outbound: end) == .stale)
+        #expect(machine.momentCame(now: 225, outbound: end) == .stale)
     }
 
     @Test("a queue that does not move, and a short one, are no excuse")
     func standingQueue() {
         var standing = machine()
         let long = Outbound(taken: 5, waiting: 500_000)
-        #expect(standing.momentCame(now: 20, isPaused: false, outbound: long) == .ping(until: 25))
+        #expect(standing.momentCame(now: 20, outbound: long) == .ping(until: 25))
         // Written by this side, and not taken by the peer.
         let written = Outbound(taken: 400_000, waiting: 100_000)
-        #expect(standing.momentCame(now: 25, isPaused: false, outbound: written) == .stale)
+        #expect(standing.momentCame(now: 25, outbound: written) == .stale)
         var trickling = machine()
         #expect(
-            trickling.momentCame(now: 20, isPaused: false, outbound: Outbound(taken: 5, waiting: 10))
+            trickling.momentCame(now: 20, outbound: Outbound(taken: 5, waiting: 10))
                 == .ping(until: 25))
         #expect(
-            trickling.momentCame(now: 25, isPaused: false, outbound: Outbound(acknowledged: 50, taken: 50, waiting: 10))
+            trickling.momentCame(now: 25, outbound: Outbound(acknowledged: 50, taken: 50, waiting: 10))
                 == .stale)
     }
 
     @Test("a ping that could not be sent is owed no answer")
     func unsent() {
         var machine = machine()
-        #expect(machine.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
+        #expect(machine.momentCame(now: 20, outbound: idle) == .ping(until: 25))
         machine.pingFailed()
-        #expect(machine.momentCame(now: 25, isPaused: false, outbound: idle) == .wait(until: 40))
-        #expect(machine.momentCame(now: 40, isPaused: false, outbound: idle) == .ping(until: 45))
+        #expect(machine.momentCame(now: 25, outbound: idle) == .wait(until: 40))
+        #expect(machine.momentCame(now: 40, outbound: idle) == .ping(until: 45))
     }
 
     @Test("a moment that comes early or late, and figures without bounds")
     func odd() {
         var machine = machine()
-        #expect(machine.momentCame(now: 3, isPaused: false, outbound: idle) == .wait(until: 20))
-        #expect(machine.momentCame(now: 90, isPaused: false, outbound: idle) == .ping(until: 95))
+        #expect(machine.momentCame(now: 3, outbound: idle) == .wait(until: 20))
+        #expect(machine.momentCame(now: 90, outbound: idle) == .ping(until: 95))
         machine.heard()
-        #expect(machine.momentCame(now: 300, isPaused: false, outbound: idle) == .wait(until: 305))
+        #expect(machine.momentCame(now: 300, outbound: idle) == .wait(until: 305))
         var endless = LivenessMachine(interval: .max, limit: .max, now: 7)
         #expect(endless.nextPing == .max)
-        #expect(endless.momentCame(now: 8, isPaused: false, outbound: idle) == .wait(until: .max))
+        #expect(endless.momentCame(now: 8, outbound: idle) == .wait(until: .max))
     }
 }

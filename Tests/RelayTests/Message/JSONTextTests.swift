@@ -59,11 +59,13 @@ import Testing
         #expect(throws: MessageCodingError.tooDeep(limit: 64)) {
             try JSONText.parse(String(repeating: #"{"a":"#, count: 100_000))
         }
-        #expect(throws: MessageCodingError.tooLong(bytes: 3, limit: 2)) {
-            try JSONText.parse("[1]", limits: MessagePack.Limits(bytes: 2))
+        let long = [UInt8](repeating: 0x20, count: MessagePack.maximumBytes + 1)
+        #expect(throws: MessageCodingError.tooLong(bytes: long.count, limit: long.count - 1)) {
+            try JSONText.parse(bytes: long)
         }
-        #expect(throws: MessageCodingError.tooManyElements(limit: 2)) {
-            try JSONText.parse("[1,2]", limits: MessagePack.Limits(elements: 2))
+        let many = "[" + String(repeating: "1,", count: MessagePack.maximumElements) + "1]"
+        #expect(throws: MessageCodingError.tooManyElements(limit: MessagePack.maximumElements)) {
+            try JSONText.parse(many)
         }
     }
 

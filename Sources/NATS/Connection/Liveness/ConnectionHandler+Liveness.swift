@@ -45,12 +45,7 @@ extension ConnectionHandler {
 
     private func livenessMoment() {
         guard let context, core.isOpen else { return }
-        let isPaused = core.isReadingPaused
-        if hasLeftUnread, !isPaused {
-            hasLeftUnread = false
-            liveness?.readingResumed()
-        }
-        let action = liveness?.momentCame(now: Self.now, isPaused: isPaused, outbound: core.outboundProgress)
+        let action = liveness?.momentCame(now: Self.now, outbound: core.outboundProgress)
         switch action {
         case .stale: fail(.staleConnection)
         case .wait(let moment): askLiveness(at: moment, context)
@@ -126,7 +121,6 @@ extension ConnectionHandler {
 
     /// Says so where nothing arrives although an answer is awaited.
     private func judgeSilence() {
-        if core.isReadingPaused { silence.excuse() }
         switch silence.waits(now: Self.now, outbound: { core.outboundProgress }) {
         case .ask: probe(limit: core.options.pongTimeout)
         case .silent(let since): core.emit(.silent(for: .nanoseconds(Self.now - since)))

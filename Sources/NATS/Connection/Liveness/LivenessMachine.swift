@@ -58,8 +58,6 @@ struct LivenessMachine {
         due = nextPing
     }
 
-    mutating func readingResumed() { probe?.isExcused = true }
-
     mutating func heard() { probe?.hasHeard = true }
 
     mutating func answered() { isPingOutstanding = false }
@@ -83,12 +81,10 @@ struct LivenessMachine {
     }
 
     /// The moment has come.
-    ///
-    /// - Parameter isPaused: whether this side leaves the socket unread, where an answer may lie.
-    mutating func momentCame(now: Int64, isPaused: Bool, outbound: Outbound) -> Action {
+    mutating func momentCame(now: Int64, outbound: Outbound) -> Action {
         // A process that was stopped, or found no processor, has not read either.
         if now > Self.sum(due, limit) { probe?.isExcused = true }
-        let action = nextAction(now: now, isPaused: isPaused, outbound: outbound)
+        let action = nextAction(now: now, outbound: outbound)
         switch action {
         case .wait(let moment), .ping(let moment): due = moment
         case .stale: break
@@ -96,13 +92,13 @@ struct LivenessMachine {
         return action
     }
 
-    private mutating func nextAction(now: Int64, isPaused: Bool, outbound: Outbound) -> Action {
-        if var excused = probe, excused.isExcused, !excused.hasHeard, !isPaused {
+    private mutating func nextAction(now: Int64, outbound: Outbound) -> Action {
+        if var excused = probe, excused.isExcused, !excused.hasHeard {
             excused.isExcused = false
             probe = excused
             return .wait(until: Self.sum(now, excused.limit))
         }
-        if var current = probe, !current.hasHeard, !isPaused {
+        if var current = probe, !current.hasHeard {
             guard let target = current.target, outbound.acknowledged > current.acknowledged else {
                 return .stale
             }
@@ -115,7 +111,6 @@ struct LivenessMachine {
         guard now >= nextPing else { return .wait(until: nextPing) }
         nextPing = Self.sum(now, interval)
         defer { hastenedLimit = nil }
-        if isPaused { return .wait(until: nextPing) }
         let isBehindMany = outbound.waiting > Self.shortQueue
         let isBehindNothing = outbound.waiting <= Self.emptyQueue
         let limit = min(limit, isBehindNothing ? hastenedLimit ?? limit : limit)

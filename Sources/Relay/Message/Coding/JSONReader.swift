@@ -1,13 +1,11 @@
 struct JSONReader {
     private let bytes: UnsafeRawBufferPointer
-    private let limits: MessagePack.Limits
     private var offset = 0
     private var elements = 0
 
-    init(_ bytes: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(MessageCodingError) {
-        guard bytes.count <= limits.bytes else { throw .tooLong(bytes: bytes.count, limit: limits.bytes) }
+    init(_ bytes: UnsafeRawBufferPointer) throws(MessageCodingError) {
+        guard bytes.count <= MessagePack.maximumBytes else { throw .tooLong(bytes: bytes.count, limit: MessagePack.maximumBytes) }
         self.bytes = bytes
-        self.limits = limits
     }
 
     mutating func document() throws(MessageCodingError) -> MessageValue {
@@ -18,7 +16,7 @@ struct JSONReader {
     }
 
     private mutating func value(depth: Int) throws(MessageCodingError) -> MessageValue {
-        guard elements < limits.elements else { throw .tooManyElements(limit: limits.elements) }
+        guard elements < MessagePack.maximumElements else { throw .tooManyElements(limit: MessagePack.maximumElements) }
         elements += 1
         switch try peek() {
         case UInt8(ascii: "{"): return try object(depth: depth)
@@ -40,7 +38,7 @@ struct JSONReader {
     // MARK: Containers
 
     private mutating func array(depth: Int) throws(MessageCodingError) -> MessageValue {
-        guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
+        guard depth < MessagePack.maximumDepth else { throw .tooDeep(limit: MessagePack.maximumDepth) }
         offset += 1
         var values: [MessageValue] = []
         if try take("]") { return .array(values) }
@@ -52,7 +50,7 @@ struct JSONReader {
     }
 
     private mutating func object(depth: Int) throws(MessageCodingError) -> MessageValue {
-        guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
+        guard depth < MessagePack.maximumDepth else { throw .tooDeep(limit: MessagePack.maximumDepth) }
         offset += 1
         var map = MessageMap()
         if try take("}") { return .map(map) }

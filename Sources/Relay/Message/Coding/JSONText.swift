@@ -9,22 +9,16 @@ public enum JSONText {
     /// A lone surrogate escape, which no Swift string can hold, becomes U+FFFD.
     ///
     /// - Throws: ``MessageCodingError``.
-    public static func parse(
-        _ text: String,
-        limits: MessagePack.Limits = .standard
-    ) throws(MessageCodingError) -> MessageValue {
-        try parse(bytes: text.utf8, limits: limits)
+    public static func parse(_ text: String) throws(MessageCodingError) -> MessageValue {
+        try parse(bytes: text.utf8)
     }
 
     /// The value that this UTF-8 text holds.
     ///
     /// - Throws: ``MessageCodingError``.
-    public static func parse(
-        bytes: some Collection<UInt8>,
-        limits: MessagePack.Limits = .standard
-    ) throws(MessageCodingError) -> MessageValue {
+    public static func parse(bytes: some Collection<UInt8>) throws(MessageCodingError) -> MessageValue {
         try bytes.withRawBytes { raw throws(MessageCodingError) in
-            var reader = try JSONReader(raw, limits: limits)
+            var reader = try JSONReader(raw)
             return try reader.document()
         }
     }

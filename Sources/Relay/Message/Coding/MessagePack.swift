@@ -3,27 +3,14 @@
 ///
 /// Encoding is canonical: integers, lengths and timestamps take their shortest form; floats always take 64 bits, so
 /// that every reader gets the same number. Decoding accepts every form. Claims in the input (lengths, counts, depth)
-/// are checked against the bytes present and the ``Limits`` before anything is allocated.
+/// are checked against the bytes present and the bounds before anything is allocated.
 public enum MessagePack {
-    /// What the decoder accepts, so that a small hostile input cannot cost much.
-    public struct Limits: Hashable, Sendable {
-        /// How deep arrays and maps may nest. At most 512 is honoured, so that the stack is safe.
-        public var depth: Int
-        /// The longest input, in bytes.
-        public var bytes: Int
-        /// The most values in the whole input; a map's keys count too.
-        public var elements: Int
-
-        /// Makes limits.
-        public init(depth: Int = 64, bytes: Int = 64 << 20, elements: Int = 500_000) {
-            self.depth = min(depth, 512)
-            self.bytes = bytes
-            self.elements = elements
-        }
-
-        /// Depth 64, 64 MiB (the most that a NATS server takes), 500,000 elements.
-        public static let standard = Limits()
-    }
+    /// How deep arrays and maps may nest, so that the stack is safe; the bounds are those of JSON too.
+    public static let maximumDepth = 64
+    /// The longest input, in bytes: the most that a NATS server takes.
+    public static let maximumBytes = 64 << 20
+    /// The most values in the whole input, so that a small hostile one cannot cost much; a map's keys count too.
+    public static let maximumElements = 500_000
 
     /// The value's bytes in their shortest form.
     public static func encode(_ value: MessageValue) -> [UInt8] {
@@ -35,11 +22,8 @@ public enum MessagePack {
     /// The one value that these bytes hold.
     ///
     /// - Throws: ``MessageCodingError``; bytes after the value are an error.
-    public static func decode(
-        _ bytes: UnsafeRawBufferPointer,
-        limits: Limits = .standard
-    ) throws(MessageCodingError) -> MessageValue {
-        var reader = try MessagePackReader(bytes, limits: limits)
+    public static func decode(_ bytes: UnsafeRawBufferPointer) throws(MessageCodingError) -> MessageValue {
+        var reader = try MessagePackReader(bytes)
         let value = try reader.value()
         try reader.finish()
         return value
@@ -48,11 +32,8 @@ public enum MessagePack {
     /// The one value that these bytes hold.
     ///
     /// - Throws: ``MessageCodingError``; bytes after the value are an error.
-    public static func decode(
-        _ bytes: some Collection<UInt8>,
-        limits: Limits = .standard
-    ) throws(MessageCodingError) -> MessageValue {
-        try bytes.withRawBytes { raw throws(MessageCodingError) in try decode(raw, limits: limits) }
+    public static func decode(_ bytes: some Collection<UInt8>) throws(MessageCodingError) -> MessageValue {
+        try bytes.withRawBytes { raw throws(MessageCodingError) in try decode(raw) }
     }
 }
 

@@ -1,14 +1,12 @@
 /// Reads MessagePack values from bytes in place. Every claim is checked before it is believed.
 struct MessagePackReader {
     private let bytes: UnsafeRawBufferPointer
-    private let limits: MessagePack.Limits
     private(set) var offset = 0
     private var elements = 0
 
-    init(_ bytes: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(MessageCodingError) {
-        guard bytes.count <= limits.bytes else { throw .tooLong(bytes: bytes.count, limit: limits.bytes) }
+    init(_ bytes: UnsafeRawBufferPointer) throws(MessageCodingError) {
+        guard bytes.count <= MessagePack.maximumBytes else { throw .tooLong(bytes: bytes.count, limit: MessagePack.maximumBytes) }
         self.bytes = bytes
-        self.limits = limits
     }
 
     func finish() throws(MessageCodingError) {
@@ -108,7 +106,7 @@ struct MessagePackReader {
     // MARK: Containers
 
     private mutating func array(_ count: Int, depth: Int) throws(MessageCodingError) -> MessageValue {
-        guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
+        guard depth < MessagePack.maximumDepth else { throw .tooDeep(limit: MessagePack.maximumDepth) }
         var values: [MessageValue] = []
         values.reserveCapacity(count)
         for _ in 0..<count { try values.append(value(depth: depth + 1)) }
@@ -116,7 +114,7 @@ struct MessagePackReader {
     }
 
     private mutating func map(_ count: Int, depth: Int) throws(MessageCodingError) -> MessageValue {
-        guard depth < limits.depth else { throw .tooDeep(limit: limits.depth) }
+        guard depth < MessagePack.maximumDepth else { throw .tooDeep(limit: MessagePack.maximumDepth) }
         var entries: [MessageMap.Entry] = []
         entries.reserveCapacity(count)
         for _ in 0..<count {
@@ -131,7 +129,7 @@ struct MessagePackReader {
     private mutating func claim(_ count: Int, valuesEach: Int) throws(MessageCodingError) -> Int {
         let values = count * valuesEach
         guard values <= bytes.count - offset else { throw .truncated(offset: bytes.count) }
-        guard values <= limits.elements - elements else { throw .tooManyElements(limit: limits.elements) }
+        guard values <= MessagePack.maximumElements - elements else { throw .tooManyElements(limit: MessagePack.maximumElements) }
         elements += values
         return count
     }
