@@ -146,6 +146,7 @@ struct GatedServer: Sendable {
 extension NetworkAdministrator {
     /// Sends a user's clients a cause of any kind; nothing else is done.
     func send(_ message: ControlMessage, to user: String) async throws {
+        _ = try directory.knownRecord(of: UserName(user))
         let identity = try NetworkIdentity.open(in: directory)
         let place = try #require(await directory.places().first)
         try await tell([(user, message)], place, identity)

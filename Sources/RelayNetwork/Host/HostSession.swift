@@ -102,8 +102,9 @@ struct HostSession: Sendable {
             guard let record = try directory.record(of: name), record.signed >= start else { continue }
             for account in record.accounts {
                 guard let token = try PrivateFile.readText(directory.tokenPath(ofAccount: account)) else { continue }
-                // An account's imports are made anew with every token, and requests on their way are lost with the old.
-                guard try await system.token(ofAccount: account) != token else { continue }
+                // An account that the server has not had to do with yet it reads itself. The imports of others are made
+                // anew with every token: requests on their way are lost with the old, and a login may be unanswered.
+                guard let known = try await system.token(ofAccount: account), known != token else { continue }
                 try await system.install(token)
             }
         }
