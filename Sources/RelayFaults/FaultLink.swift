@@ -158,8 +158,7 @@ final class FaultLinkHandler: ChannelInboundHandler {
     private var hasLeft = false
 
     init(_ link: FaultLink, _ side: FaultLink.Side) {
-        self.link = link
-        self.side = side
+        (self.link, self.side) = (link, side)
     }
 
     func channelActive(context: ChannelHandlerContext) { link.joined(context.channel, as: side) }

@@ -146,12 +146,10 @@ public final class FaultProxy: Sendable {
 }
 
 /// What the proxy can fail with.
-public enum FaultError: Error, Hashable, Sendable {
+public enum FaultError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A port of this machine's address cannot be used; the reason is the system's.
     case port(Int, host: String = FaultProxy.loopback, reason: String)
-}
 
-extension FaultError: CustomStringConvertible {
     /// One sentence, with what to do.
     public var description: String {
         switch self {

@@ -27,10 +27,8 @@ final class FaultProxyCore {
     private var isClosed = false
 
     init(targets: [ServerAddress], port: ReservedPort, seed: UInt64, loop: any EventLoop) {
-        self.targets = targets
-        self.port = port
-        self.seed = seed
-        self.loop = loop
+        (self.targets, self.port) = (targets, port)
+        (self.seed, self.loop) = (seed, loop)
     }
 
     // MARK: Acts

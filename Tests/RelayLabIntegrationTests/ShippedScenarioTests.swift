@@ -35,7 +35,7 @@ struct ShippedScenarioTests {
             let subject = RelaySubject(
                 try configured(network, scenario, server: proxy.address), other: try configured(network, scenario))
             let session = LabSession(
-                subject: subject, link: ProxyLink(proxy), server: network.serverSide(of: subject.client),
+                subject: subject, link: ProxyLink(proxy), server: network.serverSide(subject.client),
                 topic: scenario.topic, writer: "lab",
                 heading: LabHeading(
                     title: scenario.title, seed: 7, policy: scenario.client.reconnect, speed: scenario.speed))

@@ -180,7 +180,7 @@ struct LabGround: Sendable {
             server: network.map { "nats-server \($0.version)" } ?? server?.name, time: WallClock.now.iso8601)
         let subject = RelaySubject(tested, other: other)
         let session = LabSession(
-            subject: subject, link: ProxyLink(proxy), server: network?.serverSide(of: subject.client),
+            subject: subject, link: ProxyLink(proxy), server: network?.serverSide(subject.client),
             topic: scenario.topic, writer: network == nil ? Lab.writer() : "lab", heading: heading,
             tell: report)
         let result: Result<Value, any Error>

@@ -16,15 +16,13 @@ public struct LabNetwork: Sendable {
     public let addresses: [ServerAddress]
     /// Where its servers and its processes are.
     package let description: NetworkDescription
-    private let side: @Sendable (RelayClient) -> any LabServerSide
-    private let end: @Sendable () async -> Void
+    /// The server's side, for a client under test.
+    public let serverSide: @Sendable (RelayClient) -> any LabServerSide
+    /// Ends the network and deletes its folder.
+    public let stop: @Sendable () async -> Void
 
     /// The servers' version.
     public var version: String { description.serverVersion }
-    /// The server's side, for a client under test.
-    public func serverSide(of client: RelayClient) -> any LabServerSide { side(client) }
-    /// Ends the network and deletes its folder.
-    public func stop() async { await end() }
 
     /// Starts a private network, with one server.
     ///
@@ -75,7 +73,7 @@ public struct LabNetwork: Sendable {
             let (description, side) = try await start()
             let addresses = try RelayConfiguration.addresses(description.servers)
             return LabNetwork(
-                directory: directory, addresses: addresses, description: description, side: side, end: end)
+                directory: directory, addresses: addresses, description: description, serverSide: side, stop: end)
         } catch {
             await end()
             throw error

@@ -40,8 +40,7 @@ public actor LabAdministrator {
     ///   - user: the user whom the acts are about.
     init(_ directory: NetworkDirectory, user: String) {
         network = NetworkAdministrator(directory: directory, name: "the lab")
-        self.directory = directory
-        self.user = user
+        (self.directory, self.user) = (directory, user)
     }
 
     /// Ends the user's access now, and keeps in mind when it would have ended.
@@ -75,8 +74,7 @@ public struct LabHostedNetwork: LabServers {
     public init(
         directory: NetworkDirectory, user: String, ensureRunning: @escaping @Sendable () async throws -> Void
     ) {
-        self.directory = directory
-        self.ensureRunning = ensureRunning
+        (self.directory, self.ensureRunning) = (directory, ensureRunning)
         administrator = LabAdministrator(directory, user: user)
     }
 
@@ -107,8 +105,7 @@ public actor LabLocalCluster: LabServers {
     ///   - user: the user whom the administrator's acts are about.
     ///   - ownServer: the name of the server that the client under test is connected to; nil while it is to none.
     public init(_ cluster: LocalCluster, user: String, ownServer: @escaping @Sendable () async -> String?) {
-        self.cluster = cluster
-        self.ownServer = ownServer
+        (self.cluster, self.ownServer) = (cluster, ownServer)
         administrator = LabAdministrator(cluster.directory, user: user)
     }
 

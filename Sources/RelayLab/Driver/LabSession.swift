@@ -97,7 +97,7 @@ public actor LabSession {
     public func run(_ scenario: LabScenario, speed: Double? = nil) async -> LabRun {
         await begin()
         await act(scenario, speed: speed)
-        if Task.isCancelled { fail("The run was interrupted.") }
+        if Task.isCancelled { add(.failed("The run was interrupted.")) }
         return await end()
     }
 
@@ -116,7 +116,7 @@ public actor LabSession {
             case .act(var act, let lasting):
                 act.every = act.every / speed
                 do { try await perform(act, lasting: lasting.map { $0 / speed }) } catch {
-                    fail("“\(act.name.rawValue)” could not be done: \(error)")
+                    add(.failed("“\(act.name.rawValue)” could not be done: \(error)"))
                 }
             case .expectation(let expectation, let within):
                 // The machine is no faster than it is.
@@ -139,7 +139,7 @@ public actor LabSession {
                 reading = Task { [weak self] in await self?.read(reader) }
             }
         } catch {
-            fail("The topic \(topic) cannot be followed: \(error)")
+            add(.failed("The topic \(topic) cannot be followed: \(error)"))
         }
         if connects { await subject.connect() }
     }
@@ -191,9 +191,6 @@ public actor LabSession {
                 return LabReport.Lasting(name: fault.act.name, detail: detail, end: fault.end)
             })
     }
-
-    /// The run cannot be carried through.
-    public func fail(_ words: String) { add(.failed(words)) }
 
     /// Adds an event to the run, such as a message that another reader has delivered.
     public func add(_ kind: LabEvent.Kind) {
@@ -325,7 +322,7 @@ public actor LabSession {
         do {
             try await carryOut(LabAct(opposite))
         } catch {
-            fail("“\(fault.act.name.rawValue)” could not be ended: \(error)")
+            add(.failed("“\(fault.act.name.rawValue)” could not be ended: \(error)"))
         }
     }
 
@@ -334,7 +331,7 @@ public actor LabSession {
         for fault in lasting where !fault.act.name.isCondition { await end(fault) }
         guard !lasting.isEmpty else { return }
         over { _ in true }
-        do { try await link?.set([]) } catch { fail("The link could not be restored: \(error)") }
+        do { try await link?.set([]) } catch { add(.failed("The link could not be restored: \(error)")) }
     }
 
     private func carryOut(_ act: LabAct) async throws {

@@ -33,9 +33,6 @@ public struct LabFigures: Hashable, Sendable {
     /// never was.
     public var recovery: LabTime?
 
-    /// Nothing yet.
-    public init() {}
-
     typealias Count = any WritableKeyPath<LabFigures, Int> & Sendable
     typealias Time = any WritableKeyPath<LabFigures, LabTime?> & Sendable
 

@@ -1,7 +1,7 @@
 import Relay
 
 /// Which message of a run it is: its writer, and its place in what that writer sent, from 1 on.
-public struct LabNumber: Hashable, Sendable {
+public struct LabNumber: Hashable, Sendable, CustomStringConvertible {
     /// Who wrote it: letters, digits, dashes and underscores, 64 at most.
     public let writer: String
     /// Its place, from 1 on.
@@ -44,6 +44,9 @@ public struct LabNumber: Hashable, Sendable {
 
     /// `lab alice 12`: what a message with this number says.
     public var text: String { "lab \(writer) \(value)" }
+
+    /// `alice 12`.
+    public var description: String { "\(writer) \(value)" }
 }
 
 extension LabNumber: Codable {
@@ -58,9 +61,4 @@ extension LabNumber: Codable {
         }
         self = number
     }
-}
-
-extension LabNumber: CustomStringConvertible {
-    /// `alice 12`.
-    public var description: String { "\(writer) \(value)" }
 }

@@ -1,7 +1,7 @@
 /// A moment of a run, or a length of time in it, in whole microseconds. Moments count from the run's beginning.
 ///
 /// Whole, so that what a log or a page says of it reads back as the same.
-public struct LabTime: Hashable, Comparable, Sendable {
+public struct LabTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The microseconds.
     public var microseconds: Int64
 
@@ -43,16 +43,7 @@ public struct LabTime: Hashable, Comparable, Sendable {
     public static func + (left: LabTime, right: LabTime) -> LabTime {
         LabTime(microseconds: left.microseconds + right.microseconds)
     }
-}
 
-extension LabTime: RawRepresentable, Codable {
-    /// The time in seconds, as a log writes it.
-    public var rawValue: Double { seconds }
-    /// Makes a time of seconds; nil where that is no time that a run can have.
-    public init?(rawValue: Double) { self.init(seconds: rawValue) }
-}
-
-extension LabTime: CustomStringConvertible {
     /// `0.052 s`: seconds with three digits behind the point, rounded.
     public var description: String { fixed(digits: 3) + " s" }
 
@@ -66,4 +57,11 @@ extension LabTime: CustomStringConvertible {
         let zeros = String(repeating: "0", count: digits - fraction.count)
         return (microseconds < 0 ? "-" : "") + "\(parts / scale).\(zeros)\(fraction)"
     }
+}
+
+extension LabTime: RawRepresentable, Codable {
+    /// The time in seconds, as a log writes it.
+    public var rawValue: Double { seconds }
+    /// Makes a time of seconds; nil where that is no time that a run can have.
+    public init?(rawValue: Double) { self.init(seconds: rawValue) }
 }

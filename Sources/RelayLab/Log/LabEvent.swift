@@ -67,12 +67,8 @@ public struct LabHeading: Hashable, Codable, Sendable {
     public init(
         title: String, seed: UInt64, policy: String, speed: Double = 1, server: String? = nil, time: String? = nil
     ) {
-        self.title = title
-        self.seed = seed
-        self.policy = policy
-        self.speed = speed
-        self.server = server
-        self.time = time
+        (self.title, self.seed, self.policy) = (title, seed, policy)
+        (self.speed, self.server, self.time) = (speed, server, time)
     }
 }
 
@@ -125,9 +121,7 @@ public struct LabFault: Hashable, Codable, Sendable {
 
     /// Makes a fault.
     public init(_ name: String, detail: String = "", _ phase: Phase) {
-        self.name = name
-        self.detail = detail
-        self.phase = phase
+        (self.name, self.detail, self.phase) = (name, detail, phase)
     }
 }
 

@@ -17,8 +17,7 @@ public struct LabLog: Hashable, Sendable {
     /// The events.
     public private(set) var events: [LabEvent] = []
 
-    /// A log without events.
-    public init() {}
+    init() {}
 
     /// Adds an event.
     public mutating func append(_ event: LabEvent) {

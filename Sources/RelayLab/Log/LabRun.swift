@@ -16,8 +16,7 @@ public struct LabRun: Hashable, Sendable {
     /// Whether it is over.
     public private(set) var isOver = false
 
-    /// A run that has not begun.
-    public init() {}
+    init() {}
 
     /// The run that a log tells of.
     public init(_ log: LabLog) {

@@ -7,7 +7,7 @@ extension LabReport {
             "<title>\(MarkupText.escaped(title)): \(outcome)</title>", "<style>", Self.style, "</style>", "</head>",
             "<body>", "<h1>\(MarkupText.escaped(title))</h1>",
             "<p class=\"\(outcome)\" data-verdict=\"\(outcome)\">\(outcome)</p>",
-            "<p class=\"small\">\(MarkupText.escaped(circumstances))</p>",
+            "<p>\(MarkupText.escaped(circumstances))</p>",
         ]
         if !verdict.findings.isEmpty {
             lines += ["<h2>What went wrong</h2>", "<ul>"]
@@ -51,16 +51,12 @@ extension LabReport {
     private static let style = """
         body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
           color: #111; background: #fff; }
-        h1 { font-size: 1.4rem; margin-bottom: 0.2rem; }
-        h2 { font-size: 1.1rem; margin-top: 1.6rem; }
-        .small { color: #444; }
         .passed, .failed { display: inline-block; padding: 0.1rem 0.7rem; border: 2px solid; font-weight: bold; }
         .passed { color: #155724; }
         .failed { color: #8b1a1a; }
         table { border-collapse: collapse; }
         th, td { text-align: left; padding: 0.15rem 1rem 0.15rem 0; border-bottom: 1px solid #ccc; font-weight: normal;
           vertical-align: top; }
-        td { font-variant-numeric: tabular-nums; }
         pre { font: 11.5px/1.35 ui-monospace, monospace; overflow-x: auto; }
         @media print { body { margin: 0; max-width: none; font-size: 11pt; } pre { font-size: 6.5pt; }
           pre, tr, li { break-inside: avoid; } }

@@ -52,9 +52,6 @@ public struct LabExpectation: Hashable, Sendable {
         }
     }
 
-    /// Expects nothing.
-    public init() {}
-
     private static let names = LabFigures.counts.map(\.name) + LabFigures.times.map(\.name)
 
     /// The figures that are said, in the order in which they are written.

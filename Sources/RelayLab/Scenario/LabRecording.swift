@@ -6,9 +6,6 @@ public struct LabRecording: Hashable, Sendable {
     /// The state that was heard last.
     private var state: String?
 
-    /// Nothing yet.
-    public init() {}
-
     /// Adds an act.
     public mutating func did(_ act: LabAct, lasting: Duration?, at now: LabTime) {
         // Rounded, as nobody's hand is more exact.

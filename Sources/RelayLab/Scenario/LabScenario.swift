@@ -5,9 +5,9 @@ import Relay
 /// A mistake in a scenario, with its place.
 public struct LabScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line, from 1 on.
-    public var line: Int
+    public var line = 1
     /// The column, from 1 on.
-    public var column: Int
+    public var column = 1
     /// What is wrong, and what to write instead.
     public var words: String
 
@@ -49,7 +49,7 @@ public struct LabScenario: Hashable, Sendable {
     /// - Throws: ``LabScenarioError`` with line and column.
     public init(parsing text: some Collection<UInt8>) throws(LabScenarioError) {
         guard text.count <= Self.maximumBytes else {
-            throw LabScenarioError(line: 1, column: 1, words: "it is too large to be a scenario")
+            throw LabScenarioError(words: "it is too large to be a scenario")
         }
         do throws(JSON5Outline.Mistake) { self = try JSON5Document<LabScenario>(Data(text)).value } catch {
             throw LabScenarioError(line: error.place.line, column: error.place.column, words: error.words)

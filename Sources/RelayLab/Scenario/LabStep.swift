@@ -23,9 +23,7 @@ public struct LabStep: Hashable, Sendable {
 
     /// Makes a step.
     public init(at: Duration? = nil, after: Duration? = nil, _ kind: Kind) {
-        self.at = at
-        self.after = after
-        self.kind = kind
+        (self.at, self.after, self.kind) = (at, after, kind)
     }
 
     /// Reads an act as it is written by hand: its name, and what there is to say of it, as in `delay by=200ms for=3s`.
@@ -33,20 +31,20 @@ public struct LabStep: Hashable, Sendable {
     /// - Throws: ``LabScenarioError`` in words, with the place in the object that was made of it.
     public init(parsing line: String) throws(LabScenarioError) {
         let words = line.split(whereSeparator: \.isWhitespace)
-        guard let name = words.first else { throw LabScenarioError(line: 1, column: 1, words: "there is nothing here") }
+        guard let name = words.first else { throw LabScenarioError(words: "there is nothing here") }
         var map: MessageMap = ["do": .string(String(name))]
         for word in words.dropFirst() {
             let parts = word.split(separator: "=", maxSplits: 1)
             guard parts.count == 2 else {
                 throw LabScenarioError(
-                    line: 1, column: 1, words: "“\(word)” says nothing; what there is to say has the form by=200ms")
+                    words: "“\(word)” says nothing; what there is to say has the form by=200ms")
             }
             map[String(parts[0])] =
                 Int64(parts[1]).map(MessageValue.int) ?? .string(String(parts[1]))
         }
         let text = JSONText.text(.map(map))
         do throws(JSON5Outline.Mistake) { self = try JSON5Document<LabStep>(.init(text.utf8)).value } catch {
-            throw LabScenarioError(line: 1, column: 1, words: error.words)
+            throw LabScenarioError(words: error.words)
         }
     }
 
