@@ -44,14 +44,13 @@ struct ReportTests {
         #expect(unclosed(in: page) == [])
     }
 
-    @Test("The page has the timeline, the faults with their times, and what went wrong")
-    func timelineOfPage() throws {
+    @Test("The page has a drawing of the states, the faults and what went wrong, and the faults with their times")
+    func drawing() throws {
         let page = LabReport(try Story.troubled()).page
-        let lanes = try #require(page.components(after: "<pre>").first?.components(before: "</pre>"))
-        for lane in ["state", "faults", "attempts", "round trip", "queued", "sent", "recovered", "twice", "missing"] {
-            #expect(lanes.contains("\n" + lane), "\(lane)")
-        }
-        #expect(lanes.contains("░") && page.contains("<td>0.130 s</td><td>reconnecting</td>"))
+        let drawing = try #require(page.components(after: "<svg").first?.components(before: "</svg>"))
+        #expect(drawing.contains("<title>reconnecting</title>") && drawing.contains("cut reset"))
+        #expect(drawing.contains("<title>missing</title>") && drawing.contains("<title>twice</title>"))
+        #expect(!drawing.contains("nan") && !drawing.contains("inf"))
         #expect(page.contains("<td>0.100 s</td><td>cut reset</td><td></td>"))
         #expect(page.contains("<td>0.185 s</td><td>refuse</td><td>until 0.300 s</td>"))
         #expect(page.contains("Delivered behind a later one: a 3."))
@@ -101,7 +100,7 @@ struct ReportTests {
         }
         #expect(runs(ascii: false) == "█▓█▓░█" && runs(ascii: true) == "=-=-~=")
         let page = LabReport(story.run).page
-        #expect(page.contains("connected, no answer"))
+        #expect(page.contains("connected, no answer") && page.contains("#f2e3b3"))
     }
 
     @Test("Remote words move no cursor and reorder no line in any form")

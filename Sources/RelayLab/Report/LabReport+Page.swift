@@ -14,7 +14,7 @@ extension LabReport {
             lines += verdict.findings.map { "<li data-finding=\"\($0.kind)\">\(MarkupText.escaped($0.words))</li>" }
             lines.append("</ul>")
         }
-        lines += ["<h2>Timeline</h2>", "<pre>"] + strips(columns: Self.columns).map(MarkupText.escaped) + ["</pre>"]
+        lines += ["<h2>Timeline</h2>", LabDrawing(self).svg]
         lines += table("Faults", timeline.faults) { span in
             let (fault, until) = (span.what, span.to == span.from ? "" : span.to.map { "until \($0)" } ?? "to the end")
             return ["\(span.from)", fault.detail.isEmpty ? fault.name : "\(fault.name) \(fault.detail)", until]
@@ -43,8 +43,6 @@ extension LabReport {
         return ["<h2>\(heading)</h2>", "<table>"] + body + ["</table>"]
     }
 
-    /// The width of the timeline, in characters.
-    private static let columns = 132
     /// The maximum number of rows of a table.
     private static let maximumRows = 500
 
@@ -57,9 +55,10 @@ extension LabReport {
         table { border-collapse: collapse; }
         th, td { text-align: left; padding: 0.15rem 1rem 0.15rem 0; border-bottom: 1px solid #ccc; font-weight: normal;
           vertical-align: top; }
-        pre { font: 11.5px/1.35 ui-monospace, monospace; overflow-x: auto; }
-        @media print { body { margin: 0; max-width: none; font-size: 11pt; } pre { font-size: 6.5pt; }
-          pre, tr, li { break-inside: avoid; } }
+        .small { font-size: 0.85rem; color: #444; }
+        svg { width: 100%; height: auto; }
+        svg text { font: 12px system-ui, sans-serif; fill: #111; }
+        @media print { body { margin: 0; max-width: none; font-size: 11pt; } svg, tr, li { break-inside: avoid; } }
         """
 
     /// Reports as JUnit XML, which services that build and test programs read: a suite with a test case for each.

@@ -1,0 +1,178 @@
+/// A timeline as SVG: a lane below the other, with the time from left to right. Whatever is told by a colour is told by
+/// a form or a word too, so that it can be read in print.
+struct LabDrawing {
+    private static let width = 960
+    private static let left = 110.0
+    private static let right = 950.0
+
+    private let timeline: LabTimeline
+    private let lost: [LabTime]
+    /// The length of the run; never nothing, so that every moment has a place.
+    private let length: Double
+
+    /// The drawing of a report's run; messages that were lost are shown where they were sent.
+    init(_ report: LabReport) {
+        timeline = report.timeline
+        length = max(0.001, report.timeline.end.seconds)
+        lost = report.lost
+    }
+
+    var svg: String {
+        let lanes: [(name: String, height: Double, body: (Double) -> [String])] = [
+            ("state", 22, states), ("faults", faultHeight, faults), ("attempts", 16, attempts),
+            ("round trip", 44, roundTrips), ("queued", 44, queued), ("sent", 54, messages),
+        ]
+        var lines: [String] = []
+        var top = 8.0
+        for (name, height, body) in lanes {
+            lines.append("<text x=\"4\" y=\"\(Self.text(top + min(height, 22) / 2 + 4))\">\(name)</text>")
+            lines += body(top)
+            top += height + 12
+        }
+        lines += axis(top)
+        let height = Int(top) + 30
+        return
+            ["<svg viewBox=\"0 0 \(Self.width) \(height)\" role=\"img\" aria-label=\"Timeline of the run\">"]
+            .joined() + "\n"
+            + ([Self.definitions] + lines).joined(separator: "\n") + "\n</svg>"
+    }
+
+    private static let definitions = """
+        <defs><pattern id="broken" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">\
+        <rect width="6" height="6" fill="#f3d3d0"/><path d="M0 0V6" stroke="#8b1a1a" stroke-width="2"/></pattern></defs>
+        """
+
+    // MARK: Lanes
+
+    private func states(_ top: Double) -> [String] {
+        timeline.states.flatMap { span -> [String] in
+            let (from, to) = (x(span.from), x(span.to ?? timeline.end))
+            let fill =
+                switch span.what.state {
+                case "connected" where span.what.isSilent: "#f2e3b3"
+                case "connected": "#bfe3c6"
+                case "suspended", "initialized": "#e4e4e4"
+                default: "url(#broken)"
+                }
+            let name = MarkupText.escaped(span.what.name)
+            let rectangle =
+                "<rect x=\"\(Self.text(from))\" y=\"\(Self.text(top))\" width=\"\(Self.text(max(1, to - from)))\" "
+                + "height=\"22\" fill=\"\(fill)\" stroke=\"#555\"><title>\(name)</title></rect>"
+            // Only where there is room for the word, on white, since not each pattern lets a word be read.
+            let room = Double(span.what.name.count) * 7
+            guard to - from > room + 10 else { return [rectangle] }
+            return [
+                rectangle,
+                "<rect x=\"\(Self.text(from + 3))\" y=\"\(Self.text(top + 4))\" width=\"\(Self.text(room))\" "
+                    + "height=\"14\" fill=\"#fff\"/>",
+                "<text x=\"\(Self.text(from + 5))\" y=\"\(Self.text(top + 15))\">\(name)</text>",
+            ]
+        }
+    }
+
+    private static let shownFaults = 24
+    private var faultHeight: Double { max(16, Double(min(timeline.faults.count, Self.shownFaults)) * 18) }
+
+    private func faults(_ top: Double) -> [String] {
+        var lines: [String] = []
+        for (index, span) in timeline.faults.prefix(Self.shownFaults).enumerated() {
+            let y = top + Double(index) * 18
+            let (from, to) = (x(span.from), x(span.to ?? timeline.end))
+            lines.append(
+                "<rect x=\"\(Self.text(from))\" y=\"\(Self.text(y))\" width=\"\(Self.text(max(2, to - from)))\" "
+                    + "height=\"14\" fill=\"#f2c46d\" stroke=\"#7a5200\"/>")
+            let words = MarkupText.escaped(
+                span.what.detail.isEmpty ? span.what.name : "\(span.what.name) \(span.what.detail)")
+            let isLate = from > Self.right - 220
+            lines.append(
+                "<text x=\"\(Self.text(isLate ? from - 5 : max(from, to) + 5))\" y=\"\(Self.text(y + 11))\""
+                    + (isLate ? " text-anchor=\"end\"" : "") + ">\(words)</text>")
+        }
+        return lines
+    }
+
+    private func attempts(_ top: Double) -> [String] {
+        timeline.attempts.points.map { tick(x($0.at), top, 16, "#333") }
+    }
+
+    private func roundTrips(_ top: Double) -> [String] {
+        curve(timeline.roundTrips.points.map { ($0.at, $0.value.seconds) }, top, 44, steps: false) { value in
+            "\(LabTime(seconds: value) ?? .zero)"
+        }
+    }
+
+    private func queued(_ top: Double) -> [String] {
+        curve(timeline.queued.points.map { ($0.at, Double($0.value)) }, top, 44, steps: true) { "\(Int($0))" }
+    }
+
+    private func messages(_ top: Double) -> [String] {
+        var lines: [String] = []
+        for point in timeline.marks.points {
+            let place = x(point.at)
+            switch point.value {
+            case .sent: lines.append(tick(place, top, 14, "#345"))
+            case .recovered: lines.append(tick(place, top + 18, 14, "#1a6b8b"))
+            case .doubled: lines.append(symbol(place, top + 42, "2", "twice"))
+            }
+        }
+        lines += lost.map { symbol(x($0), top + 42, "×", "missing") }
+        lines.append("<text x=\"4\" y=\"\(Self.text(top + 29))\">recovered</text>")
+        lines.append("<text x=\"4\" y=\"\(Self.text(top + 49))\">in error</text>")
+        return lines
+    }
+
+    private func axis(_ top: Double) -> [String] {
+        var lines = [
+            "<path d=\"M\(Self.text(Self.left)) \(Self.text(top))H\(Self.text(Self.right))\" stroke=\"#555\"/>"
+        ]
+        for part in 0...4 {
+            let moment = LabTime(seconds: length * Double(part) / 4) ?? .zero
+            let place = Self.left + (Self.right - Self.left) * Double(part) / 4
+            lines.append(tick(place, top, 5, "#555"))
+            let anchor = part == 0 ? "start" : part == 4 ? "end" : "middle"
+            lines.append(
+                "<text x=\"\(Self.text(place))\" y=\"\(Self.text(top + 19))\" text-anchor=\"\(anchor)\">"
+                    + "\(moment.fixed(digits: 1)) s</text>")
+        }
+        return lines
+    }
+
+    // MARK: Parts
+
+    private func x(_ moment: LabTime) -> Double {
+        Self.left + (Self.right - Self.left) * min(1, max(0, moment.seconds / length))
+    }
+
+    private func tick(_ place: Double, _ top: Double, _ height: Double, _ color: String) -> String {
+        "<path d=\"M\(Self.text(place)) \(Self.text(top))v\(Self.text(height))\" stroke=\"\(color)\"/>"
+    }
+
+    private func symbol(_ place: Double, _ base: Double, _ sign: String, _ words: String) -> String {
+        "<text x=\"\(Self.text(place))\" y=\"\(Self.text(base + 8))\" text-anchor=\"middle\" fill=\"#8b1a1a\">"
+            + "<title>\(words)</title>\(sign)</text>"
+    }
+
+    private func curve(
+        _ points: [(at: LabTime, value: Double)], _ top: Double, _ height: Double, steps: Bool,
+        words: (Double) -> String
+    ) -> [String] {
+        guard let highest = points.map(\.value).max() else { return [] }
+        let scale = highest > 0 ? (height - 4) / highest : 0
+        var path = ""
+        for (index, point) in points.enumerated() {
+            let (place, level) = (Self.text(x(point.at)), Self.text(top + height - point.value * scale))
+            path += index == 0 ? "M\(place) \(level)" : steps ? "H\(place)V\(level)" : "L\(place) \(level)"
+        }
+        if steps { path += "H\(Self.text(x(timeline.end)))" }
+        return [
+            "<path d=\"\(path)\" fill=\"none\" stroke=\"#234\" stroke-width=\"1.5\"/>",
+            "<text x=\"4\" y=\"\(Self.text(top + 32))\" class=\"small\">up to \(words(highest))</text>",
+        ]
+    }
+
+    /// A coordinate with one digit behind the point.
+    private static func text(_ value: Double) -> String {
+        let tenths = Int((value * 10).rounded())
+        return tenths.isMultiple(of: 10) ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
+    }
+}
