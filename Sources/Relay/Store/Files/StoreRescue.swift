@@ -65,8 +65,8 @@ extension StoreRescue {
 private struct DamagedTable {
     /// So many rows at most.
     private static let most = 50_000
-    /// Rows are looked for under these numbers whatever else is known of a table.
-    private static let likely: Int64 = 1 << 16
+    /// So many numbers below the highest one are looked for: more than a table has rows.
+    private static let span: Int64 = 1 << 16
 
     let name: String
     let limit: StoreTimeLimit
@@ -81,15 +81,20 @@ private struct DamagedTable {
         guard !limit.isOver else { return }
         let sql = "SELECT rowid AS damaged_row, * FROM \(name)"
         do { return try readAll(from: database, sql + " ORDER BY rowid") } catch {}
-        let highest = ["SELECT max(rowid) FROM \(name)", "SELECT max(seq) FROM sqlite_sequence WHERE name = '\(name)'"]
-            .compactMap { try? Int64.fetchOne(database, sql: $0) }
         guard let one = try? database.makeStatement(sql: sql + " WHERE rowid = ?") else { return }
-        for number in stride(from: max(Self.likely, highest.max() ?? 0), through: 0, by: -1) {
-            guard !limit.isOver, rows.count < Self.most else { return }
-            guard let row = try? Row.fetchOne(one, arguments: [number]), Self.number(of: row) == number else {
-                continue
+        // Either may be damaged, and say nothing, too little or far too much.
+        let highest = ["SELECT max(rowid) FROM \(name)", "SELECT seq FROM sqlite_sequence WHERE name = '\(name)'"]
+            .compactMap { try? Int64.fetchOne(database, sql: $0) }.filter { (0...1 << 48).contains($0) }
+        var next = Int64.max
+        for end in (highest + [highest.isEmpty ? Self.span : 4_096]).sorted(by: >) {
+            for number in stride(from: min(end, next - 1), through: max(0, end - Self.span), by: -1) {
+                guard !limit.isOver, rows.count < Self.most else { return }
+                next = number
+                guard let row = try? Row.fetchOne(one, arguments: [number]), Self.number(of: row) == number else {
+                    continue
+                }
+                rows.insert(row)
             }
-            rows.insert(row)
         }
     }
 
