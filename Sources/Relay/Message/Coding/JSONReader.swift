@@ -4,7 +4,9 @@ struct JSONReader {
     private var elements = 0
 
     init(_ bytes: UnsafeRawBufferPointer) throws(MessageCodingError) {
-        guard bytes.count <= MessagePack.maximumBytes else { throw .tooLong(bytes: bytes.count, limit: MessagePack.maximumBytes) }
+        guard bytes.count <= MessagePack.maximumBytes else {
+            throw .tooLong(bytes: bytes.count, limit: MessagePack.maximumBytes)
+        }
         self.bytes = bytes
     }
 

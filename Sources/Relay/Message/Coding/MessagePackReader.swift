@@ -5,7 +5,9 @@ struct MessagePackReader {
     private var elements = 0
 
     init(_ bytes: UnsafeRawBufferPointer) throws(MessageCodingError) {
-        guard bytes.count <= MessagePack.maximumBytes else { throw .tooLong(bytes: bytes.count, limit: MessagePack.maximumBytes) }
+        guard bytes.count <= MessagePack.maximumBytes else {
+            throw .tooLong(bytes: bytes.count, limit: MessagePack.maximumBytes)
+        }
         self.bytes = bytes
     }
 
@@ -129,7 +131,9 @@ struct MessagePackReader {
     private mutating func claim(_ count: Int, valuesEach: Int) throws(MessageCodingError) -> Int {
         let values = count * valuesEach
         guard values <= bytes.count - offset else { throw .truncated(offset: bytes.count) }
-        guard values <= MessagePack.maximumElements - elements else { throw .tooManyElements(limit: MessagePack.maximumElements) }
+        guard values <= MessagePack.maximumElements - elements else {
+            throw .tooManyElements(limit: MessagePack.maximumElements)
+        }
         elements += values
         return count
     }
