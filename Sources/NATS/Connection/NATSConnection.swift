@@ -224,6 +224,12 @@ public final class NATSConnection: Sendable {
         _ payload: ByteBuffer, to subject: String, reply: String? = nil, block: ByteBuffer? = nil
     ) throws(NATSError) -> Bool {
         try checkSize(payload.readableBytes + (block?.readableBytes ?? 0))
+        // Told apart out here, the one writer is compiled for each of the two frames.
+        guard let block else {
+            return try core.send {
+                ProtocolEncoder.writePublish(payload, headers: nil, subject: subject, reply: reply, into: &$0)
+            }
+        }
         return try core.send {
             ProtocolEncoder.writePublish(payload, headers: block, subject: subject, reply: reply, into: &$0)
         }

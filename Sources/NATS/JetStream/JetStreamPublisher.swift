@@ -77,6 +77,7 @@ public final class JetStreamPublisher: Sendable {
     private func leave() {
         let woken = state.withLockedValue { state in
             state.inFlight -= 1
+            guard !state.waiters.isEmpty else { return state.waiters }
             let woken = state.waiters.filter { $0.most >= state.inFlight }
             if !woken.isEmpty { state.waiters.removeAll { $0.most >= state.inFlight } }
             return woken
