@@ -26,5 +26,5 @@ extension RelayClient {
     public nonisolated var configuration: RelayConfiguration { settings.withLockedValue(\.configuration) }
 
     /// The client's user name on the network; nil when neither credentials nor configuration have it.
-    public nonisolated var user: String? { configuration.user }
+    public nonisolated var user: String? { settings.withLockedValue { $0.configuration.user } }
 }
