@@ -3,9 +3,9 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// A network that a run has for itself, in a temporary folder, whose servers can be killed and whose users can be banned
-/// without harm to anybody. Its host works inside this process, and its servers end with this process, however that
-/// ends.
+/// A network that a run has for itself, in a temporary folder, whose servers can be killed and whose users can be
+/// banned without harm to anybody. Its host works inside this process, and its servers end with this process, however
+/// that ends.
 public struct LabNetwork: Sendable {
     /// The user as whom clients under test connect.
     public static let user = "lab"

@@ -1,5 +1,5 @@
-/// A report of a run as far as it has come: for the chat's screen, as text for a terminal, one page of HTML, or an entry
-/// of a JUnit file. It is of a bounded size, and without the log, which may be long.
+/// A report of a run as far as it has come: for the chat's screen, as text for a terminal, one page of HTML, or an
+/// entry of a JUnit file. It is of a bounded size, and without the log, which may be long.
 public struct LabReport: Hashable, Sendable {
     /// A fault that lasts.
     public struct Lasting: Hashable, Sendable {
