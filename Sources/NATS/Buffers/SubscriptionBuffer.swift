@@ -53,8 +53,8 @@ struct ReadChunk {
     var capacity: Int
 }
 
-/// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches. Another reader that
-/// comes to wait ends the wait of the first.
+/// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches. Another
+/// reader that comes to wait ends the wait of the first.
 final class SubscriptionBuffer: Sendable {
     enum Delivery {
         case accepted

@@ -297,8 +297,8 @@ public final class NATSConnection: Sendable {
         return try await requestAPI(payload, to: subject, block: block, timeout: timeout)
     }
 
-    /// As ``request(_:to:headers:timeout:)``, also for subjects of JetStream's API, which may end in a consumer's filter
-    /// with wildcards.
+    /// As ``request(_:to:headers:timeout:)``, also for subjects of JetStream's API, which may end in a consumer's
+    /// filter with wildcards.
     func requestAPI(
         _ payload: ByteBuffer, to subject: String, block: ByteBuffer? = nil, timeout: Duration
     ) async throws(NATSError) -> NATSMessage {

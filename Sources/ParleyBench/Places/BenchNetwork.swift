@@ -36,8 +36,8 @@ struct BenchNetwork: Sendable {
     }
 }
 
-/// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers end
-/// with this process, however that ends.
+/// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers
+/// end with this process, however that ends.
 struct BenchCluster: Sendable {
     let cluster: LocalCluster
     let description: NetworkDescription

@@ -1,5 +1,5 @@
-/// The user and credentials of the next dial, and the question to the token provider, as a pure value: events in, actions
-/// out.
+/// The user and credentials of the next dial, and the question to the token provider, as a pure value: events in,
+/// actions out.
 struct SignIn: Sendable {
     /// What can happen.
     enum Event: Sendable {

@@ -148,8 +148,8 @@ struct AccountSigner {
 /// The account of the network itself: it alone has JetStream, the streams, the buckets and the services, and exports
 /// what users' accounts may import. Who imports what is decided by the users' tokens, which only the host signs.
 enum NetworkAccount {
-    /// How long the server remembers a pull that it gives nothing to, in nanoseconds. Heartbeats renew it; pulls of other
-    /// clients come without and wait for up to 30 s.
+    /// How long the server remembers a pull that it gives nothing to, in nanoseconds. Heartbeats renew it; pulls of
+    /// other clients come without and wait for up to 30 s.
     static let pullThreshold: Int64 = 120 * 1_000_000_000
     static let batchThreshold: Int64 = 10 * 1_000_000_000
     /// Any other request without an answer: longer than any client waits, and a quarter of the server's own time.

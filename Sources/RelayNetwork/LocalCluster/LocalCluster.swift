@@ -52,8 +52,8 @@ public struct LocalCluster: Hashable, Sendable {
 // The cluster as a background service: `parley network cluster start` and `stop`.
 extension LocalCluster {
     /// Starts the cluster and keeps it running until ``stop()``. What was stored before is there again.
-    /// - Parameter hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for this
-    ///   folder, in this process's environment.
+    /// - Parameter hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for
+    ///   this folder, in this process's environment.
     /// - Returns: the running cluster, and whether it ran before.
     /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed`
     ///   with the host's own reason, `.hostNotStarted`, `.timedOut`, `.file`, `.damaged` or `.cancelled`.

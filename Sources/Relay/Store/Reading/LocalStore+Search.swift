@@ -171,9 +171,9 @@ private struct StoreSearch {
     ///
     /// SQLite tells the messages that have a whole word one by one, from either end. Those that have any word which
     /// begins with some letters it brings together first, all of them: among a million messages of which every second
-    /// one has such a word that takes 40 to 130 ms, for each such term. One that is as frequent as that among the newest
-    /// messages is left out of the question, and put to what the others find, in memory: a hundred hits are among the
-    /// newest few hundred messages.
+    /// one has such a word that takes 40 to 130 ms, for each such term. One that is as frequent as that among the
+    /// newest messages is left out of the question, and put to what the others find, in memory: a hundred hits are
+    /// among the newest few hundred messages.
     ///
     /// - Returns: what was found, the newest first, and what is still to be asked.
     private func newest(

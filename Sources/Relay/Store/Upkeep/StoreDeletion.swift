@@ -1,7 +1,7 @@
 import GRDB
 
-/// Deletes messages and letters in small steps, each within a transaction of the caller's, so that nobody waits long for
-/// the writer.
+/// Deletes messages and letters in small steps, each within a transaction of the caller's, so that nobody waits long
+/// for the writer.
 struct StoreDeletion {
     /// So many rows go in one step: some ten milliseconds.
     static let rowsAtOnce = 500

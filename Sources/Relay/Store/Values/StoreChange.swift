@@ -1,5 +1,5 @@
-/// A message of the outbox as the local store keeps it: with the run that sends it and how far it had come, which nobody
-/// has to know while the message's own run lives.
+/// A message of the outbox as the local store keeps it: with the run that sends it and how far it had come, which
+/// nobody has to know while the message's own run lives.
 package struct KeptPublish: Hashable, Sendable {
     /// How far it has come.
     package enum State: Hashable, Sendable {
