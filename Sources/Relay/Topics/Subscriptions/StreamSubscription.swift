@@ -356,10 +356,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Reads a message. It joins the batch where it is new.
     private func take(_ message: StoredMessage, _ payload: UnsafeRawBufferPointer, into batch: inout Batch) {
-        let (event, id) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
+        let (event, repetition) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
         let size = max(message.size, words.heldBytes?(event) ?? 0)
         batch.size += size
-        guard batch.cursor.receive(sequence: message.sequence, id: id) else { return }
+        guard batch.cursor.receive(sequence: message.sequence, repetition: repetition) else { return }
         batch.bytes += size
         if let kept = keeping?.message(event, message, batch.stream) { batch.kept.append(kept) }
         batch.events.append(consume event)
