@@ -47,7 +47,7 @@ enum StoreScenario {
 
     /// Hands over a store that is closed behind it.
     static func using<R>(_ path: String, _ body: (LocalStore) async throws -> R) async throws -> R {
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         return try await finally {
             try? await store.close()
         } after: {

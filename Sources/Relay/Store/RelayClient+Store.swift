@@ -22,13 +22,7 @@ extension RelayClient {
     /// What the store is to have of a subscription; nil where nothing is kept.
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
-        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event, stored, stream in
-            switch event {
-            case .message(let message): KeptMessage(stored, of: stream, topic: message.topic, read: message)
-            case .unreadable(_, let topic, _): KeptMessage(stored, of: stream, topic: topic, read: nil)
-            case .gap, .live, .restarted, .interrupted: nil
-            }
-        }
+        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { KeptMessage($0, $1, of: $2) }
     }
 
     /// What this machine keeps of a topic, connected or not: the newest messages before a place in the stream that came
@@ -60,10 +54,15 @@ extension KeptMessage {
         let event = stored.payload.withUnsafeReadableBytes {
             TopicEvent.reading(stored, $0, isRecovered: false, own: own).0
         }
+        self = KeptMessage(event, stored, of: stream) ?? KeptMessage(stored, of: stream, topic: "", read: nil)
+    }
+
+    /// The message that an event is about, as the server sent it; nil for an event of another kind.
+    fileprivate init?(_ event: TopicEvent, _ stored: StoredMessage, of stream: StreamIdentity) {
         switch event {
         case .message(let message): self.init(stored, of: stream, topic: message.topic, read: message)
         case .unreadable(_, let topic, _): self.init(stored, of: stream, topic: topic, read: nil)
-        case .gap, .live, .restarted, .interrupted: self.init(stored, of: stream, topic: "", read: nil)
+        case .gap, .live, .restarted, .interrupted: return nil
         }
     }
 
