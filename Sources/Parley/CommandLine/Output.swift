@@ -44,7 +44,8 @@ enum Output {
 
     /// A name that its bearer chose, told apart from others that look like it.
     static func name(_ name: String) -> String {
-        isPlain(name) && !name.utf8.contains(UInt8(ascii: " ")) ? name : SafeText(name: name, limit: name.count).description
+        isPlain(name) && !name.utf8.contains(UInt8(ascii: " "))
+            ? name : SafeText(name: name, limit: name.count).description
     }
 
     /// As `safe`, with the text's own line breaks kept.
