@@ -170,7 +170,7 @@ struct LedgerTests {
 
     @Test("A fault of single messages is no outage: the time to notice runs from the connection's own fault")
     func faultOfMessage() {
-        for fault in LabAct.Name.allCases where fault.row.spoils == .messages {
+        for fault in LabAct.Name.allCases where fault.isOfMessage {
             var story = Story()
             story.status("connected", at: 10)
             story.tell(.fault(LabFault(fault.rawValue, .struck)), at: 20)

@@ -17,7 +17,7 @@ struct LabOutages: Hashable, Sendable {
 
     mutating func take(_ fault: LabFault, at now: LabTime) {
         // A client that copes with a message that comes twice has no outage to notice.
-        if LabAct.Name(rawValue: fault.name)?.row.spoils == .messages { return }
+        if LabAct.Name(rawValue: fault.name)?.isOfMessage == true { return }
         switch fault.phase {
         case .began:
             lasting += 1

@@ -119,6 +119,9 @@ public struct LabFault: Hashable, Codable, Sendable {
     /// Where in its life it is.
     public var phase: Phase
 
+    /// Its name and what else there is to say of it.
+    var words: String { detail.isEmpty ? name : "\(name) \(detail)" }
+
     /// Makes a fault.
     public init(_ name: String, detail: String = "", _ phase: Phase) {
         (self.name, self.detail, self.phase) = (name, detail, phase)

@@ -25,16 +25,14 @@ struct LabDrawing {
         var lines: [String] = []
         var top = 8.0
         for (name, height, body) in lanes {
-            lines.append("<text x=\"4\" y=\"\(Self.text(top + min(height, 22) / 2 + 4))\">\(name)</text>")
+            lines.append(text(4, top + min(height, 22) / 2 + 4, name))
             lines += body(top)
             top += height + 12
         }
         lines += axis(top)
         let height = Int(top) + 30
-        return
-            ["<svg viewBox=\"0 0 \(Self.width) \(height)\" role=\"img\" aria-label=\"Timeline of the run\">"]
-            .joined() + "\n"
-            + ([Self.definitions] + lines).joined(separator: "\n") + "\n</svg>"
+        let begin = "<svg viewBox=\"0 0 \(Self.width) \(height)\" role=\"img\" aria-label=\"Timeline of the run\">"
+        return ([begin, Self.definitions] + lines + ["</svg>"]).joined(separator: "\n")
     }
 
     private static let definitions = """
@@ -55,18 +53,12 @@ struct LabDrawing {
                 default: "url(#broken)"
                 }
             let name = MarkupText.escaped(span.what.name)
-            let rectangle =
-                "<rect x=\"\(Self.text(from))\" y=\"\(Self.text(top))\" width=\"\(Self.text(max(1, to - from)))\" "
-                + "height=\"22\" fill=\"\(fill)\" stroke=\"#555\"><title>\(name)</title></rect>"
+            let state = rectangle(
+                from, top, max(1, to - from), 22, "fill=\"\(fill)\" stroke=\"#555\"", "<title>\(name)</title>")
             // Only where there is room for the word, on white, since not each pattern lets a word be read.
             let room = Double(span.what.name.count) * 7
-            guard to - from > room + 10 else { return [rectangle] }
-            return [
-                rectangle,
-                "<rect x=\"\(Self.text(from + 3))\" y=\"\(Self.text(top + 4))\" width=\"\(Self.text(room))\" "
-                    + "height=\"14\" fill=\"#fff\"/>",
-                "<text x=\"\(Self.text(from + 5))\" y=\"\(Self.text(top + 15))\">\(name)</text>",
-            ]
+            guard to - from > room + 10 else { return [state] }
+            return [state, rectangle(from + 3, top + 4, room, 14, "fill=\"#fff\""), text(from + 5, top + 15, name)]
         }
     }
 
@@ -74,21 +66,17 @@ struct LabDrawing {
     private var faultHeight: Double { max(16, Double(min(timeline.faults.count, Self.shownFaults)) * 18) }
 
     private func faults(_ top: Double) -> [String] {
-        var lines: [String] = []
-        for (index, span) in timeline.faults.prefix(Self.shownFaults).enumerated() {
+        timeline.faults.prefix(Self.shownFaults).enumerated().flatMap { index, span -> [String] in
             let y = top + Double(index) * 18
             let (from, to) = (x(span.from), x(span.to ?? timeline.end))
-            lines.append(
-                "<rect x=\"\(Self.text(from))\" y=\"\(Self.text(y))\" width=\"\(Self.text(max(2, to - from)))\" "
-                    + "height=\"14\" fill=\"#f2c46d\" stroke=\"#7a5200\"/>")
-            let words = MarkupText.escaped(
-                span.what.detail.isEmpty ? span.what.name : "\(span.what.name) \(span.what.detail)")
+            let words = MarkupText.escaped(span.what.words)
             let isLate = from > Self.right - 220
-            lines.append(
-                "<text x=\"\(Self.text(isLate ? from - 5 : max(from, to) + 5))\" y=\"\(Self.text(y + 11))\""
-                    + (isLate ? " text-anchor=\"end\"" : "") + ">\(words)</text>")
+            return [
+                rectangle(from, y, max(2, to - from), 14, "fill=\"#f2c46d\" stroke=\"#7a5200\""),
+                text(
+                    isLate ? from - 5 : max(from, to) + 5, y + 11, words, isLate ? " text-anchor=\"end\"" : ""),
+            ]
         }
-        return lines
     }
 
     private func attempts(_ top: Double) -> [String] {
@@ -106,35 +94,29 @@ struct LabDrawing {
     }
 
     private func messages(_ top: Double) -> [String] {
-        var lines: [String] = []
-        for point in timeline.marks.points {
-            let place = x(point.at)
+        let marks = timeline.marks.points.map { point in
             switch point.value {
-            case .sent: lines.append(tick(place, top, 14, "#345"))
-            case .recovered: lines.append(tick(place, top + 18, 14, "#1a6b8b"))
-            case .doubled: lines.append(symbol(place, top + 42, "2", "twice"))
+            case .sent: tick(x(point.at), top, 14, "#345")
+            case .recovered: tick(x(point.at), top + 18, 14, "#1a6b8b")
+            case .doubled: symbol(x(point.at), top + 42, "2", "twice")
             }
         }
-        lines += lost.map { symbol(x($0), top + 42, "×", "missing") }
-        lines.append("<text x=\"4\" y=\"\(Self.text(top + 29))\">recovered</text>")
-        lines.append("<text x=\"4\" y=\"\(Self.text(top + 49))\">in error</text>")
-        return lines
+        return marks + lost.map { symbol(x($0), top + 42, "×", "missing") }
+            + [text(4, top + 29, "recovered"), text(4, top + 49, "in error")]
     }
 
     private func axis(_ top: Double) -> [String] {
-        var lines = [
-            "<path d=\"M\(Self.text(Self.left)) \(Self.text(top))H\(Self.text(Self.right))\" stroke=\"#555\"/>"
-        ]
-        for part in 0...4 {
-            let moment = LabTime(seconds: length * Double(part) / 4) ?? .zero
-            let place = Self.left + (Self.right - Self.left) * Double(part) / 4
-            lines.append(tick(place, top, 5, "#555"))
-            let anchor = part == 0 ? "start" : part == 4 ? "end" : "middle"
-            lines.append(
-                "<text x=\"\(Self.text(place))\" y=\"\(Self.text(top + 19))\" text-anchor=\"\(anchor)\">"
-                    + "\(moment.fixed(digits: 1)) s</text>")
-        }
-        return lines
+        let line = "<path d=\"M\(Self.text(Self.left)) \(Self.text(top))H\(Self.text(Self.right))\" stroke=\"#555\"/>"
+        return [line]
+            + (0...4).flatMap { part -> [String] in
+                let moment = LabTime(seconds: length * Double(part) / 4) ?? .zero
+                let place = Self.left + (Self.right - Self.left) * Double(part) / 4
+                let anchor = part == 0 ? "start" : part == 4 ? "end" : "middle"
+                return [
+                    tick(place, top, 5, "#555"),
+                    text(place, top + 19, "\(moment.fixed(digits: 1)) s", " text-anchor=\"\(anchor)\""),
+                ]
+            }
     }
 
     // MARK: Parts
@@ -147,9 +129,19 @@ struct LabDrawing {
         "<path d=\"M\(Self.text(place)) \(Self.text(top))v\(Self.text(height))\" stroke=\"\(color)\"/>"
     }
 
+    private func rectangle(
+        _ left: Double, _ top: Double, _ width: Double, _ height: Int, _ attributes: String, _ content: String = ""
+    ) -> String {
+        "<rect x=\"\(Self.text(left))\" y=\"\(Self.text(top))\" width=\"\(Self.text(width))\" height=\"\(height)\" "
+            + attributes + (content.isEmpty ? "/>" : ">\(content)</rect>")
+    }
+
+    private func text(_ place: Double, _ base: Double, _ words: String, _ attributes: String = "") -> String {
+        "<text x=\"\(Self.text(place))\" y=\"\(Self.text(base))\"\(attributes)>\(words)</text>"
+    }
+
     private func symbol(_ place: Double, _ base: Double, _ sign: String, _ words: String) -> String {
-        "<text x=\"\(Self.text(place))\" y=\"\(Self.text(base + 8))\" text-anchor=\"middle\" fill=\"#8b1a1a\">"
-            + "<title>\(words)</title>\(sign)</text>"
+        text(place, base + 8, "<title>\(words)</title>\(sign)", " text-anchor=\"middle\" fill=\"#8b1a1a\"")
     }
 
     private func curve(
@@ -166,7 +158,7 @@ struct LabDrawing {
         if steps { path += "H\(Self.text(x(timeline.end)))" }
         return [
             "<path d=\"\(path)\" fill=\"none\" stroke=\"#234\" stroke-width=\"1.5\"/>",
-            "<text x=\"4\" y=\"\(Self.text(top + 32))\" class=\"small\">up to \(words(highest))</text>",
+            text(4, top + 32, "up to \(words(highest))", " class=\"small\""),
         ]
     }
 

@@ -17,7 +17,7 @@ extension LabReport {
         lines += ["<h2>Timeline</h2>", LabDrawing(self).svg]
         lines += table("Faults", timeline.faults) { span in
             let (fault, until) = (span.what, span.to == span.from ? "" : span.to.map { "until \($0)" } ?? "to the end")
-            return ["\(span.from)", fault.detail.isEmpty ? fault.name : "\(fault.name) \(fault.detail)", until]
+            return ["\(span.from)", fault.words, until]
         }
         lines += ["<h2>Ledger</h2>", "<table>"]
         lines += figures.rows.map { name, words, value in

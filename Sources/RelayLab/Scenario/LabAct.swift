@@ -41,7 +41,7 @@ public struct LabAct: Hashable, Sendable {
     public init(_ name: Name) {
         self.name = name
         // What is done to a message is done to one that comes.
-        if case .message = name.row.deed { direction = .fromServer }
+        if name.isOfMessage { direction = .fromServer }
     }
 
     /// What stands beside the name, such as `by 200ms, from-server`; empty where nothing is said.

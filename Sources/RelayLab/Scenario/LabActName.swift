@@ -73,14 +73,6 @@ extension LabAct {
         case reading(isPaused: Bool)
     }
 
-    /// What of a run a fault spoils, which says what the ledger makes of it.
-    enum Harm: Sendable {
-        /// The connection, or what is behind it: the ledger times how long the client takes to notice and to recover.
-        case connection
-        /// Single messages on a connection that goes on: the ledger counts them alone.
-        case messages
-    }
-
     /// What there is to know of an act.
     struct Row: Sendable {
         let deed: Deed
@@ -88,41 +80,30 @@ extension LabAct {
         let fields: [Field]
         /// What ends it; nil where nothing does but `for`, or nothing at all.
         let opposite: Name?
-        /// What it spoils; nil for what disturbs nobody.
-        let spoils: Harm?
+        /// Whether the client is expected to be disturbed by it.
+        let isFault: Bool
 
-        /// A fault.
-        static func fault(_ deed: Deed, takes fields: [Field] = [], until opposite: Name? = nil) -> Row {
-            Row(deed: deed, fields: fields, opposite: opposite, spoils: .connection)
-        }
-
-        /// A fault of a message.
-        static func message(_ fault: FaultProxy.MessageFault) -> Row {
-            Row(deed: .message(fault), fields: [.direction], opposite: nil, spoils: .messages)
-        }
-
-        /// A fault that whoever has the network's folder makes, with a reason.
-        static func admin(
-            until opposite: Name? = nil, _ body: @escaping @Sendable (LabAdministrator, LabAct) async throws -> Void
-        ) -> Row {
-            .fault(.administrator(body), takes: [.reason], until: opposite)
-        }
-
-        /// The end of such a fault.
-        static func undo(_ body: @escaping @Sendable (LabAdministrator) async throws -> Void) -> Row {
-            .harmless(.administrator { admin, _ in try await body(admin) })
-        }
-
-        /// What disturbs nobody.
-        static func harmless(_ deed: Deed, takes fields: [Field] = []) -> Row {
-            Row(deed: deed, fields: fields, opposite: nil, spoils: nil)
+        init(_ deed: Deed, takes fields: [Field] = [], until opposite: Name? = nil, isFault: Bool = true) {
+            (self.deed, self.fields, self.opposite, self.isFault) = (deed, fields, opposite, isFault)
         }
 
         /// A fault of the link that lasts.
         static func condition(
             takes fields: [Field] = [], _ fault: @escaping @Sendable (LabAct) -> FaultProxy.Fault
         ) -> Row {
-            .fault(.condition(fault), takes: fields, until: .restore)
+            Row(.condition(fault), takes: fields, until: .restore)
+        }
+
+        /// A fault that whoever has the network's folder makes, with a reason.
+        static func admin(
+            until opposite: Name? = nil, _ body: @escaping @Sendable (LabAdministrator, LabAct) async throws -> Void
+        ) -> Row {
+            Row(.administrator(body), takes: [.reason], until: opposite)
+        }
+
+        /// The end of such a fault.
+        static func undo(_ body: @escaping @Sendable (LabAdministrator) async throws -> Void) -> Row {
+            Row(.administrator { admin, _ in try await body(admin) }, isFault: false)
         }
     }
 }
@@ -131,7 +112,7 @@ extension LabAct.Name {
     var row: LabAct.Row {
         switch self {
         case .cut:
-            .fault(
+            .init(
                 .strike { await $0.cut(afterBytes: $1.afterBytes, direction: $1.direction, how: $1.how) },
                 takes: [.how, .afterBytes, .direction])
         case .refuse: .condition { _ in .refuse }
@@ -141,16 +122,16 @@ extension LabAct.Name {
             .condition(takes: [.by, .jitter, .direction]) { .delay($0.by, jitter: $0.jitter, $0.direction) }
         case .throttle: .condition(takes: [.rate, .direction]) { .throttle(bytesPerSecond: $0.rate, $0.direction) }
         case .split: .condition(takes: [.bytes, .direction]) { .split($0.bytes, $0.direction) }
-        case .halfClose: .fault(.strike { await $0.halfClose($1.direction) }, takes: [.direction])
-        case .duplicate: .message(.duplicate)
-        case .reorder: .message(.reorder)
-        case .drop: .message(.drop)
-        case .restore: .harmless(.restore)
-        case .killServer: .fault(.server, until: .startServer)
-        case .startServer: .harmless(.server)
-        case .stopLeader: .fault(.server, until: .startLeader)
-        case .startLeader: .harmless(.server)
-        case .fillDisk: .fault(.administrator { admin, _ in try await admin.fillDisk() }, until: .freeDisk)
+        case .halfClose: .init(.strike { await $0.halfClose($1.direction) }, takes: [.direction])
+        case .duplicate: .init(.message(.duplicate), takes: [.direction])
+        case .reorder: .init(.message(.reorder), takes: [.direction])
+        case .drop: .init(.message(.drop), takes: [.direction])
+        case .restore: .init(.restore, isFault: false)
+        case .killServer: .init(.server, until: .startServer)
+        case .startServer: .init(.server, isFault: false)
+        case .stopLeader: .init(.server, until: .startLeader)
+        case .startLeader: .init(.server, isFault: false)
+        case .fillDisk: .init(.administrator { admin, _ in try await admin.fillDisk() }, until: .freeDisk)
         case .freeDisk: .undo { await $0.freeDisk() }
         case .kick: .admin { try await $0.network.kick(user: $0.user, reason: $1.reason) }
         case .ban: .admin(until: .unban) { try await $0.network.ban(user: $0.user, reason: $1.reason) }
@@ -161,20 +142,23 @@ extension LabAct.Name {
         case .extend: .undo { try await $0.extend() }
         case .block: .admin(until: .unblock) { try await $0.network.blockApplication(reason: $1.reason) }
         case .unblock: .undo { try await $0.network.unblockApplication() }
-        case .login: .fault(.client { try await $0.signIn(on: $1.device) }, takes: [.device])
-        case .connect: .harmless(.client { client, _ in await client.connect() })
-        case .close: .harmless(.client { client, _ in await client.close() })
+        case .login: .init(.client { try await $0.signIn(on: $1.device) }, takes: [.device])
+        case .connect: .init(.client { client, _ in await client.connect() }, isFault: false)
+        case .close: .init(.client { client, _ in await client.close() }, isFault: false)
         case .background:
-            .fault(.client { client, _ in await client.lifecycleChanged(.background) }, until: .foreground)
-        case .foreground: .harmless(.client { client, _ in await client.lifecycleChanged(.foreground) })
-        case .send: .harmless(.send, takes: [.count, .every])
-        case .pause: .fault(.reading(isPaused: true), until: .read)
-        case .read: .harmless(.reading(isPaused: false))
+            .init(.client { client, _ in await client.lifecycleChanged(.background) }, until: .foreground)
+        case .foreground: .init(.client { client, _ in await client.lifecycleChanged(.foreground) }, isFault: false)
+        case .send: .init(.send, takes: [.count, .every], isFault: false)
+        case .pause: .init(.reading(isPaused: true), until: .read)
+        case .read: .init(.reading(isPaused: false), isFault: false)
         }
     }
 
     /// Whether it is a condition of the link, which lasts until it is over or `restore` comes.
     public var isCondition: Bool { if case .condition = row.deed { true } else { false } }
+
+    /// Whether it spoils single messages on a connection that goes on: the ledger counts them, and times no outage.
+    var isOfMessage: Bool { if case .message = row.deed { true } else { false } }
 
     /// Whether it needs a network that Parley started, since it is about the server or by its administrator.
     public var needsNetwork: Bool {
@@ -196,7 +180,7 @@ extension LabAct.Name {
     }
 
     /// Whether the client is expected to be disturbed by it.
-    public var isFault: Bool { row.spoils != nil }
+    public var isFault: Bool { row.isFault }
 
     /// What ends it; nil where nothing does but `for`, or nothing at all.
     public var opposite: LabAct.Name? { row.opposite }
