@@ -41,13 +41,10 @@ public final class OutboxMessage: Sendable, Identifiable {
     /// A line of chat that waits for its writer's name, which the first token brings; its payload is then encoded
     /// again.
     let unsigned: ChatLine?
-    /// What tells the message's end to whoever handed it over and waits for it.
-    let pending: PendingPublish?
 
     /// Makes a message.
     public convenience init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false) {
-        self.init(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil, pending: nil)
+        self.init(id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil)
     }
 
     /// Makes a message on a topic.
@@ -57,25 +54,16 @@ public final class OutboxMessage: Sendable, Identifiable {
 
     init(
         id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, isInDoubt: Bool = false,
-        unsigned: ChatLine?, pending: PendingPublish? = nil
+        unsigned: ChatLine?
     ) {
         (self.id, self.destination, self.payload) = (id, destination, payload)
-        (self.mayBeStored, self.isInDoubt) = (mayBeStored, isInDoubt || mayBeStored)
-        (self.unsigned, self.pending) = (unsigned, pending)
+        (self.mayBeStored, self.isInDoubt, self.unsigned) = (mayBeStored, isInDoubt || mayBeStored, unsigned)
     }
 
     /// Whether it goes to a topic, and to nothing else.
     var isOnTopic: Bool { if case .topic = destination { true } else { false } }
     /// Whether it changes a key of the key-value store.
     var isOnKey: Bool { if case .key = destination { true } else { false } }
-
-    /// The message, whose end is told to somebody.
-    func awaited(by pending: PendingPublish?) -> OutboxMessage {
-        guard let pending else { return self }
-        return OutboxMessage(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, isInDoubt: isInDoubt,
-            unsigned: unsigned, pending: pending)
-    }
 
     /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox, and
     /// who sets a key again means to replace what is there.
@@ -89,7 +77,7 @@ public final class OutboxMessage: Sendable, Identifiable {
     func signed(_ payload: [UInt8]) -> OutboxMessage {
         OutboxMessage(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, isInDoubt: isInDoubt,
-            unsigned: nil, pending: pending)
+            unsigned: nil)
     }
 }
 

@@ -13,10 +13,10 @@ public final class PendingPublish: Sendable {
     }
 
     private let state = NIOLockedValueBox(State())
-    private let clock: ReceiptClock
+    private let clock: DeliveryClock
 
     /// - Parameter clock: says when a caller has waited for long enough.
-    init(id: String, _ clock: ReceiptClock) {
+    init(id: String, _ clock: DeliveryClock) {
         self.id = id
         self.clock = clock
     }
@@ -78,58 +78,4 @@ public struct PublishReceipt: Hashable, Sendable {
     public var sequence: UInt64
     /// Whether an earlier attempt had stored it.
     public var isDuplicate: Bool
-}
-
-extension PendingPublish: Hashable {
-    /// Whether both are the same.
-    public static func == (left: PendingPublish, right: PendingPublish) -> Bool { left === right }
-
-    /// Hashes the message's identifier.
-    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
-}
-
-/// Tells callers that wait for a message's end when their time is up: one alarm for all of a client, on its clock.
-final class ReceiptClock: Sendable {
-    private struct State {
-        var waiting = DeadlineTable<Completion<PublishNews.State?>>()
-        var alarm: Task<Void, Never>?
-    }
-
-    private let state = NIOLockedValueBox(State())
-    private let clock: any Timekeeper
-
-    init(_ clock: any Timekeeper) { self.clock = clock }
-
-    deinit { state.withLockedValue { $0.alarm?.cancel() } }
-
-    /// Waits for a message's end; nil when `limit` has passed.
-    nonisolated(nonsending) func outcome(
-        of waiter: Completion<PublishNews.State?>, within limit: Duration
-    ) async -> PublishNews.State? {
-        let deadline = clock.now + max(.zero, limit)
-        let key = state.withLockedValue { state in
-            let (key, alarm) = state.waiting.add(waiter, until: deadline)
-            if let alarm { setAlarm(alarm, &state) }
-            return key
-        }
-        defer { state.withLockedValue { $0.waiting.remove(key) } }
-        return await waiter.value(onCancel: .failed(.cancelled))
-    }
-
-    private func setAlarm(_ moment: ContinuousClock.Instant, _ state: inout State) {
-        state.alarm?.cancel()
-        state.alarm = Task { [weak self, clock] in
-            do { try await clock.sleep(until: moment) } catch { return }
-            self?.ring()
-        }
-    }
-
-    private func ring() {
-        let late = state.withLockedValue { state in
-            let (late, alarm) = state.waiting.ring(at: clock.now)
-            if let alarm { setAlarm(alarm, &state) }
-            return late
-        }
-        for waiter in late { waiter.fulfil(nil) }
-    }
 }

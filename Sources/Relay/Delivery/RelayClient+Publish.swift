@@ -64,8 +64,8 @@ extension RelayClient {
         let envelope = Envelope(clientID: clientID, id: pending.id, room: topic.text, message: message, start: .now)
         try await publisher.submit(
             OutboxMessage(
-                id: pending.id, destination: .topic(topic.text), payload: envelope.encoded(), mayBeStored: mayBeStored,
-                unsigned: nil, pending: pending))
+                id: pending.id, destination: .topic(topic.text), payload: envelope.encoded(), mayBeStored: mayBeStored),
+            for: pending)
         return pending
     }
 
@@ -85,8 +85,8 @@ extension RelayClient {
         mayBeStored: Bool = false, keepsRefused: Bool = false
     ) async throws(RelayError) -> PendingPublish {
         let pending = newPublish(id)
-        let message = try line(topic, text, from: name, writtenAt: time, mayBeStored: mayBeStored, pending)
-        try await publisher.submit(message, keepsRefused: keepsRefused)
+        let message = try line(topic, text, from: name, writtenAt: time, mayBeStored: mayBeStored, id: pending.id)
+        try await publisher.submit(message, for: pending, keepsRefused: keepsRefused)
         return pending
     }
 
@@ -107,7 +107,7 @@ extension RelayClient {
                 for (id, text) in lines {
                     let pending = newPublish(id)
                     try publisher.admit(
-                        line(topic, text, from: name, writtenAt: nil, mayBeStored: mayBeStored, pending))
+                        line(topic, text, from: name, writtenAt: nil, mayBeStored: mayBeStored, id: id), for: pending)
                     taken.append(pending)
                 }
             }
@@ -142,8 +142,8 @@ extension RelayClient {
         let pending = newPublish(id)
         try await publisher.submit(
             OutboxMessage(
-                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id, pending: pending),
-            keepsRefused: keepsRefused)
+                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id),
+            for: pending, keepsRefused: keepsRefused)
         return pending
     }
 
@@ -178,20 +178,20 @@ extension RelayClient {
 
     /// What waits for the end of a new message.
     nonisolated func newPublish(_ id: String?) -> PendingPublish {
-        PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
+        PendingPublish(id: id ?? Self.newID(), publisher.clock)
     }
 
     private nonisolated func line(
         _ topic: String, _ text: String, from name: String?, writtenAt time: Timestamp?, mayBeStored: Bool,
-        _ pending: PendingPublish
+        id: String
     ) throws(RelayError) -> OutboxMessage {
         let topic = try Self.topic(topic)
         let now = Timestamp.now
         let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
-        let payload = Envelope.encoded(line, clientID: clientID, id: pending.id, room: topic.text, start: now)
+        let payload = Envelope.encoded(line, clientID: clientID, id: id, room: topic.text, start: now)
         return OutboxMessage(
-            id: pending.id, destination: .topic(topic.text), payload: payload, mayBeStored: mayBeStored,
-            unsigned: line.username.isEmpty ? line : nil, pending: pending)
+            id: id, destination: .topic(topic.text), payload: payload, mayBeStored: mayBeStored,
+            unsigned: line.username.isEmpty ? line : nil)
     }
 
     static func topic(_ text: String) throws(RelayError) -> Topic {

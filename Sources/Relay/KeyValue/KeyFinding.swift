@@ -24,7 +24,7 @@ package enum KeyFinding: Hashable, Sendable {
     ///   - late: the message that is to be sent.
     ///   - revision: the key's newest revision; 0 when it has none.
     ///   - isThis: whether the message itself made it.
-    package init(before late: Outbox.LateMessage, revision: UInt64, isThis: Bool) {
+    package init(before late: Delivery.LateMessage, revision: UInt64, isThis: Bool) {
         if isThis {
             self = .stored(revision: revision)
         } else if let before = late.newestBefore {
@@ -38,7 +38,7 @@ package enum KeyFinding: Hashable, Sendable {
     }
 
     /// Judges a key that the user may set and not read.
-    package init(unreadableBefore late: Outbox.LateMessage) {
+    package init(unreadableBefore late: Delivery.LateMessage) {
         let mayBeStored = late.message.mayBeStored || late.newestBefore != nil
         self = mayBeStored ? .unknown : .notStored(revision: 0)
     }

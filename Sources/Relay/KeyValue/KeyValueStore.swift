@@ -178,21 +178,19 @@ struct KeyValueStore: Sendable {
     ///
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/invalidMessage(_:)`` for the value.
     static func message(
-        setting key: String, to value: MessageValue, id: String, pending: PendingPublish? = nil
+        setting key: String, to value: MessageValue, id: String
     ) throws(RelayError) -> OutboxMessage {
         try KeyGrammar.check(key: key)
         let payload = try ValueCoding.bytes(of: value)
-        return OutboxMessage(id: id, destination: .key(key), payload: payload, unsigned: nil, pending: pending)
+        return OutboxMessage(id: id, destination: .key(key), payload: payload)
     }
 
     /// A message that deletes a key. No JSON is empty, so that its empty payload says so.
     ///
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key.
-    static func message(
-        deleting key: String, id: String, pending: PendingPublish? = nil
-    ) throws(RelayError) -> OutboxMessage {
+    static func message(deleting key: String, id: String) throws(RelayError) -> OutboxMessage {
         try KeyGrammar.check(key: key)
-        return OutboxMessage(id: id, destination: .key(key), payload: [], unsigned: nil, pending: pending)
+        return OutboxMessage(id: id, destination: .key(key), payload: [])
     }
 
     // MARK: Failures

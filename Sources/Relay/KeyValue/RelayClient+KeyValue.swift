@@ -58,11 +58,10 @@ extension RelayClient {
     public func put(_ entries: [(key: String, value: MessageValue)]) async throws(RelayError) -> KeyValueBatch {
         guard !entries.isEmpty else { return KeyValueBatch() }
         if entries.allSatisfy({ mayChange($0.key) }) { return try await keyValueStore().put(entries) }
-        var messages: [OutboxMessage] = []
-        for entry in entries {
+        var messages: [(key: String, message: OutboxMessage, pending: PendingPublish)] = []
+        for (key, value) in entries {
             let pending = newPublish(nil)
-            messages.append(
-                try KeyValueStore.message(setting: entry.key, to: entry.value, id: pending.id, pending: pending))
+            messages.append((key, try KeyValueStore.message(setting: key, to: value, id: pending.id), pending))
         }
         return try await sendThroughOutbox(messages)
     }
@@ -83,7 +82,7 @@ extension RelayClient {
         key: String, value: MessageValue, id: String? = nil
     ) async throws(RelayError) -> PendingPublish {
         let pending = newPublish(id)
-        try await publisher.submit(KeyValueStore.message(setting: key, to: value, id: pending.id, pending: pending))
+        try await publisher.submit(KeyValueStore.message(setting: key, to: value, id: pending.id), for: pending)
         return pending
     }
 
@@ -98,7 +97,7 @@ extension RelayClient {
         ofKey key: String, id: String? = nil
     ) async throws(RelayError) -> PendingPublish {
         let pending = newPublish(id)
-        try await publisher.submit(KeyValueStore.message(deleting: key, id: pending.id, pending: pending))
+        try await publisher.submit(KeyValueStore.message(deleting: key, id: pending.id), for: pending)
         return pending
     }
 
@@ -213,16 +212,18 @@ extension RelayClient {
     }
 
     /// Hands changes over, and waits for their ends where there is a connection.
-    private func sendThroughOutbox(_ messages: [OutboxMessage]) async throws(RelayError) -> KeyValueBatch {
+    private func sendThroughOutbox(
+        _ messages: [(key: String, message: OutboxMessage, pending: PendingPublish)]
+    ) async throws(RelayError) -> KeyValueBatch {
         // What is wrong with one of them keeps all from being sent.
-        for message in messages {
+        for (_, message, _) in messages {
             guard message.payload.count <= configuration.maximumMessageBytes else {
                 throw .tooLarge(bytes: message.payload.count, limit: configuration.maximumMessageBytes)
             }
         }
         var refused: [Int: RelayError] = [:]
-        for (place, message) in messages.enumerated() {
-            do throws(RelayError) { try publisher.admit(message) } catch {
+        for (place, (_, message, pending)) in messages.enumerated() {
+            do throws(RelayError) { try publisher.admit(message, for: pending) } catch {
                 if case .notConnected = error { throw error }
                 refused[place] = error
             }
@@ -230,8 +231,7 @@ extension RelayClient {
         await publisher.kept()
         let deadline = surroundings.clock.now + limits.publish
         var batch = KeyValueBatch()
-        for (place, message) in messages.enumerated() {
-            guard case .key(let key) = message.destination, let pending = message.pending else { continue }
+        for (place, (key, _, pending)) in messages.enumerated() {
             do throws(RelayError) {
                 if let error = refused[place] { throw error }
                 if let revision = try await revision(of: pending, by: deadline) {

@@ -71,7 +71,7 @@ import Testing
                 case .send(let message):
                     if awaitsLeave || unkept.contains(message.id) { leftEarly.append(message.id) }
                     wire.append(message)
-                case .end(let end, _): outcomes[end.id, default: []].append(end.state)
+                case .end(let end): outcomes[end.id, default: []].append(end.state)
                 case .wake(let moment): alarm = moment
                 case .lookUp(let late, let topic): searches.append((late.message.id, topic))
                 case .askRecipient(let id, _, _, let isRefused): if isRefused { questions.append(id) }
@@ -97,14 +97,14 @@ import Testing
         private mutating func connect() {
             isConnected = true
             awaitsLeave = number(2) == 0
-            mayHaveLeft.formUnion(delivery.outbox.messages.map(\.id))
+            mayHaveLeft.formUnion(delivery.messages.map(\.id))
             take(delivery.opened(tellsOfRecipients: true, isKeptFirst: awaitsLeave, at: now))
         }
 
         /// The disk has what it was told, and is told the rest.
         private mutating func turnDisk() {
             guard let done = write else {
-                write = (delivery.outbox.nextNumber, unkept, awaitsLeave)
+                write = (delivery.nextNumber, unkept, awaitsLeave)
                 return
             }
             write = nil
@@ -126,7 +126,7 @@ import Testing
             let finding: Delivery.Finding =
                 if server.isAway {
                     .failed
-                } else if number(20) == 0, !delivery.outbox.isFromEarlierRun(search.id) {
+                } else if number(20) == 0, delivery.message(underWay: search.id)?.mayBeStored == false {
                     // Of an earlier run's messages only those are missed that lie very far back.
                     .unknown
                 } else {
@@ -150,13 +150,13 @@ import Testing
         private mutating func restart() {
             // Nobody was told of what the disk did not have.
             for id in unkept where outcomes[id] == nil { accepted.remove(id) }
-            let kept = delivery.outbox.messages.filter { !unkept.contains($0.id) }.map { message in
+            let kept = delivery.messages.filter { !unkept.contains($0.id) }.map { message in
                 OutboxMessage(
                     id: message.id, destination: message.destination, payload: message.payload,
                     mayBeStored: mayHaveLeft.contains(message.id))
             }
             loseConnection()
-            delivery = Delivery(policy: delivery.outbox.policy)
+            delivery = Delivery(policy: delivery.policy)
             (alarm, write, unkept) = (nil, nil, [])
             take(delivery.restore(kept))
         }
@@ -248,7 +248,7 @@ import Testing
 
             #expect(life.leftEarly.isEmpty, "left before the disk had it")
             // A lane that had stopped would hold what was accepted.
-            #expect(life.delivery.outbox.messages.isEmpty, "seed \(seed), \(number): left behind")
+            #expect(life.delivery.messages.isEmpty, "seed \(seed), \(number): left behind")
             #expect(Set(life.outcomes.keys) == life.accepted)
             #expect(life.outcomes.values.allSatisfy { $0.count == 1 })
             for (destination, ids) in life.server.stored {
@@ -263,8 +263,8 @@ import Testing
                 case .queued, .sending: Issue.record("\(id) is told as ended while it is \(outcome[0])")
                 }
             }
-            #expect(life.delivery.outbox.isEmpty && life.delivery.outbox.byteCount == 0)
-            #expect(life.delivery.outbox.inFlightCount == 0)
+            #expect(life.delivery.isEmpty && life.delivery.byteCount == 0)
+            #expect(life.delivery.inFlightCount == 0)
         }
     }
 }

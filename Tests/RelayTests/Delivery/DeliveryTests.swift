@@ -23,7 +23,7 @@ import Testing
     private func ended(
         _ id: String, _ state: PublishNews.State, mayBeStored: Bool = false
     ) -> Delivery.Action {
-        .end(PublishNews(id: id, state: state, mayBeStored: mayBeStored), nil)
+        .end(PublishNews(id: id, state: state, mayBeStored: mayBeStored))
     }
 
     private func acknowledged(_ id: String, _ sequence: UInt64) -> (String, Result<PublishAcknowledgement, NATSError>) {
@@ -141,7 +141,7 @@ import Testing
             .jetStream(JetStreamFailure(code: 400, errorCode: 10_054, text: "message size exceeds maximum allowed")),
         ]
         func mayBeStored(_ actions: [Delivery.Action]) -> [Bool] {
-            actions.compactMap { if case .end(let end, _) = $0 { end.mayBeStored } else { nil } }
+            actions.compactMap { if case .end(let end) = $0 { end.mayBeStored } else { nil } }
         }
         for refusal in refusals {
             var delivery = try opened()
@@ -334,7 +334,7 @@ import Testing
         let told = ["1", "2", "4"].map { Delivery.Action.tell(PublishNews(id: $0, state: .queued)) }
         #expect(
             delivery.restore([message("1"), message("2"), message("4")]) == [ended("3", .failed(.outboxFull))] + told)
-        #expect(delivery.outbox.messages.map(\.id) == ["1", "2", "4"])
+        #expect(delivery.messages.map(\.id) == ["1", "2", "4"])
         #expect(delivery.restore([]).isEmpty)
     }
 
@@ -358,13 +358,13 @@ import Testing
     @Test("B13: a message that is refused in passing does not hold up the reconnection")
     func refusedWhileFlushing() throws {
         var delivery = try opened()
-        #expect(!delivery.outbox.isFlushed)
+        #expect(!delivery.isFlushed)
         let refusal = NATSError.jetStream(JetStreamFailure(code: 503, errorCode: 10_008, text: "no quorum"))
         _ = delivery.answered([("1", .failure(refusal))], at: now)
-        #expect(delivery.outbox.isFlushed)
+        #expect(delivery.isFlushed)
         _ = delivery.moment(at: now + .milliseconds(250))
         _ = delivery.answered([acknowledged("1", 2)], at: now + .milliseconds(260))
-        #expect(delivery.outbox.isFlushed && delivery.outbox.isEmpty)
+        #expect(delivery.isFlushed && delivery.isEmpty)
     }
 
     @Test("MESSAGE_RESEND lists what waited on topics, and what of it was stored")

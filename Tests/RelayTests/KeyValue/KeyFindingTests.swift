@@ -15,7 +15,7 @@ struct KeyFindingTests {
     private func finding(
         before newest: UInt64? = nil, mayBeStored: Bool = false, revision: UInt64, id: String? = nil
     ) -> KeyFinding {
-        let late = Outbox.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest)
+        let late = Delivery.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest)
         return KeyFinding(before: late, revision: revision, isThis: id == "1")
     }
 
@@ -46,7 +46,8 @@ struct KeyFindingTests {
     func unreadable() {
         func unreadable(_ newest: UInt64?, _ mayBeStored: Bool) -> KeyFinding {
             KeyFinding(
-                unreadableBefore: Outbox.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest))
+                unreadableBefore: Delivery.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest)
+            )
         }
         #expect(unreadable(nil, false) == .notStored(revision: 0))
         #expect(unreadable(0, false) == .unknown)
@@ -66,7 +67,7 @@ struct KeyFindingTests {
     }
 
     private func ended(_ outcome: PublishNews.State) -> Delivery.Action {
-        .end(PublishNews(id: "1", state: outcome), nil)
+        .end(PublishNews(id: "1", state: outcome))
     }
 
     @Test("B52: the key is looked at before each attempt, with what it had before the first one")
@@ -79,8 +80,8 @@ struct KeyFindingTests {
         #expect(again == [.lookUpKey(.init(message: message(), newestBefore: 5), key: "a")])
         let end = delivery.keyLookedUp(id: "1", .overtaken(revision: 6), at: now + .seconds(1))
         let conflict = PublishNews(id: "1", state: .failed(.conflict(key: "a", revision: 6)), mayBeStored: true)
-        #expect(end == [.end(conflict, nil)])
-        #expect(delivery.outbox.isEmpty)
+        #expect(end == [.end(conflict)])
+        #expect(delivery.isEmpty)
     }
 
     @Test("B52: values of a key keep their order, and those of other keys do not wait for them")
@@ -92,7 +93,7 @@ struct KeyFindingTests {
         #expect(try delivery.submit(message("2"), at: now) == [.tell(PublishNews(id: "2", state: .queued))])
         let other = try delivery.submit(message("3", of: "b"), at: now)
         #expect(other.first == .lookUpKey(.init(message: message("3", of: "b"), newestBefore: nil), key: "b"))
-        #expect(delivery.outbox.holds(.key("a")) && !delivery.outbox.holds(.key("c")))
+        #expect(delivery.holds(.key("a")) && !delivery.holds(.key("c")))
         #expect(delivery.keyLookedUp(id: "1", .notStored(revision: 0), at: now) == [.send(message("1"))])
         let acknowledgement = PublishAcknowledgement(stream: "KV_test", sequence: 9)
         let after = delivery.answered([("1", .success(acknowledgement))], at: now)

@@ -211,12 +211,10 @@ extension OutboxMessage {
     ///   - subject: what it is about, in a line; nil or empty for none.
     ///   - text: the letter.
     ///   - id: the letter's identifier; a new one when nil.
-    ///   - pending: what tells the letter's end to whoever waits for it.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for names that no user and no postbox can have, and for a subject
     ///   of several lines or more than ``PostboxLetter/maximumSubjectBytes``.
     convenience init(
-        letterTo recipient: String, postbox: String, subject: String? = nil, text: String, id: String?,
-        pending: PendingPublish? = nil
+        letterTo recipient: String, postbox: String, subject: String? = nil, text: String, id: String?
     ) throws(RelayError) {
         guard recipient.isSubjectToken, postbox.isSubjectToken else {
             throw .invalidArgument("Name the postbox as USER/POSTBOX")
@@ -233,8 +231,6 @@ extension OutboxMessage {
         }
         let id = id ?? RandomText.identifier()
         let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, message: text, subject: subject)
-        self.init(
-            id: id, destination: .postbox(user: recipient, postbox: postbox), payload: letter.encoded(),
-            unsigned: nil, pending: pending)
+        self.init(id: id, destination: .postbox(user: recipient, postbox: postbox), payload: letter.encoded())
     }
 }

@@ -54,7 +54,7 @@ extension Publisher {
 extension Publisher.Route {
     /// The state of a letter's postbox; nil if nobody answers.
     func recipient(
-        _ user: String, _ postbox: String, isRefused: Bool, _ clock: any Timekeeper
+        _ user: String, _ postbox: String, isRefused: Bool, _ clock: DeliveryClock
     ) async -> RecipientReply.State? {
         let answer = try? await jetStream.connection.request(
             ByteBuffer(), to: NetworkNames.recipient(user, postbox), timeout: .seconds(5))
@@ -63,7 +63,7 @@ extension Publisher.Route {
         // stream is without one too, and the letter is sent again.
         if let reply, reply.state == nil { return .accepting }
         // The letter may have been stored a moment before the postbox was closed.
-        if !isRefused, let state = reply?.state, state != .accepting { try? await clock.sleep(for: .milliseconds(250)) }
+        if !isRefused, let state = reply?.state, state != .accepting { await clock.pause(.milliseconds(250)) }
         return reply?.state
     }
 
@@ -84,7 +84,7 @@ extension Publisher.Route {
     private static let searchPage = 2_000
 
     /// Looks for a message where it can have been stored.
-    func find(_ late: Outbox.LateMessage, on topic: String) async -> Delivery.Finding {
+    func find(_ late: Delivery.LateMessage, on topic: String) async -> Delivery.Finding {
         guard let pattern = try? TopicPattern(topic) else { return .unknown }
         let source = namespace.source(of: pattern, jetStream)
         let header = header(of: late.message)
@@ -164,7 +164,7 @@ extension Publisher.Route {
     }
 
     /// Finds out what a key has before a message sets it.
-    func look(at key: String, before late: Outbox.LateMessage) async -> KeyFinding {
+    func look(at key: String, before late: Delivery.LateMessage) async -> KeyFinding {
         let header = header(of: late.message)
         let name = NetworkNames.stream(ofBucket: namespace.name)
         do throws(NATSError) {

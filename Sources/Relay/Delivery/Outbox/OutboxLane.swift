@@ -12,19 +12,9 @@ struct OutboxEntry: Sendable {
     /// How large its payload is.
     private(set) var bytes: Int
     var stage = Stage.waiting
-
-    init(number: UInt64, message: OutboxMessage) {
-        (self.number, self.message) = (number, message)
-        bytes = message.payload.count
-        mayBeStored = message.mayBeStored
-        isInDoubt = message.isInDoubt
-        isAlwaysSought = message.isOnKey
-    }
-
     /// Whether it is looked for each time before it is sent: what others have set a key to meanwhile is not
     /// overwritten.
     let isAlwaysSought: Bool
-
     /// Whether an earlier run may have sent it, and it was not looked for yet.
     var mayBeStored: Bool
     /// Whether it was sent and not answered, so that the server may have it whatever it says of a later attempt.
@@ -38,17 +28,20 @@ struct OutboxEntry: Sendable {
     /// The newest sequence of its stream that was known then.
     var newestBefore: UInt64?
 
+    init(number: UInt64, message: OutboxMessage) {
+        (self.number, self.message) = (number, message)
+        bytes = message.payload.count
+        mayBeStored = message.mayBeStored
+        isInDoubt = message.isInDoubt
+        isAlwaysSought = message.isOnKey
+    }
+
     /// Whether it was sent before it was sent last.
     var wasSentBefore: Bool { mayBeStored || refusedSince != nil || firstSent != lastSent }
 }
 
 /// The messages for one destination, in order: those that wait, and those under way. Each stays where it was put until
 /// it has ended.
-///
-/// Many are under way at once only while the server takes one after the other. After a connection was made, and after a
-/// refusal, one has to be stored before two may follow, and nothing follows one that stays unanswered: a later message
-/// would overtake an earlier one when another server takes over in between. That server answers first what it had from
-/// the one before it, so after a silence all that was under way has to end before anything follows.
 struct OutboxLane: Sendable {
     let destination: Destination
     /// In the order in which they came, including ended ones that lie between others.
@@ -66,31 +59,15 @@ struct OutboxLane: Sendable {
     private var refused: Int?
     /// The place of the message that is being looked for instead of sent; nothing is sent past it.
     private var sought: Int?
-    /// How many may be under way.
-    private var window = 1
-    /// Refusals without a success in between.
-    private var refusals = 0
-    /// When to try again after a refusal.
-    private var heldUntil: ContinuousClock.Instant?
-    /// Whether the server was silent for so long that those under way may be lost: nothing is sent past them.
-    private var isInDoubt = false
-    /// When the first of those under way left, or the newest answer came.
-    private var lastProgress: ContinuousClock.Instant?
-    /// How long the newest answer took.
-    private var answerTime = Duration.zero
+    private var window = SendWindow()
 
-    /// An answer that takes longer than this and twice its usual time stops what is behind it.
-    private static let patience = Duration.milliseconds(250)
-    /// An answer that takes longer than this does so whatever is usual: servers hear from their leader every second and
-    /// elect another after four at the earliest, and until then nobody stores what was sent to a leader that is gone.
-    private static let greatestPatience = Duration.seconds(2)
     /// Takes the place of a message that has ended, so that its memory is free.
     private static let nothing = OutboxMessage(id: "", destination: .topic(""), payload: [])
 
     init(to destination: Destination) { self.destination = destination }
 
     var isEmpty: Bool { waitingCount == 0 && underWayCount == 0 }
-    var hasWaiting: Bool { waitingCount > 0 }
+    /// The oldest that waits.
     var head: OutboxEntry? { next < entries.count ? entries[next] : nil }
     var all: [OutboxEntry] { entries[first...].filter { $0.stage != .ended } }
     /// Those that have not ended and came last, from a number on.
@@ -98,30 +75,29 @@ struct OutboxLane: Sendable {
         entries[first...].reversed().prefix { $0.number >= number }.filter { $0.stage != .ended }
     }
     var idsUnderWay: [String] { entries[first...].lazy.filter { $0.stage == .underWay }.map(\.message.id) }
+    /// How often in a row the lane was refused.
+    var refusalCount: Int { window.refusals }
 
     func isQueued(_ place: Int) -> Bool { entries[place - base].stage == .waiting }
     func entry(underWay place: Int) -> OutboxEntry? {
         entries[place - base].stage == .underWay ? entries[place - base] : nil
     }
 
-    /// How long to wait after the refusals so far: 250 ms, doubling up to 2 s.
-    private var hold: Duration { .milliseconds(min(2_000, 250 << min(max(refusals, 1) - 1, 3))) }
-
     /// When a lane that is held may go on; nil for one that is not.
     func resumption(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        guard let heldUntil, heldUntil > now, hasWaiting else { return nil }
+        guard let heldUntil = window.heldUntil, heldUntil > now, waitingCount > 0 else { return nil }
         return heldUntil
     }
 
     /// The number of the next entry, if the lane may send it.
     func readyNumber(limit: Int, at now: ContinuousClock.Instant) -> UInt64? {
-        guard hasWaiting, sought == nil, underWayCount < (refused == nil ? min(limit, window) : 1) else { return nil }
-        if let heldUntil, heldUntil > now { return nil }
-        if isInDoubt { return nil }
-        let patience = min(Self.patience + answerTime * 2, Self.greatestPatience)
-        if let lastProgress, underWayCount > 0, now - lastProgress > patience { return nil }
+        guard waitingCount > 0, sought == nil,
+            window.admits(behind: underWayCount, limit: refused == nil ? limit : 1, at: now)
+        else { return nil }
         return entries[next].number
     }
+
+    // MARK: Coming and leaving
 
     /// The place that the next entry will have, and keep.
     var nextPlace: Int { base + entries.count }
@@ -132,21 +108,21 @@ struct OutboxLane: Sendable {
         waitingCount += 1
     }
 
-    /// Has the next entry leave.
+    /// Has the next entry leave, of which there is one.
     ///
     /// - Parameters:
     ///   - newestBefore: noted with an entry that is sent for the first time.
-    ///   - window: how long the server is sure to know an identifier.
+    ///   - duplicateWindow: how long the server is sure to know an identifier.
     /// - Returns: the message, and whether it is to be looked for: it was first sent longer ago than that, or sets a
     ///   key.
     mutating func send(
-        at now: ContinuousClock.Instant, newestBefore: UInt64?, duplicateWindow window: Duration
-    ) -> (message: OutboxMessage, newestBefore: UInt64?, isLate: Bool)? {
-        guard hasWaiting else { return nil }
+        at now: ContinuousClock.Instant, newestBefore: UInt64?, duplicateWindow: Duration
+    ) -> (late: Delivery.LateMessage, isLate: Bool)? {
+        guard waitingCount > 0 else { return nil }
         let index = next
         let isLate =
             entries[index].mayBeStored || entries[index].isAlwaysSought
-            || (entries[index].firstSent.map { now - $0 >= window } ?? false)
+            || (entries[index].firstSent.map { now - $0 >= duplicateWindow } ?? false)
         if isLate { sought = base + index }
         if entries[index].firstSent == nil {
             entries[index].firstSent = now
@@ -154,7 +130,9 @@ struct OutboxLane: Sendable {
             entries[index].newestBefore = isLate ? nil : newestBefore
         }
         leave(index, at: now)
-        return (entries[index].message, entries[index].newestBefore, isLate)
+        return (
+            Delivery.LateMessage(message: entries[index].message, newestBefore: entries[index].newestBefore), isLate
+        )
     }
 
     /// Has the one entry that waits leave, where nothing holds it back and it has never been sent, by no earlier run
@@ -174,12 +152,19 @@ struct OutboxLane: Sendable {
     private mutating func leave(_ index: Int, at now: ContinuousClock.Instant) {
         entries[index].lastSent = now
         entries[index].stage = .underWay
-        if underWayCount == 0 { lastProgress = now }
+        if underWayCount == 0 { window.begins(at: now) }
         underWayCount += 1
         waitingCount -= 1
         inFlightBytes += entries[index].bytes
         findNext(from: index + 1)
     }
+
+    /// Changes messages that wait.
+    mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
+        for index in first..<entries.count where entries[index].stage == .waiting { change(&entries[index].message) }
+    }
+
+    // MARK: What comes of it
 
     /// An entry under way counts as never sent: the server does not have it.
     mutating func forgetAttempts(of place: Int, at now: ContinuousClock.Instant, newestBefore: UInt64?) {
@@ -190,7 +175,7 @@ struct OutboxLane: Sendable {
         entries[index].newestBefore = newestBefore
         entries[index].mayBeStored = false
         entries[index].isInDoubt = false
-        if underWayCount == 1 { lastProgress = now }
+        if underWayCount == 1 { window.begins(at: now) }
         if sought == place { sought = nil }
     }
 
@@ -200,14 +185,7 @@ struct OutboxLane: Sendable {
     mutating func stored(_ place: Int, at now: ContinuousClock.Instant, limit: Int) -> Removed? {
         let index = place - base
         // An answer of an earlier connection says nothing about this one.
-        if entries[index].stage == .underWay {
-            if let sent = entries[index].lastSent { answerTime = min(now - sent, .seconds(5)) }
-            if let lastProgress, now - lastProgress > Self.greatestPatience { isInDoubt = true }
-            lastProgress = now
-            window = min(limit, window + 1)
-            refusals = 0
-            heldUntil = nil
-        }
+        if entries[index].stage == .underWay { window.answered(entries[index].lastSent, limit: limit, at: now) }
         return remove(place)
     }
 
@@ -219,12 +197,7 @@ struct OutboxLane: Sendable {
         wait(index)
         next = min(next, index)
         refused = min(place, refused ?? place)
-        window = 1
-        // Those sent along with it are refused for the same cause.
-        if heldUntil.map({ $0 <= now }) ?? true {
-            refusals += 1
-            heldUntil = now + hold
-        }
+        window.refused(at: now)
     }
 
     /// An entry under way may be stored, as the server did not say what became of it.
@@ -235,9 +208,6 @@ struct OutboxLane: Sendable {
         entries[index].isInDoubt = true
     }
 
-    /// How often in a row the lane was refused.
-    var refusalCount: Int { refusals }
-
     /// Everything waits again after the connection was lost, which does not count as a refusal.
     mutating func putAllBack() {
         for index in first..<entries.count {
@@ -247,9 +217,7 @@ struct OutboxLane: Sendable {
         }
         findNext(from: first)
         refused = nil
-        heldUntil = nil
-        refusals = 0
-        window = 1
+        window.connectionLost()
     }
 
     /// An entry that has ended.
@@ -279,10 +247,7 @@ struct OutboxLane: Sendable {
         return Removed(message: message, wasInFlight: stage == .underWay, wasInDoubt: isInDoubt)
     }
 
-    /// Changes messages that wait.
-    mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
-        for index in first..<entries.count where entries[index].stage == .waiting { change(&entries[index].message) }
-    }
+    // MARK: Steps
 
     private mutating func wait(_ index: Int) {
         leaveWay(index)
@@ -293,7 +258,7 @@ struct OutboxLane: Sendable {
     private mutating func leaveWay(_ index: Int) {
         underWayCount -= 1
         inFlightBytes -= entries[index].bytes
-        if underWayCount == 0 { isInDoubt = false }
+        if underWayCount == 0 { window.drained() }
         if sought == base + index { sought = nil }
     }
 

@@ -64,6 +64,9 @@ extension Publisher {
             due.writeAlarm = delay
         }
 
+        /// It is time to look what is to be written.
+        mutating func alarmRang() { (isAlarmSet, isWriteDue) = (false, true) }
+
         /// What waits may leave from now on.
         ///
         /// - Returns: whether that is to be on the disk first.
@@ -191,17 +194,6 @@ extension Publisher {
         }
     }
 
-    /// Looks then what is to be written.
-    func lookAgain(after delay: Duration) {
-        Task { [weak self, clock] in
-            try? await clock.sleep(for: delay)
-            self?.decide { state in
-                state.disk.isAlarmSet = false
-                state.disk.isWriteDue = true
-            }
-        }
-    }
-
     // MARK: What was not sent
 
     /// Sends a message that was not sent again; false when there is none.
@@ -239,7 +231,7 @@ extension Publisher.State {
         disk.isWriteDue = false
         guard !disk.journal.isEmpty else { return }
         disk.isWriting = true
-        disk.end = delivery.outbox.nextNumber
+        disk.end = delivery.nextNumber
         disk.waiters = (disk.waiters.next, [])
         due.write = (disk.journal.take(), store)
     }

@@ -1,0 +1,436 @@
+/// Every accepted message until its one end, as a pure value: the outbox, and the rules for what leaves, in which order,
+/// and for what comes back from the server.
+///
+/// Messages leave in the order in which they came, destination by destination, and only while the outbox is open: from
+/// the moment the subscriptions are live until the connection is lost. What was under way when it is lost goes back to
+/// its place and is sent again under the same identifier.
+///
+/// Each call returns what is to be done, in order; a driver does it and reports what came of it.
+package struct Delivery: Sendable {
+    /// What the driver does.
+    package enum Action: Hashable, Sendable {
+        /// Write the message to the connection, and report the answer.
+        case send(OutboxMessage)
+        /// Tell where a message is now.
+        case tell(PublishNews)
+        /// Tell how a message ended, whoever waits for it too.
+        case end(PublishNews)
+        /// Call ``moment(at:)`` then, in place of what was asked for before.
+        case wake(at: ContinuousClock.Instant)
+        /// Find out whether the connection still lives.
+        case probe
+        /// Ask the network whether the postbox of this letter takes any, and report
+        /// ``recipientAnswered(id:_:isRefused:at:)``.
+        case askRecipient(id: String, user: String, postbox: String, isRefused: Bool)
+        /// Find out whether the topics' stream exists, and report ``streamIsMissing(id:at:)`` where it does not.
+        case askStream(id: String, topic: String)
+        /// Find out whether the stream holds this message, and report ``lookedUp(id:_:at:)``.
+        case lookUp(LateMessage, topic: String)
+        /// Find out what the key has now, and report ``keyLookedUp(id:_:at:)``.
+        case lookUpKey(LateMessage, key: String)
+    }
+
+    /// A message that was sent so long ago that the server may have forgotten its identifier, or one that sets a key.
+    package struct LateMessage: Hashable, Sendable {
+        /// The message.
+        package var message: OutboxMessage
+        /// The newest sequence of the stream that was known when it was first sent; nil when none was. Of a key it is
+        /// the key's own newest revision then, and nil where this run has not sent the message.
+        package var newestBefore: UInt64?
+
+        /// Describes one.
+        package init(message: OutboxMessage, newestBefore: UInt64?) {
+            (self.message, self.newestBefore) = (message, newestBefore)
+        }
+    }
+
+    /// Where a message is: its lane, its place there, and its number in the order of all.
+    private struct Place: Sendable {
+        let lane: Int
+        let index: Int
+        let number: UInt64
+    }
+
+    /// What was there when the outbox was opened.
+    private struct Backlog: Sendable {
+        /// It is what is below this number.
+        var end: UInt64 = 0
+        /// How much of it has neither ended nor been refused.
+        var count = 0
+        /// What of it was refused since: a connection counts as restored without it.
+        var excused: Set<UInt64> = []
+    }
+
+    /// The outbox's bounds and rules.
+    package let policy: OutboxPolicy
+    /// Whether messages may leave.
+    package private(set) var isOpen = false
+    /// How many bytes of payload wait or are under way.
+    package private(set) var byteCount = 0
+    /// How many messages are sent and not yet acknowledged.
+    package private(set) var inFlightCount = 0
+    /// The number of the next message that comes.
+    package private(set) var nextNumber: UInt64 = 0
+    private var placed: [String: Place] = [:]
+    private var lanes = OutboxLanes()
+    /// Messages from this number on are not on the disk yet: none of them leaves.
+    private var firstUnkept = UInt64.max
+    /// Whether nothing leaves until the disk has it that what waits may have left.
+    private var awaitsLeave = false
+    private var backlog = Backlog()
+    private var pace: OutboxPace?
+    /// What waited for the present connection, and what became of it.
+    private var resent = ResentMessages()
+    /// The newest sequence of the topics' stream that an acknowledgement has named.
+    private(set) var newestSequence: UInt64?
+    /// Whether the server says without being asked that no postbox takes a letter.
+    private var serverTellsOfRecipients = true
+
+    /// An empty one, closed.
+    package init(policy: OutboxPolicy = .parley) {
+        self.policy = policy
+        pace = policy.pacing.map(OutboxPace.init)
+    }
+
+    // MARK: What is there
+
+    /// How many messages wait or are under way.
+    package var count: Int { placed.count }
+    /// How many messages wait.
+    package var queuedCount: Int { count - inFlightCount }
+    /// Whether nothing waits and nothing is under way.
+    package var isEmpty: Bool { placed.isEmpty }
+    /// Whether everything that was there when the outbox was opened has ended, or been refused once.
+    package var isFlushed: Bool { isOpen && backlog.count == 0 }
+    /// Everything that has not ended, oldest first.
+    package var messages: [OutboxMessage] { lanes.entries.map(\.message) }
+
+    /// Whether a message waits for a destination, or is under way to it.
+    package func holds(_ destination: Destination) -> Bool { lanes.holds(destination) }
+
+    /// Whether a message waits or is under way; nil for one that is unknown or has ended.
+    package func state(of id: String) -> PublishNews.State? {
+        guard let place = placed[id] else { return nil }
+        return lanes[place.lane].isQueued(place.index) ? .queued : .sending
+    }
+
+    /// A message that is under way.
+    package func message(underWay id: String) -> OutboxMessage? { entry(underWay: id)?.message }
+
+    func entry(underWay id: String) -> OutboxEntry? {
+        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.index) }
+    }
+
+    /// Where a message that has not ended goes.
+    func destination(of id: String) -> Destination? { placed[id].map { lanes[$0.lane].destination } }
+
+    /// How often in a row the message's destination has been refused.
+    func refusals(of id: String) -> Int { placed[id].map { lanes[$0.lane].refusalCount } ?? 0 }
+
+    // MARK: Coming in
+
+    /// Takes a message in, at any time, connected or not.
+    ///
+    /// - Parameter isKeptFirst: whether it is to be on the disk before anything is told of it and it leaves
+    ///   (``kept(before:leaves:at:)``).
+    /// - Throws: ``RelayError/outboxFull``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/invalidArgument(_:)``
+    ///   for an identifier that is on its way already.
+    package mutating func submit(
+        _ message: OutboxMessage, isKeptFirst: Bool = false, at now: ContinuousClock.Instant
+    ) throws(RelayError) -> [Action] {
+        var actions: [Action] = []
+        try submit(message, isKeptFirst: isKeptFirst, at: now, into: &actions)
+        return actions
+    }
+
+    /// As ``submit(_:isKeptFirst:at:)``, without a list of its own for each message.
+    mutating func submit(
+        _ message: OutboxMessage, isKeptFirst: Bool, at now: ContinuousClock.Instant, into actions: inout [Action]
+    ) throws(RelayError) {
+        try append(message, isKeptFirst: isKeptFirst, into: &actions)
+        if isKeptFirst { return }
+        if message.isOnTopic, newestLeaves(at: now) { return actions.append(.send(message)) }
+        leave(at: now, into: &actions)
+        if queuedCount > 0, state(of: message.id) == .queued {
+            actions.append(.tell(PublishNews(id: message.id, state: .queued)))
+        }
+    }
+
+    /// Puts a message at the end, for which older ones give way where the policy says so.
+    private mutating func append(
+        _ message: OutboxMessage, isKeptFirst: Bool = false, into actions: inout [Action]
+    ) throws(RelayError) {
+        let size = message.payload.count
+        guard size <= policy.maximumBytes else {
+            throw placed[message.id] == nil
+                ? .tooLarge(bytes: size, limit: policy.maximumBytes) : Self.repeated(message.id)
+        }
+        if !hasRoom(for: size) {
+            guard placed[message.id] == nil else { throw Self.repeated(message.id) }
+            guard policy.overflow == .dropOldest, canFree(for: size) else { throw .outboxFull }
+            while !hasRoom(for: size), let oldest = lanes.all.compactMap(\.head).min(by: { $0.number < $1.number }) {
+                end(oldest.message.id, .failed(.outboxFull), into: &actions)
+            }
+        }
+        let lane = lanes.lane(to: message.destination)
+        let place = Place(lane: lane, index: lanes[lane].nextPlace, number: nextNumber)
+        if let earlier = placed.updateValue(place, forKey: message.id) {
+            placed[message.id] = earlier
+            throw Self.repeated(message.id)
+        }
+        lanes[lane].append(OutboxEntry(number: nextNumber, message: message))
+        if isKeptFirst { firstUnkept = min(firstUnkept, nextNumber) }
+        nextNumber += 1
+        byteCount += size
+    }
+
+    private static func repeated(_ id: String) -> RelayError {
+        .invalidArgument("A message with the identifier \(id) is already on its way")
+    }
+
+    private func hasRoom(for size: Int) -> Bool {
+        count < policy.maximumMessages && byteCount + size <= policy.maximumBytes
+    }
+
+    /// Whether dropping everything that waits would make room.
+    private func canFree(for size: Int) -> Bool {
+        let underWay = lanes.all.reduce(0) { $0 + $1.inFlightBytes }
+        return inFlightCount < policy.maximumMessages && underWay + size <= policy.maximumBytes
+    }
+
+    /// The disk has all messages below a number: they leave, or wait for the network alone.
+    ///
+    /// - Parameter leaves: whether it has, too, that what waits may have left.
+    package mutating func kept(before number: UInt64, leaves: Bool, at now: ContinuousClock.Instant) -> [Action] {
+        let first = firstUnkept
+        firstUnkept = number
+        if leaves { awaitsLeave = false }
+        var new: [OutboxEntry] = []
+        if first < number { new = lanes.all.flatMap { $0.all(from: first) }.filter { $0.number < number } }
+        var actions: [Action] = []
+        leave(at: now, into: &actions)
+        return actions + tellQueued(new.sorted { $0.number < $1.number }.map(\.message))
+    }
+
+    /// Puts what an earlier run of the program left in front of all that waits, as far as there is room. To be called
+    /// before the first connection.
+    package mutating func restore(_ earlier: [OutboxMessage]) -> [Action] {
+        guard !earlier.isEmpty else { return [] }
+        let ids = Set(earlier.map(\.id))
+        let waiting = messages.filter { !ids.contains($0.id) }
+        self = Delivery(policy: policy)
+        var actions: [Action] = []
+        for message in earlier + waiting {
+            do throws(RelayError) { try append(message, into: &actions) } catch {
+                actions.append(
+                    .end(PublishNews(id: message.id, state: .failed(error), mayBeStored: message.mayBeStored)))
+            }
+        }
+        return actions + tellQueued(earlier)
+    }
+
+    private func tellQueued(_ messages: [OutboxMessage]) -> [Action] {
+        messages.filter { state(of: $0.id) == .queued }.map { .tell(PublishNews(id: $0.id, state: .queued)) }
+    }
+
+    /// Takes a message back that has not left yet; empty when it is too late.
+    package mutating func cancel(id: String, at now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        guard state(of: id) == .queued else { return actions }
+        end(id, .failed(.cancelled), into: &actions)
+        leave(at: now, into: &actions)
+        return actions
+    }
+
+    /// Puts a name under the lines that wait for one. Their size counts anew.
+    package mutating func sign(_ sign: (inout OutboxMessage) -> Void) {
+        var added = 0
+        lanes.rewrite { message in
+            added -= message.payload.count
+            sign(&message)
+            added += message.payload.count
+        }
+        byteCount += added
+    }
+
+    // MARK: Connections
+
+    /// The subscriptions are live on a connection: what waits may leave.
+    ///
+    /// - Parameters:
+    ///   - tellsOfRecipients: whether the server says without being asked that no postbox takes a letter.
+    ///   - isKeptFirst: whether the disk is to have first that what waits may have left
+    ///     (``kept(before:leaves:at:)``).
+    package mutating func opened(
+        tellsOfRecipients: Bool, isKeptFirst: Bool = false, at now: ContinuousClock.Instant
+    ) -> [Action] {
+        serverTellsOfRecipients = tellsOfRecipients
+        // The stream may be another one by now.
+        newestSequence = nil
+        resent.note(messages)
+        (isOpen, awaitsLeave) = (true, isKeptFirst)
+        backlog = Backlog(end: nextNumber, count: count)
+        return moment(at: now)
+    }
+
+    /// The connection is gone: what was under way waits again.
+    @discardableResult
+    package mutating func connectionLost() -> [Action] {
+        (isOpen, awaitsLeave, inFlightCount) = (false, false, 0)
+        return lanes.putAllBack().map { .tell(PublishNews(id: $0, state: .queued)) }
+    }
+
+    /// The session ended; the policy decides about what waits.
+    package mutating func sessionEnded(_ reason: ConnectionReason) -> [Action] {
+        if reason == .closedByUser ? policy.discardsOnClose : policy.discardsOnWindowExpiry {
+            return discardAll(reason)
+        }
+        connectionLost()
+        return []
+    }
+
+    /// Nothing of what waits may be sent any more, whatever the policy says.
+    package mutating func discardAll(_ reason: ConnectionReason) -> [Action] {
+        connectionLost()
+        newestSequence = nil
+        let discarded = lanes.entries
+        (placed, lanes, byteCount, backlog) = ([:], OutboxLanes(), 0, Backlog())
+        return discarded.map {
+            .end(PublishNews(id: $0.message.id, state: .discarded(reason), mayBeStored: $0.isInDoubt))
+        }
+    }
+
+    /// What waited for the connection and what became of it; the list is empty afterwards.
+    package mutating func takeResent() -> [ResentMessage] { resent.take() }
+
+    // MARK: Leaving
+
+    /// A moment has come that ``Action/wake(at:)`` asked for.
+    package mutating func moment(at now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        leave(at: now, into: &actions)
+        return actions
+    }
+
+    /// Has the message that came last leave at once where nothing else waits and nothing holds it back: the usual way
+    /// of a message, which is what ``leave(at:into:)`` would bring, without a list.
+    ///
+    /// - Returns: whether it left.
+    private mutating func newestLeaves(at now: ContinuousClock.Instant) -> Bool {
+        guard isOpen, !awaitsLeave, nextNumber <= firstUnkept, queuedCount == 1, pace == nil,
+            inFlightCount < policy.maximumInFlight,
+            lanes[lanes.newest].sendNew(
+                at: now, newestBefore: newestSequence, limit: policy.maximumInFlightPerDestination)
+        else { return false }
+        inFlightCount += 1
+        return true
+    }
+
+    /// Has all leave that may now.
+    mutating func leave(at now: ContinuousClock.Instant, into actions: inout [Action]) {
+        guard isOpen, !awaitsLeave, queuedCount > 0 else { return }
+        let limit = policy.maximumInFlightPerDestination
+        var ready = lanes.ready(below: firstUnkept, limit: limit, at: now)
+        var alarm: ContinuousClock.Instant?
+        while inFlightCount < policy.maximumInFlight, let (_, lane) = ready.popLast() {
+            if let moment = pace?.next(at: now), moment > now {
+                alarm = moment
+                break
+            }
+            let sent = lanes[lane].send(
+                at: now, newestBefore: newestSequence, duplicateWindow: policy.duplicateWindow)
+            guard let (late, isLate) = sent else { continue }
+            pace?.depart(at: now)
+            inFlightCount += 1
+            if isLate { lookUp(late, into: &actions) } else { send(late.message, into: &actions) }
+            if let next = lanes[lane].readyNumber(limit: limit, at: now), next < firstUnkept {
+                ready.insert((next, lane), at: ready.firstIndex { $0.number < next } ?? ready.count)
+            }
+        }
+        guard queuedCount > 0 else { return }
+        if let held = lanes.resumption(after: now) { alarm = min(alarm ?? held, held) }
+        if let alarm { actions.append(.wake(at: alarm)) }
+    }
+
+    private func send(_ message: OutboxMessage, into actions: inout [Action]) {
+        actions.append(.send(message))
+        guard !serverTellsOfRecipients, case .postbox(let user, let postbox) = message.destination else { return }
+        actions.append(.askRecipient(id: message.id, user: user, postbox: postbox, isRefused: false))
+    }
+
+    private mutating func lookUp(_ late: LateMessage, into actions: inout [Action]) {
+        switch late.message.destination {
+        case .topic(let topic): actions.append(.lookUp(late, topic: topic))
+        case .key(let key): actions.append(.lookUpKey(late, key: key))
+        // Only its owner reads a postbox.
+        case .postbox: end(late.message.id, .uncertain, into: &actions)
+        }
+    }
+
+    /// The server is known not to have a message that is under way: it is sent, and counts as sent for the first time.
+    ///
+    /// - Parameter newest: the newest sequence of its stream that is known.
+    mutating func wasNotStored(
+        _ id: String, newest: UInt64?, at now: ContinuousClock.Instant, into actions: inout [Action]
+    ) {
+        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else { return }
+        lanes[place.lane].forgetAttempts(of: place.index, at: now, newestBefore: newest)
+        actions.append(.send(entry.message))
+    }
+
+    // MARK: Ends
+
+    /// The server stored a message.
+    mutating func stored(
+        _ id: String, sequence: UInt64, isDuplicate: Bool, at now: ContinuousClock.Instant,
+        into actions: inout [Action]
+    ) {
+        guard let place = placed.removeValue(forKey: id),
+            let removed = lanes[place.lane].stored(place.index, at: now, limit: policy.maximumInFlightPerDestination)
+        else { return }
+        left(place, removed)
+        resent.stored(id)
+        if removed.message.isOnTopic { newestSequence = max(newestSequence ?? 0, sequence) }
+        actions.append(.end(PublishNews(id: id, state: .acknowledged(sequence: sequence, isDuplicate: isDuplicate))))
+    }
+
+    /// Ends a message, wherever it is, that the server has not just stored.
+    mutating func end(_ id: String, _ state: PublishNews.State, into actions: inout [Action]) {
+        guard let place = placed.removeValue(forKey: id), let removed = lanes[place.lane].remove(place.index) else {
+            return
+        }
+        left(place, removed)
+        var news = PublishNews(id: id, state: state, mayBeStored: removed.wasInDoubt)
+        if case .acknowledged = state {
+            resent.stored(id)
+            news.mayBeStored = false
+        }
+        actions.append(.end(news))
+    }
+
+    private mutating func left(_ place: Place, _ removed: OutboxLane.Removed) {
+        if removed.wasInFlight { inFlightCount -= 1 }
+        byteCount -= removed.message.payload.count
+        if isOpen, place.number < backlog.end, backlog.excused.remove(place.number) == nil { backlog.count -= 1 }
+    }
+
+    /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and
+    /// its destination goes on with it alone, after a moment, until it is stored. One that has been refused for longer
+    /// than the policy allows ends.
+    ///
+    /// - Parameter isInDoubt: whether the server may have stored it all the same.
+    mutating func putBack(
+        _ id: String, _ error: RelayError, isInDoubt: Bool = false, at now: ContinuousClock.Instant,
+        into actions: inout [Action]
+    ) {
+        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else { return }
+        if isInDoubt { lanes[place.lane].doubt(place.index) }
+        if let limit = policy.refusalLimit, let since = entry.refusedSince, now - since >= limit {
+            return end(id, .failed(error), into: &actions)
+        }
+        lanes[place.lane].putBack(place.index, at: now)
+        inFlightCount -= 1
+        if isOpen, place.number < backlog.end, backlog.excused.insert(place.number).inserted { backlog.count -= 1 }
+        actions.append(.tell(PublishNews(id: id, state: .queued)))
+    }
+}

@@ -1,0 +1,74 @@
+/// The lanes of the outbox, each found by its destination.
+struct OutboxLanes: Sendable {
+    private(set) var all: [OutboxLane] = []
+    private var places: [Destination: Int] = [:]
+    /// The lane of the message that came last: the next one mostly goes there too.
+    private(set) var newest = 0
+
+    private static let kept = 64
+
+    subscript(place: Int) -> OutboxLane {
+        _read { yield all[place] }
+        _modify { yield &all[place] }
+    }
+
+    /// Whether a message waits for a destination, or is under way to it.
+    func holds(_ destination: Destination) -> Bool { places[destination].map { !all[$0].isEmpty } ?? false }
+
+    /// All messages, oldest first.
+    var entries: [OutboxEntry] { all.flatMap(\.all).sorted { $0.number < $1.number } }
+
+    /// Where the lane to a destination is. One that has become empty stays, as how fast a destination takes messages is
+    /// worth knowing at the next one, until another destination needs its room.
+    mutating func lane(to destination: Destination) -> Int {
+        if all.indices.contains(newest), all[newest].destination == destination { return newest }
+        if let place = places[destination] {
+            newest = place
+            return place
+        }
+        let empty = all.count >= Self.kept ? all.firstIndex { $0.isEmpty } : nil
+        if let empty {
+            places[all[empty].destination] = nil
+            all[empty] = OutboxLane(to: destination)
+        } else {
+            all.append(OutboxLane(to: destination))
+        }
+        newest = empty ?? all.count - 1
+        places[destination] = newest
+        return newest
+    }
+
+    /// The lanes that may send a message below a number, each with its next message's; the one that has waited longest
+    /// comes last.
+    func ready(below end: UInt64, limit: Int, at now: ContinuousClock.Instant) -> [(number: UInt64, lane: Int)] {
+        var ready: [(number: UInt64, lane: Int)] = []
+        for lane in all.indices {
+            if let number = all[lane].readyNumber(limit: limit, at: now), number < end { ready.append((number, lane)) }
+        }
+        if ready.count > 1 { ready.sort { $0.number > $1.number } }
+        return ready
+    }
+
+    /// When the first of those that are held may go on.
+    func resumption(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        var first: ContinuousClock.Instant?
+        for lane in all.indices {
+            if let moment = all[lane].resumption(after: now) { first = min(first ?? moment, moment) }
+        }
+        return first
+    }
+
+    /// Changes messages that wait.
+    mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
+        for lane in all.indices { all[lane].rewrite(change) }
+    }
+
+    /// Has everything wait again.
+    ///
+    /// - Returns: what was under way.
+    mutating func putAllBack() -> [String] {
+        let returned = all.flatMap(\.idsUnderWay)
+        for lane in all.indices { all[lane].putAllBack() }
+        return returned
+    }
+}
