@@ -79,7 +79,12 @@ final class ScriptedSubject: LabSubject {
         say(.disconnected, .kickedByOtherDevice(device))
     }
 
-    func read(topic: String) async throws -> (any LabReader)? { Reader(deliveries: deliveries) }
+    func read(topic: String) async throws -> LabReader? {
+        { [deliveries] in
+            var iterator = deliveries.makeAsyncIterator()
+            return await iterator.next().map { ($0, false) }
+        }
+    }
 
     func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
         switch policy {
@@ -115,15 +120,6 @@ final class ScriptedSubject: LabSubject {
     }
 
     private func deliver(_ number: LabNumber) { delivery.yield(number) }
-
-    private struct Reader: LabReader {
-        let deliveries: AsyncStream<LabNumber>
-
-        func next() async throws -> (number: LabNumber, isRecovered: Bool)? {
-            var iterator = deliveries.makeAsyncIterator()
-            return await iterator.next().map { ($0, false) }
-        }
-    }
 }
 
 /// A link that keeps what is done to it; a cut has its client say that it lost the connection and has it again.

@@ -334,7 +334,7 @@ private struct ChatSubject: LabSubject {
         try await other.connect(timeLimit: 10)
     }
 
-    func read(topic: String) async throws -> (any LabReader)? { nil }
+    func read(topic: String) async throws -> LabReader? { nil }
 
     func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
         throw RelayError.invalidArgument("The chat's lines are sent by its person")

@@ -245,11 +245,11 @@ public actor LabSession {
         countQueued()
     }
 
-    private func read(_ reader: any LabReader) async {
+    private func read(_ next: LabReader) async {
         while !Task.isCancelled {
             while isPaused, await pause() {}
             do {
-                guard let delivery = try await reader.next() else { return }
+                guard let delivery = try await next() else { return }
                 // Other runs may write on the same topic.
                 guard delivery.number.writer == writer else { continue }
                 add(.received(delivery.number, isRecovered: delivery.isRecovered))

@@ -11,12 +11,9 @@ public enum LabOutcome: Hashable, Sendable {
     case uncertain
 }
 
-/// What a client under test delivers.
-public protocol LabReader: Sendable {
-    /// The next message with a number, in the order of delivery, and whether it was missed and brought back; nil at the
-    /// end, or when the task was cancelled.
-    func next() async throws -> (number: LabNumber, isRecovered: Bool)?
-}
+/// The next message with a number that a client under test delivers, and whether it was missed and brought back; nil at
+/// the end, or when the task was cancelled.
+public typealias LabReader = @Sendable () async throws -> (number: LabNumber, isRecovered: Bool)?
 
 /// A client under test: `RelayClient` by ``RelaySubject``, or anything that can be asked the same.
 public protocol LabSubject: Sendable {
@@ -33,7 +30,7 @@ public protocol LabSubject: Sendable {
     /// Signs the same user in on another device, until ``close()``.
     func signIn(on device: String) async throws
     /// Follows a topic from now on; nil where somebody else reads it.
-    func read(topic: String) async throws -> (any LabReader)?
+    func read(topic: String) async throws -> LabReader?
     /// Hands a message over, at once: before anything is waited for, so that several that are handed over keep their
     /// order.
     ///

@@ -56,8 +56,15 @@ public final class RelaySubject: LabSubject {
     }
 
     /// Follows a topic from now on.
-    public func read(topic: String) async throws -> (any LabReader)? {
-        RelayReader(events: try await client.messages(topic: topic))
+    public func read(topic: String) async throws -> LabReader? {
+        let events = try await client.messages(topic: topic)
+        return {
+            // What was read and not handed out is kept by the events themselves.
+            for try await case .message(let message) in events {
+                if let number = LabNumber(message: message.message) { return (number, message.isRecovered) }
+            }
+            return nil
+        }
     }
 
     /// Hands a message over.
@@ -74,20 +81,5 @@ public final class RelaySubject: LabSubject {
                 return .notSent(error.words)
             }
         }
-    }
-}
-
-/// What a client delivers of a topic.
-private struct RelayReader: LabReader {
-    let events: TopicEvents
-
-    func next() async throws -> (number: LabNumber, isRecovered: Bool)? {
-        // What was read and not handed out is kept by the events themselves.
-        var iterator = events.makeAsyncIterator()
-        while let event = try await iterator.next() {
-            guard case .message(let message) = event, let number = LabNumber(message: message.message) else { continue }
-            return (number, message.isRecovered)
-        }
-        return nil
     }
 }

@@ -15,13 +15,9 @@ struct LabTapTests {
         func close() async {}
         func lifecycleChanged(_ event: LifecycleEvent) async {}
         func signIn(on device: String) async throws {}
-        func read(topic: String) async throws -> (any LabReader)? { Silence() }
+        func read(topic: String) async throws -> LabReader? { { nil } }
         func send(_ number: LabNumber, topic: String) async throws -> @Sendable () async -> LabOutcome {
             { .uncertain }
-        }
-
-        struct Silence: LabReader {
-            func next() async throws -> (number: LabNumber, isRecovered: Bool)? { nil }
         }
     }
 
