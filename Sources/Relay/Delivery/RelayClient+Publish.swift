@@ -90,6 +90,9 @@ extension RelayClient {
         return pending
     }
 
+    /// So many lines are taken in at once, while whoever writes meanwhile waits.
+    private static let linesTogether = 64
+
     /// Puts lines of chat into the outbox that are there at once, such as a file's: they leave together, in few writes.
     ///
     /// - Parameters:
@@ -104,11 +107,18 @@ extension RelayClient {
         var refusal: RelayError?
         do throws(RelayError) {
             try publisher.together { () throws(RelayError) in
-                for (id, text) in lines {
-                    let pending = newPublish(id)
-                    try publisher.admit(
-                        line(topic, text, from: name, writtenAt: nil, mayBeStored: mayBeStored, id: id), for: pending)
-                    taken.append(pending)
+                var rest = lines[...]
+                while !rest.isEmpty, refusal == nil {
+                    var next: [(message: OutboxMessage, pending: PendingPublish?)] = []
+                    for (id, text) in rest.prefix(Self.linesTogether) {
+                        let message = try line(
+                            topic, text, from: name, writtenAt: nil, mayBeStored: mayBeStored, id: id)
+                        next.append((message, newPublish(id)))
+                    }
+                    rest = rest.dropFirst(next.count)
+                    let count: Int
+                    (count, refusal) = publisher.admit(next)
+                    taken += next.prefix(count).compactMap(\.pending)
                 }
             }
         } catch {

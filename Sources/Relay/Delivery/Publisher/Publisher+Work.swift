@@ -126,7 +126,7 @@ extension Publisher {
         let subject = route.subject(sendingTo: message.destination)
         let (id, number) = (message.id, route.number)
         let header = route.header(of: message, on: subject)
-        if route.messageKey == nil { sent.withLockedValue { _ = $0.insert("\(subject) \(id)") } }
+        if route.messageKey == nil { sends(id, on: subject) }
         if message.payload.isEmpty, message.isOnKey {
             return try route.jetStream.send(
                 ByteBuffer(), to: subject, messageID: header, headers: KeyValueStore.deletion

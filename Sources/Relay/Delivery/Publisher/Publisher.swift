@@ -115,8 +115,8 @@ final class Publisher: StorageObserver {
     /// Where publishes are.
     let board = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
     let state: NIOLockedValueBox<State>
-    /// The subjects and identifiers of what was sent without a key to hash them with.
-    let sent = NIOLockedValueBox(RecentSet<String>(capacity: 10_000))
+    /// The marks of what was sent without a key to hash identifiers with.
+    private let sent = NIOLockedValueBox(RecentSet<Int>(capacity: 10_000))
     /// The server's answers that have not been taken in yet, and whether a task is at it: it takes many.
     let answers = NIOLockedValueBox<(waiting: [Answer], isTaken: Bool)>(([], false))
 
@@ -176,32 +176,52 @@ final class Publisher: StorageObserver {
     func admit(
         _ message: OutboxMessage, for pending: PendingPublish? = nil, keepsRefused: Bool = false
     ) throws(RelayError) {
-        let (refusal, hear) = decide { state -> (RelayError?, (@Sendable () -> Void)?) in
-            var message = message
-            if message.unsigned != nil { state.signature?(&message) }
-            do throws(RelayError) {
-                if let objection = objection(to: message, state) { throw objection }
-                let isKeptFirst = state.disk.keepsFirst
-                let count = state.due.actions.count
-                try state.delivery.submit(
-                    message, isKeptFirst: isKeptFirst, at: clock.now, into: &state.due.actions)
-                state.receipts[message.id] = pending
-                if state.due.actions.count > count { state.note(state.due.actions[count...]) }
-                if state.disk.isOn {
-                    state.disk.journal.accepted(message, mayLeave: state.delivery.isOpen, since: .now)
-                    state.disk.changed(isUrgent: true, &state.due)
-                }
-                return (nil, state.whenSubmitted)
-            } catch {
-                if keepsRefused, state.disk.isOn {
-                    state.disk.journal.refused(message, because: error.words, since: .now)
-                    state.disk.changed(isUrgent: true, &state.due)
-                }
-                return (error, nil)
-            }
+        if let refusal = admit([(message, pending)], keepsRefused: keepsRefused).refusal {
+            throw refusal
         }
-        if let refusal { throw refusal }
+    }
+
+    /// As ``admit(_:for:keepsRefused:)`` for messages that come together, up to the first that is refused.
+    ///
+    /// - Returns: how many were taken, and why the next one was not.
+    func admit(
+        _ messages: some Collection<(message: OutboxMessage, pending: PendingPublish?)>, keepsRefused: Bool = false
+    ) -> (count: Int, refusal: RelayError?) {
+        let (count, refusal, hear) = decide { state -> (Int, RelayError?, (@Sendable () -> Void)?) in
+            var count = 0
+            for (unsigned, pending) in messages {
+                var message = unsigned
+                if message.unsigned != nil { state.signature?(&message) }
+                do throws(RelayError) {
+                    try take(message, for: pending, &state)
+                    count += 1
+                } catch {
+                    if keepsRefused, state.disk.isOn {
+                        state.disk.journal.refused(message, because: error.words, since: .now)
+                        state.disk.changed(isUrgent: true, &state.due)
+                    }
+                    return (count, error, count > 0 ? state.whenSubmitted : nil)
+                }
+            }
+            return (count, nil, state.whenSubmitted)
+        }
         hear?()
+        return (count, refusal)
+    }
+
+    private func take(
+        _ message: OutboxMessage, for pending: PendingPublish?, _ state: inout State
+    ) throws(RelayError) {
+        if let objection = objection(to: message, state) { throw objection }
+        let count = state.due.actions.count
+        try state.delivery.submit(
+            message, isKeptFirst: state.disk.keepsFirst, at: clock.now, into: &state.due.actions)
+        if let pending { state.receipts[message.id] = pending }
+        if state.due.actions.count > count { state.note(state.due.actions[count...]) }
+        if state.disk.isOn {
+            state.disk.journal.accepted(message, mayLeave: state.delivery.isOpen, since: .now)
+            state.disk.changed(isUrgent: true, &state.due)
+        }
     }
 
     /// Why a message is not taken, whatever the outbox says; nil when it is.
@@ -260,7 +280,19 @@ final class Publisher: StorageObserver {
     /// client where there is no such key.
     func isOwn(_ id: String, on subject: String, under header: @autoclosure () -> String?) -> Bool {
         if let key = state.withLockedValue(\.messageKey) { return key.hash(of: id, on: subject) == header() }
-        return sent.withLockedValue { !$0.isEmpty && $0.contains("\(subject) \(id)") }
+        return sent.withLockedValue { !$0.isEmpty && $0.contains(Self.mark(of: id, on: subject)) }
+    }
+
+    /// Notes what leaves without a key to hash its identifier with.
+    func sends(_ id: String, on subject: String) {
+        sent.withLockedValue { _ = $0.insert(Self.mark(of: id, on: subject)) }
+    }
+
+    private static func mark(of id: String, on subject: String) -> Int {
+        var hasher = Hasher()
+        hasher.combine(subject)
+        hasher.combine(id)
+        return hasher.finalize()
     }
 
     /// The subscriptions are live on a connection: what waits leaves over it, as soon as the disk has it that it may.
