@@ -177,7 +177,6 @@ extension ConnectionReason {
         }
     }
 
-    /// The error's sentence as part of another one.
     private static func clause(_ error: NATSError) -> String {
         var text = error.description
         if text.hasSuffix(".") { text.removeLast() }

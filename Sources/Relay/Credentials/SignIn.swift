@@ -19,7 +19,6 @@ public struct TokenRenewalPolicy: Hashable, Sendable {
 /// The user and credentials of the next dial, and the question to the token provider, as a pure value: events in,
 /// actions out.
 struct SignIn: Sendable {
-    /// What can happen.
     enum Event: Sendable {
         /// The application gives other credentials. Another user's are taken only where no session runs.
         case given(RelayCredentials, hasSession: Bool)
