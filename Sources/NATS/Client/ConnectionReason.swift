@@ -74,14 +74,6 @@ extension ConnectionReason {
         }
     }
 
-    /// Whether a new token may help, so that a token provider is asked before the session ends.
-    public var isRenewable: Bool {
-        switch self {
-        case .tokenExpired, .credentialsRevoked, .authenticationFailed: true
-        default: false
-        }
-    }
-
     /// Whether the open connection is to be replaced by a new one for this reason.
     var isRenewal: Bool {
         if case .permissionsChanged = self { return true }
