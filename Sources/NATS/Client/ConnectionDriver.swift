@@ -5,7 +5,6 @@ package protocol ConnectionOwner: Actor {
     /// What the owner has over one connection alone.
     associatedtype Attachment: Sendable
 
-    /// The driver of its connection.
     var connection: ConnectionDriver<Self> { get }
     /// The addresses whose network is watched; nil watches none.
     var watchedServers: [ServerAddress]? { get }
@@ -16,7 +15,6 @@ package protocol ConnectionOwner: Actor {
     /// - Throws: the reason why dialling is of no use now.
     static func dialPlan(for link: ConnectionLink<Self>) async throws(ConnectionReason) -> DialPlan?
 
-    /// A dial begins.
     func makeAttachment() -> Attachment
     /// A dial or a connection has failed.
     ///
@@ -39,7 +37,6 @@ package protocol ConnectionOwner: Actor {
     func connectionCloses(_ link: ConnectionLink<Self>, isFarewell: Bool) -> (@Sendable () async -> Void)?
     /// The connection is gone.
     func connectionLost()
-    /// The session has ended.
     func sessionEnded(_ reason: ConnectionReason)
     /// A timer of the connection has woken the process.
     func connectionWoke()
@@ -52,7 +49,6 @@ package struct DialPlan: Sendable {
     /// Whether servers that a server tells of are tried too.
     package var followsCluster: Bool
 
-    /// Makes a plan.
     package init(servers: [ServerAddress], options: ConnectOptions, followsCluster: Bool) {
         (self.servers, self.options, self.followsCluster) = (servers, options, followsCluster)
     }
@@ -70,7 +66,6 @@ package enum ConnectOutcome: Sendable {
 /// One connection, kept through outages: drives ``ConnectionMachine``. Belongs to its owner's isolation; it knows
 /// servers, dials and waits, and nothing of what is said over the connection.
 package final class ConnectionDriver<Owner: ConnectionOwner> {
-    /// The network and the time.
     package let surroundings: Surroundings
     /// The present dial, and the connection that it leads to.
     package private(set) var link: ConnectionLink<Owner>?
@@ -79,7 +74,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     package private(set) var farewell: Task<Void, Never>?
 
     private var machine: ConnectionMachine
-    /// The status that the owner knows.
     private var published = ConnectionStatus.initialized
     private var timers = TimerSet<ConnectionMachine.TimerID>()
     private var waiters: [ObjectIdentifier: Completion<ConnectOutcome>] = [:]
@@ -117,9 +111,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     package var status: ConnectionStatus { machine.status }
     /// The present link, where everything on its connection is as it is to be.
     package var restoredLink: ConnectionLink<Owner>? { status.state == .connected ? link : nil }
-    /// Whether a session runs, connected or not.
     package var hasSession: Bool { machine.hasSession }
-    /// The number of the newest dial.
     package var generation: UInt64 { machine.generation }
     /// The known servers, the next one to try first.
     package var knownServers: [ServerAddress] { pool.order }

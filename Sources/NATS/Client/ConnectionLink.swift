@@ -15,7 +15,6 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
         var slowReaderTold: ContinuousClock.Instant?
     }
 
-    /// The number of the dial.
     package let generation: UInt64
     package let surroundings: Surroundings
     /// What the owner has over this connection alone.

@@ -13,19 +13,13 @@ extension ConnectionMachine {
             case longOutage
         }
 
-        /// What the timer is for.
         package let kind: Kind
         /// Different for each timer that the machine starts.
         package let serial: UInt64
 
-        /// Names a timer.
-        package init(kind: Kind, serial: UInt64) {
-            self.kind = kind
-            self.serial = serial
-        }
+        package init(kind: Kind, serial: UInt64) { (self.kind, self.serial) = (kind, serial) }
     }
 
-    /// What can happen to a connection.
     package enum Event: Hashable, Sendable {
         /// Somebody called connect. A positive limit ends the session when it passes without a connection; nil, zero
         /// and less wait for ever.

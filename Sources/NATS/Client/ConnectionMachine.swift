@@ -19,7 +19,6 @@ package struct ConnectionMachine: Sendable {
         var callers: Callers?
         /// The last of the events of this session.
         var told: ConnectionEvent?
-        /// How many outages are over.
         var recoveries = 0
         /// How many waits of the schedule the present backoff has used.
         var backoffStep = 0
@@ -52,10 +51,8 @@ package struct ConnectionMachine: Sendable {
         var isLong = false
         /// The timer after which the outage counts as long.
         var longOutage: RunningTimer?
-        /// The timer of the policy's window.
         var window: RunningTimer?
 
-        /// The timer of the next attempt.
         var retry: RunningTimer? { if case .waiting(let timer) = step { timer } else { nil } }
     }
 
@@ -107,13 +104,10 @@ package struct ConnectionMachine: Sendable {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// Has the jitter start somewhere else.
     package mutating func reseed(_ seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-    /// Whether a session runs, connected or not.
     package var hasSession: Bool { session != nil }
 
-    /// Whether callers of connect wait.
     package var isConnectPending: Bool { session?.callers != nil }
 
     /// The timers that the driver should be running.
@@ -122,7 +116,6 @@ package struct ConnectionMachine: Sendable {
         return Set(([session.callers?.limit?.timer] + timers(of: session.phase)).compactMap { $0?.id })
     }
 
-    /// The present status.
     package var status: ConnectionStatus {
         let session: Session
         switch state {
@@ -262,7 +255,6 @@ package struct ConnectionMachine: Sendable {
         output.append(.completeConnect(reason))
     }
 
-    /// Ends the session.
     private mutating func end(_ reason: ConnectionReason) {
         guard let session else { return }
         closeSocket()
@@ -477,7 +469,6 @@ package struct ConnectionMachine: Sendable {
         if let timer { output.append(.cancelTimer(timer.id)) }
     }
 
-    /// Forgets a timer that runs no more.
     private mutating func forget(_ id: TimerID) {
         guard runningTimers.contains(id) else { return }
         switch id.kind {

@@ -74,14 +74,6 @@ extension ConnectionReason {
         }
     }
 
-    /// Whether a new token may help, so that a token provider is asked before the session ends.
-    public var isRenewable: Bool {
-        switch self {
-        case .tokenExpired, .credentialsRevoked, .authenticationFailed: true
-        default: false
-        }
-    }
-
     /// Whether the open connection is to be replaced by a new one for this reason.
     var isRenewal: Bool {
         if case .permissionsChanged = self { return true }
@@ -177,7 +169,6 @@ extension ConnectionReason {
         }
     }
 
-    /// The error's sentence as part of another one.
     private static func clause(_ error: NATSError) -> String {
         var text = error.description
         if text.hasSuffix(".") { text.removeLast() }

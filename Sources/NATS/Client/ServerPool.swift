@@ -3,7 +3,6 @@
 /// Configured servers come first, in their order; those that a server names in its INFO (`connect_urls`) follow in
 /// random order, so that not every client goes to the same one. A server that fails goes to the end.
 package struct ServerPool: Hashable, Sendable {
-    /// The configured servers.
     package private(set) var configured: [ServerAddress]
     /// Every known server, the next one first.
     package private(set) var order: [ServerAddress]
@@ -11,14 +10,12 @@ package struct ServerPool: Hashable, Sendable {
     /// More servers than any client tries; a longer list is taken for its beginning.
     static let maximumAdvertised = 128
 
-    /// A pool of configured servers.
     package init(_ configured: [ServerAddress] = []) {
         self.configured = []
         order = []
         configure(configured)
     }
 
-    /// The server to try next; nil when none is known.
     package var next: ServerAddress? { order.first }
 
     /// Takes in the configured servers, which may have changed: a server that was started anew has another port.
@@ -45,7 +42,6 @@ package struct ServerPool: Hashable, Sendable {
         advertised = list
     }
 
-    /// Forgets the servers that others told of.
     package mutating func forgetAdvertised() {
         order.removeAll { !configured.contains($0) }
         advertised = []

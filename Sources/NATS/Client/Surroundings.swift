@@ -2,13 +2,10 @@ import Platform
 
 /// What a client takes from the world around it: the network, and the time.
 package struct Surroundings: Sendable {
-    /// Connects to a server and logs in.
     package typealias Dialer =
         @Sendable (ServerAddress, ConnectOptions) async throws(NATSError) -> NATSConnection
 
-    /// How a server is reached.
     package var dial: Dialer
-    /// Where the time comes from.
     package var clock: any Timekeeper
     /// How long a question to JetStream waits for its answer.
     package var answerLimit: Duration
@@ -39,13 +36,10 @@ package protocol Timekeeper: Sendable {
 }
 
 extension Timekeeper {
-    /// Returns when this time has passed.
     package func sleep(for duration: Duration) async throws { try await sleep(until: now + duration) }
 }
 
-/// The system's time.
 package struct SystemTime: Timekeeper {
-    /// The system's time.
     package init() {}
 
     package var now: ContinuousClock.Instant { .now }
@@ -61,7 +55,6 @@ package struct SystemTime: Timekeeper {
 package struct TimerSet<ID: Hashable & Sendable> {
     private var tasks: [ID: Task<Void, Never>] = [:]
 
-    /// No timers.
     package init() {}
 
     /// Calls back in the owner's isolation at a moment, unless the timer is cancelled before.
@@ -83,14 +76,12 @@ package struct TimerSet<ID: Hashable & Sendable> {
     /// Whether a timer was started and not forgotten since.
     package func isRunning(_ id: ID) -> Bool { tasks[id] != nil }
 
-    /// Forgets all.
     package func cancelAll() {
         for task in tasks.values { task.cancel() }
     }
 }
 
 extension Actor {
-    /// Runs `body` in the actor's isolation.
     package func run<Value: Sendable>(_ body: @Sendable (isolated Self) throws -> Value) rethrows -> Value {
         try body(self)
     }

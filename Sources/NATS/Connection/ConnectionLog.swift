@@ -1,11 +1,9 @@
 import Logging
 
 extension Logger {
-    /// Logs nothing.
     package static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }
 
-/// What one connection logs.
 struct ConnectionLog: Sendable {
     private let logger: Logger
 

@@ -32,13 +32,7 @@ struct HandshakeMachine {
         state = isSecuredFirst ? .securingFirst : .waitingForInfo
     }
 
-    /// Whether a TLS handshake is under way.
-    var isSecuring: Bool {
-        switch state {
-        case .securingFirst, .securing: true
-        case .waitingForInfo, .waitingForVerdict: false
-        }
-    }
+    var isSecuring: Bool { state == .securingFirst || state == .securing }
 
     /// INFO came. `hasTrailingBytes` says that plain bytes follow it, which cannot be trusted once TLS is on.
     mutating func infoReceived(_ info: ServerInfo, hasTrailingBytes: Bool) -> Action {
@@ -66,15 +60,13 @@ struct HandshakeMachine {
 
     mutating func secured() -> Action {
         switch state {
-        case .securingFirst:
-            state = .waitingForInfo
-            return .wait
+        case .securingFirst: state = .waitingForInfo
         case .securing:
             state = .waitingForVerdict
             return .login
-        case .waitingForInfo, .waitingForVerdict:
-            return .wait
+        case .waitingForInfo, .waitingForVerdict: break
         }
+        return .wait
     }
 
     /// The question to a server that gave the login up so: one that said nothing, or let its time pass, may have waited

@@ -17,7 +17,6 @@ final class RefusedSubscriptions {
 
     init(_ core: ConnectionCore) { self.core = core }
 
-    /// The server refused this one.
     func askLater(for sid: UInt64) {
         var refusal = refusals[sid] ?? Refusal()
         refusal.ping = nil
@@ -41,14 +40,12 @@ final class RefusedSubscriptions {
         }
     }
 
-    /// A ping was answered.
     func answered(_ waiter: Completion<Result<Void, NATSError>>) {
         guard let sid = refusals.first(where: { $0.value.ping === waiter })?.key else { return }
         refusals[sid] = nil
         if sid == ConnectionCore.inboxSID { core.requests.permit() }
     }
 
-    /// The connection has ended.
     func end() {
         for refusal in refusals.values { refusal.alarm?.cancel() }
         refusals = [:]

@@ -46,7 +46,6 @@ final class Login {
         signIn.connectionChanged(isConnected: status.state == .connected, at: client.surroundings.clock.now)
     }
 
-    /// The session has ended.
     func sessionEnded() { signIn.sessionEnded() }
 
     // MARK: The token provider

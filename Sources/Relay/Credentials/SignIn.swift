@@ -19,7 +19,6 @@ public struct TokenRenewalPolicy: Hashable, Sendable {
 /// The user and credentials of the next dial, and the question to the token provider, as a pure value: events in,
 /// actions out.
 struct SignIn: Sendable {
-    /// What can happen.
     enum Event: Sendable {
         /// The application gives other credentials. Another user's are taken only where no session runs.
         case given(RelayCredentials, hasSession: Bool)
@@ -98,7 +97,10 @@ struct SignIn: Sendable {
     ///
     /// - Returns: whether the provider is to be asked for another token before the next dial.
     mutating func needsToken(after reason: ConnectionReason, at now: ContinuousClock.Instant) -> Bool {
-        guard reason.isRenewable else { return false }
+        switch reason {
+        case .tokenExpired, .credentialsRevoked, .authenticationFailed: break
+        default: return false
+        }
         // The server has refused the token, so the provider's next one is another.
         trustsProvidedToken = false
         connectionChanged(isConnected: false, at: now)

@@ -2,7 +2,6 @@ import NATS
 
 /// What this client lets others see of its user, and what of it is to be written, as a value.
 struct PresenceAnnouncement: Sendable {
-    /// One entry to be written.
     struct Write: Hashable, Sendable {
         var topic: String
         /// What it says; nil withdraws it.
@@ -11,7 +10,6 @@ struct PresenceAnnouncement: Sendable {
         var isTyping = false
     }
 
-    /// Where the person types.
     private struct Typing: Sendable {
         let topic: String
         /// When that was last to be told.

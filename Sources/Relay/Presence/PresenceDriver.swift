@@ -5,7 +5,6 @@ import NIOCore
 final class PresenceDriver {
     private var machine = PresenceMachine()
     private var readers: [String: AsyncStream<PresenceRoster>.Continuation] = [:]
-    /// The tasks that read topics' entries, by topic.
     private var reading: [String: Task<Void, Never>] = [:]
     private var timers = TimerSet<PresenceMachine.TimerID>()
 

@@ -7,7 +7,6 @@ import NATS
 /// that was not granted. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`, with `"typing":true`
 /// while the person types there. What else it has is passed over.
 struct PresenceEntry: Hashable, Sendable {
-    /// The bucket's name.
     static let bucket = NetworkNames.presence
     /// The stream that holds it.
     static let stream = NetworkNames.stream(ofBucket: bucket)
@@ -16,19 +15,16 @@ struct PresenceEntry: Hashable, Sendable {
 
     /// Who says it.
     var user: String
-    /// Which of the user's devices.
     var device: String
     /// What it says; nil where it has left.
     var presence: Presence?
     /// Whether the person types a line for the topic.
     var isTyping: Bool
 
-    /// The subject of an entry.
     static func subject(user: String, device: String, topic: String) -> String {
         NetworkNames.key("\(SessionClaim.key(for: user)).\(device).\(topic)", in: bucket)
     }
 
-    /// The subjects of all entries in a topic.
     static func filter(topic: String) -> String { NetworkNames.key("*.*.\(topic)", in: bucket) }
 
     init(user: String, device: String, presence: Presence?, isTyping: Bool = false) {

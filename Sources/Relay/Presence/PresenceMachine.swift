@@ -2,7 +2,6 @@ import NATS
 
 /// What a client tells others of its own user, and whom it watches, as a pure value: events in, actions out.
 struct PresenceMachine: Sendable {
-    /// A timer's purpose.
     enum TimerID: Hashable, Sendable {
         /// Writing the own entries again.
         case renewal
@@ -34,7 +33,6 @@ struct PresenceMachine: Sendable {
 
     /// What decisions rest on beside the event.
     struct Circumstances: Sendable {
-        /// The moment.
         var now: ContinuousClock.Instant
         /// The user that the client is signed in as, or nil if not known.
         var user: String?
@@ -43,7 +41,6 @@ struct PresenceMachine: Sendable {
         var policy: PresencePolicy
     }
 
-    /// An event.
     enum Event: Sendable {
         /// The user is to be seen in these topics, and in no others.
         case appeared(in: [String])
@@ -69,7 +66,6 @@ struct PresenceMachine: Sendable {
         case heard([PresenceTable.Item], topic: String)
     }
 
-    /// An action of the driver; to be carried out in order.
     enum Action: Hashable, Sendable {
         /// Write these entries at once, in order, and report the network's answer to the first of them if `asks`. What
         /// cannot be written now is written with the next renewal.
@@ -86,7 +82,6 @@ struct PresenceMachine: Sendable {
         case tell(readers: Set<String>, PresenceRoster)
     }
 
-    /// A topic that is watched.
     private struct Watch {
         var table: PresenceTable
         var readers: Set<String> = []
@@ -295,7 +290,6 @@ struct PresenceMachine: Sendable {
         output.append(.startTimer(.expiry(topic: topic), at: next))
     }
 
-    /// Tells the readers of a topic, if it has changed.
     private mutating func tell(_ topic: String) {
         guard let watch = watches[topic] else { return }
         let roster = watch.table.roster

@@ -32,12 +32,10 @@ struct PresenceTable: Sendable {
     private var isTruncated = false
     /// The newest time of writing among the entries that were there before.
     private var newestListed = Int64.min
-    /// Whether the network has told who is here.
     private var isKnown = false
 
     init(lifetime: Duration) { self.lifetime = lifetime }
 
-    /// Who is here.
     var roster: PresenceRoster {
         guard isKnown else { return .unknown }
         let present = users.map { name, devices in
@@ -64,7 +62,6 @@ struct PresenceTable: Sendable {
     /// The connection is gone, and with it what was known.
     mutating func closed() { self = PresenceTable(lifetime: lifetime) }
 
-    /// Takes in what the network has told.
     mutating func take(_ items: [Item], at now: ContinuousClock.Instant) {
         for item in items where item.isListed { newestListed = max(newestListed, item.time) }
         for item in items {
@@ -87,7 +84,6 @@ struct PresenceTable: Sendable {
         }
     }
 
-    /// Forgets what counts no more.
     mutating func expire(at now: ContinuousClock.Instant) {
         for (user, devices) in users {
             for (name, device) in devices {

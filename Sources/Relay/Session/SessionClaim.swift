@@ -25,10 +25,8 @@ public enum KickPolicy: String, Hashable, Sendable, CaseIterable {
 package struct SessionClaim: Hashable, Sendable {
     /// How often the owner writes its entry again; a third of the bucket's age limit.
     static let renewal = Duration.seconds(30)
-    /// The bucket of all users' sessions.
     static let bucket = NetworkNames.sessions
 
-    /// Who holds a session.
     struct Holder: Codable, Hashable, Sendable {
         /// One client's session, from its making on.
         var session: String
@@ -36,7 +34,6 @@ package struct SessionClaim: Hashable, Sendable {
         var device: String
     }
 
-    /// This client.
     let me: Holder
     /// Which of two stays.
     let policy: KickPolicy
@@ -87,7 +84,6 @@ package struct SessionClaim: Hashable, Sendable {
         return self
     }
 
-    /// The entry's bytes.
     var value: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

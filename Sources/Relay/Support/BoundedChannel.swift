@@ -6,7 +6,6 @@ import NIOConcurrencyHelpers
 package struct ChannelWeight: Hashable, Sendable {
     /// How many things it stands for.
     package var count: Int
-    /// How many bytes they have.
     package var bytes: Int
 
     package init(count: Int = 1, bytes: Int = 0) {

@@ -2,7 +2,6 @@ import NATS
 import NIOConcurrencyHelpers
 import Platform
 
-/// Random names.
 enum RandomText {
     private static let words = NIOLockedValueBox(RandomWords())
     private static let letters: StaticString = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

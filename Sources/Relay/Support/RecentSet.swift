@@ -9,7 +9,6 @@ package struct RecentSet<Element: Hashable & Sendable>: Equatable, Sendable {
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
-    /// Whether a value is among the remembered ones.
     package func contains(_ element: Element) -> Bool { newer.contains(element) || older.contains(element) }
 
     /// Adds a value; false when it is among the remembered ones.

@@ -35,7 +35,6 @@ final class StatusBoard<Value: Sendable>: Sendable {
 
     var current: Value? { state.withLockedValue { $0.current } }
 
-    /// Whether anybody hears what is posted.
     var isWatched: Bool { hasWatchers.load(ordering: .acquiring) }
 
     func post(_ value: Value, keepsCurrent: Bool = true) {

@@ -10,7 +10,6 @@ struct NetworkPath: Sendable, Hashable {
         case changed
     }
 
-    /// A network interface.
     struct Interface: Sendable, Hashable {
         /// Such as `eth0`.
         var name: String
@@ -32,12 +31,10 @@ struct NetworkPath: Sendable, Hashable {
         var gateway = ""
     }
 
-    /// The interfaces by name.
     var interfaces: [String: Interface]
     /// The routes beyond links; nil on systems that do not list them, where an address on a running interface counts.
     var routes: Set<Route>?
 
-    /// Creates a snapshot.
     init(interfaces: [Interface], routes: Set<Route>?) {
         self.interfaces = Dictionary(interfaces.map { ($0.name, $0) }) { first, _ in first }
         self.routes = routes

@@ -15,15 +15,12 @@ final class NetworkPathMonitor: Sendable {
 
     /// Begins to watch.
     ///
-    /// - Parameter servers: those the client speaks with, or the proxy that it goes through. Servers on this machine
-    ///   need no route; an empty list means servers that are not known yet, and needs none either.
-    convenience init(servers: [ServerAddress]) {
-        self.init(servers: servers, open: parley_route_socket_open)
-    }
-
-    /// As the other form, with another way to open the socket.
+    /// - Parameters:
+    ///   - servers: those the client speaks with, or the proxy that it goes through. Servers on this machine need no
+    ///     route; an empty list means servers that are not known yet, and needs none either.
+    ///   - open: opens the route socket.
     init(
-        servers: [ServerAddress], open: () -> CInt,
+        servers: [ServerAddress], open: () -> CInt = parley_route_socket_open,
         snapshot: @escaping @Sendable () -> NetworkPath? = NetworkPath.current
     ) {
         let (changes, continuation) = AsyncStream.makeStream(

@@ -30,13 +30,11 @@ final class KeepAlive {
 
     static var now: Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 
-    /// The connection has ended.
     func end() {
         pingAlarm.cancel()
         clock.cancel()
     }
 
-    /// Bytes arrived.
     func heard() {
         liveness.heard()
         if silence.heard() { core.emit(.heardAgain) }
@@ -68,7 +66,6 @@ final class KeepAlive {
         }
     }
 
-    /// A ping was answered.
     func answered(_ waiter: Completion<Result<Void, NATSError>>) {
         guard let ping, ping.waiter === waiter else { return }
         self.ping = nil

@@ -27,7 +27,6 @@ struct LivenessMachine {
         var hasHeard = false
         /// Whether an answer may lie unread although this side could read by now: the limit runs once more then.
         var isExcused = false
-        /// How long the answer may take.
         let limit: Int64
         /// How many bytes the peer must have read to have the PING; nil when it has read it, as far as this side can
         /// know.

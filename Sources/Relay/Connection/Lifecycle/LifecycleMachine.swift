@@ -8,7 +8,6 @@ import NATS
 /// itself. Unknown means foreground: a machine starts active. Only the end of the last subscription begins the wait for
 /// an idle connection's rest, so that a client that never subscribes is left alone.
 package struct LifecycleMachine: Sendable {
-    /// A timer's purpose.
     package enum TimerID: Hashable, Sendable {
         /// The end of the grace period in the background.
         case grace
@@ -16,7 +15,6 @@ package struct LifecycleMachine: Sendable {
         case idle
     }
 
-    /// What can happen.
     package enum Event: Hashable, Sendable {
         /// The application is in the foreground (true) or not. Repetitions are harmless.
         case active(Bool)
@@ -95,7 +93,6 @@ package struct LifecycleMachine: Sendable {
     package let patience: Duration
     /// How long a connection stays that nobody needs; nil for ever.
     package let idleTimeout: Duration?
-    /// Whether the user wants a connection.
     package private(set) var wantsConnection = false
     /// Whether an idle connection is on its way back, and what becomes of that is not known yet.
     package private(set) var isReturning = false
@@ -123,7 +120,6 @@ package struct LifecycleMachine: Sendable {
         self.idleTimeout = idleTimeout
     }
 
-    /// Whether the application is in the foreground.
     package var isActive: Bool { if case .foreground = place { true } else { false } }
 
     /// Whether the background has suspended the connection.
