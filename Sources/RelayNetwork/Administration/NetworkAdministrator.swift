@@ -95,7 +95,7 @@ public struct NetworkAdministrator: Sendable {
         try await alone { identity throws(NetworkError) in
             try directory.markUnfinished(directory.userNames())
             try PrivateFile.writeJSON(UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
-            try signAll()
+            try AccountSigner.signAll(in: directory)
             log("network blocked")
             try await enact(identity) { system throws(NetworkError) in
                 let connected = Set(try await system.connections().map(\.account))
@@ -114,16 +114,11 @@ public struct NetworkAdministrator: Sendable {
             guard directory.isBlocked else { return }
             try directory.markUnfinished(directory.userNames())
             PrivateFile.remove(directory.blockMarker)
-            try signAll()
+            try AccountSigner.signAll(in: directory)
             log("network unblocked")
             try await enact(identity) { system throws(NetworkError) in
                 try await exchange(directory.userNames(), on: system)
             }
-        }
-    }
-
-    private func signAll() throws(NetworkError) {
-        try directory.identified { identity throws(NetworkError) in try AccountSigner(directory, identity).installAll()
         }
     }
 

@@ -58,7 +58,7 @@ extension LocalCluster {
         }
         let chosen = LocalClusterProcesses(
             host: RunningProcess(getpid()), servers: servers,
-            password: known?.password ?? LocalClusterProcesses.newPassword())
+            password: known?.password ?? NetworkIdentity.randomHash() + NetworkIdentity.randomHash())
         try PrivateFile.writeJSON(chosen, to: processesFile)
         return chosen
     }

@@ -80,7 +80,7 @@ public struct NetworkProvision: Sendable {
         if let administrator { try files.keep(administrator: administrator) }
         if isNew { _ = try files.make(.init(namespace: name, hash: NetworkIdentity.randomHash()), signedBy: root) }
         let report = try await look(cluster, addresses, root, administrator)
-        try writeAccess(cluster)
+        try writeAccess(cluster, files.read())
         return report
     }
 
@@ -155,9 +155,7 @@ public struct NetworkProvision: Sendable {
     /// Signs the users' accounts anew where the servers need another form of them, or the settings say something else.
     private func renewAccounts(_ mappings: UserPermissions.MappingStyle) throws(NetworkError) {
         guard !options.isRehearsal else { return }
-        try directory.identified { identity throws(NetworkError) in
-            try AccountSigner.bringUpToDate(directory, identity, mappings: mappings)
-        }
+        try AccountSigner.bringUpToDate(directory, mappings: mappings)
         PrivateFile.remove(directory.unalignedMarker)
     }
 
@@ -296,8 +294,7 @@ public struct NetworkProvision: Sendable {
         return try await persist(until: begin + .seconds(30), every: .milliseconds(250), where: mayPass, body)
     }
 
-    private func writeAccess(_ cluster: ClusterNetwork) throws(NetworkError) {
-        let identity = try IdentityFiles(folder: directory.keys).read()
+    private func writeAccess(_ cluster: ClusterNetwork, _ identity: NetworkIdentity) throws(NetworkError) {
         let access = ServiceAccess(cluster, authority: try cluster.authority(), identity, try directory.settings())
         try PrivateFile.write(access.text().utf8, to: directory.servicesFile)
         if !PrivateFile.exists(directory.observerFile) {
