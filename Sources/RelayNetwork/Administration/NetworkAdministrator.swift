@@ -236,8 +236,7 @@ public struct NetworkAdministrator: Sendable {
         do throws(NetworkError) { return try await onServer(identity, body) } catch { throw error.ofDecision }
     }
 
-    /// Runs the body while no other administrator acts, so that the files and the server do not come to differ. What
-    /// earlier acts have left unfinished is finished behind it.
+    /// Runs the body while no other administrator acts, and finishes what earlier acts have left unfinished.
     func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
         try directory.prepare()
         let lock = try await directory.lockAdministration()

@@ -23,8 +23,7 @@ public struct NetworkProvision: Sendable {
         public var cluster: String?
         /// The 0600 file of the operator's key or a signing key; nil for the one named before, or the environment.
         public var operatorKeyFile: String?
-        /// The 0600 credentials file of a user of the system account; nil for those given before. Without any, the
-        /// accounts' tokens are written and not handed to the servers.
+        /// The 0600 credentials of a system account's user; nil for those before. Without any, no token is handed over.
         public var systemCredentialsFile: String?
         /// Whether what is otherwise on the servers is changed.
         public var applies = false
