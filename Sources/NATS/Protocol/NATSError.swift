@@ -59,7 +59,7 @@ public enum NATSError: Error, Sendable, Hashable {
     case jetStream(JetStreamFailure)
 
     /// Why the server refused credentials. NATS tells an expired login from the rest only while connected.
-    public enum AuthorizationFailure: String, Sendable, Hashable {
+    public enum AuthorizationFailure: String, CaseIterable, Sendable, Hashable {
         /// Refused at login: unknown, malformed, expired or revoked credentials, or an unknown account.
         case violation = "Authorization Violation"
         /// The user's token expired while connected.

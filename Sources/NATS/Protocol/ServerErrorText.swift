@@ -14,14 +14,8 @@ enum ServerErrorText: Equatable {
     init(_ text: String) {
         let lower = text.lowercased()
         func begins(_ prefix: String) -> Bool { lower.hasPrefix(prefix) }
-        if begins("authorization violation") {
-            self = .fatal(.authorization(.violation))
-        } else if begins("user authentication expired") {
-            self = .fatal(.authorization(.userExpired))
-        } else if begins("user authentication revoked") {
-            self = .fatal(.authorization(.userRevoked))
-        } else if begins("account authentication expired") {
-            self = .fatal(.authorization(.accountExpired))
+        if let failure = NATSError.AuthorizationFailure.allCases.first(where: { begins($0.rawValue.lowercased()) }) {
+            self = .fatal(.authorization(failure))
         } else if begins("authentication timeout") {
             self = .fatal(.timeout("the login took too long for the server"))
         } else if begins("permissions violation for publish") {

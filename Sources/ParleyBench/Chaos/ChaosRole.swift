@@ -119,21 +119,11 @@ enum ChaosRole: String {
         _ events: TopicEvents, of name: String, behind sequence: UInt64, _ notes: ChaosNotes
     ) async throws {
         var newest = sequence
-        var iterator = events.makeAsyncIterator()
-        while let batch = try await iterator.nextBatch() {
-            for event in batch {
-                switch event {
-                case .message(let message):
-                    if message.sequence <= newest {
-                        notes.note("\(name): the reader got \(message.sequence) behind \(newest)")
-                    }
-                    newest = max(newest, message.sequence)
-                case .gap(let lost): notes.note("\(name): \(lost) messages are said to be gone behind \(newest)")
-                case .unreadable(let sequence, _, _): notes.note("\(name): \(sequence) cannot be read")
-                case .restarted: notes.note("\(name): the stream is said to be another one")
-                case .live, .interrupted: break
-                }
-            }
+        try await events.read { message in
+            if message.sequence <= newest { notes.note("\(name): the reader got \(message.sequence) behind \(newest)") }
+            newest = max(newest, message.sequence)
+        } flaw: { words in
+            notes.note("\(name): \(words) behind \(newest)")
         }
     }
 }

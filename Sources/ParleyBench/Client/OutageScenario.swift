@@ -200,19 +200,15 @@ private final class Reader: Sendable {
 
     init(_ events: TopicEvents) {
         task = Task { [state] in
-            do throws(RelayError) {
-                var iterator = events.makeAsyncIterator()
-                while let event = try await iterator.next() {
+            do {
+                try await events.read { message in
                     state.withLockedValue { state in
-                        switch event {
-                        case .message(let message):
-                            state.count += 1
-                            if message.sequence <= state.newest { state.disorder += 1 }
-                            state.newest = max(state.newest, message.sequence)
-                        case .gap, .unreadable, .restarted: state.disorder += 1
-                        case .live, .interrupted: break
-                        }
+                        state.count += 1
+                        if message.sequence <= state.newest { state.disorder += 1 }
+                        state.newest = max(state.newest, message.sequence)
                     }
+                } flaw: { _ in
+                    state.withLockedValue { $0.disorder += 1 }
                 }
             } catch {
                 state.withLockedValue { $0.disorder += 1_000_000 }

@@ -23,7 +23,13 @@ enum RollingScenario {
             try await reader.connect(within: .seconds(60))
             let count = Count()
             let events = try await reader.messages(topic: topic, from: .all)
-            let reading = Task { try await read(events, count) }
+            let reading = Task {
+                try await events.read { message in
+                    count.change { $0.arrive(message.message.intValue.map { Int($0) }) }
+                } flaw: { _ in
+                    count.change { $0.strange += 1 }
+                }
+            }
             let begin = Meter.now()
             let publishing = Task { try await publish(writer, rate, count) }
             try await wait(for: "a first acknowledgement") { count.state.acknowledged > 0 }
@@ -76,19 +82,6 @@ enum RollingScenario {
                 try await Task.sleep(for: .milliseconds(5))
             }
             return number
-        }
-    }
-
-    private static func read(_ events: TopicEvents, _ count: Count) async throws {
-        var iterator = events.makeAsyncIterator()
-        while let batch = try await iterator.nextBatch() {
-            for event in batch {
-                switch event {
-                case .message(let message): count.change { $0.arrive(message.message.intValue.map { Int($0) }) }
-                case .gap, .unreadable, .restarted: count.change { $0.strange += 1 }
-                case .live, .interrupted: break
-                }
-            }
         }
     }
 

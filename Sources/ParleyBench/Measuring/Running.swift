@@ -1,4 +1,5 @@
 import Platform
+import Relay
 import RelayNetwork
 
 /// The words behind a benchmark's name, most of them of the form `k=v`.
@@ -72,6 +73,24 @@ func wait(
     while try await !holds() {
         guard ContinuousClock.now < deadline else { throw BenchFailure("\(what()) did not come within \(limit)") }
         try await Task.sleep(for: step)
+    }
+}
+
+extension Subscription<TopicEvent> {
+    /// Reads to the end, and says in words what else than messages comes that a reader should never see.
+    func read(_ take: (TopicMessage) -> Void, flaw: (String) -> Void) async throws {
+        var iterator = makeAsyncIterator()
+        while let batch = try await iterator.nextBatch() {
+            for event in batch {
+                switch event {
+                case .message(let message): take(message)
+                case .gap(let lost): flaw("\(lost) messages are said to be gone")
+                case .unreadable(let sequence, _, _): flaw("\(sequence) cannot be read")
+                case .restarted: flaw("the stream is said to be another one")
+                case .live, .interrupted: break
+                }
+            }
+        }
     }
 }
 

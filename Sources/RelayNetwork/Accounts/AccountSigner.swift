@@ -76,23 +76,30 @@ struct AccountSigner {
         try translated { try claims.encode(signedBy: root) }
     }
 
-    /// Signs all users' accounts anew where they were made for another kind of server or with other limits. The caller
-    /// holds the identity's lock.
+    /// Signs all users' accounts anew where they were made for another kind of server or with other limits.
     static func bringUpToDate(
-        _ directory: NetworkDirectory, _ identity: NetworkIdentity, mappings: UserPermissions.MappingStyle
+        _ directory: NetworkDirectory, mappings: UserPermissions.MappingStyle
     ) throws(NetworkError) {
-        let signer = try AccountSigner(directory, identity, mappings: mappings)
-        let (form, known) = (signer.form, Self.form(in: directory))
-        guard known != form else { return }
-        if known?.postboxes != form.postboxes || known?.maximumLetters != form.maximumLetters {
-            try PrivateFile.write([], to: directory.unalignedMarker)
+        try directory.identified { identity throws(NetworkError) in
+            let signer = try AccountSigner(directory, identity, mappings: mappings)
+            let (form, known) = (signer.form, Self.form(in: directory))
+            guard known != form else { return }
+            if known?.postboxes != form.postboxes || known?.maximumLetters != form.maximumLetters {
+                try PrivateFile.write([], to: directory.unalignedMarker)
+            }
+            // First: who makes a user from here on makes it in this form.
+            try PrivateFile.writeJSON(form, to: directory.accountsFile)
+            try signer.installAll()
         }
-        // First: who makes a user from here on makes it in this form.
-        try PrivateFile.writeJSON(form, to: directory.accountsFile)
-        try signer.installAll()
     }
 
-    func installAll() throws(NetworkError) {
+    /// Signs all users' accounts anew, as after a decision about all of them.
+    static func signAll(in directory: NetworkDirectory) throws(NetworkError) {
+        try directory.identified { identity throws(NetworkError) in try AccountSigner(directory, identity).installAll()
+        }
+    }
+
+    private func installAll() throws(NetworkError) {
         for name in try directory.userNames() {
             guard var record = try directory.record(of: name) else { continue }
             try install(&record, of: name)

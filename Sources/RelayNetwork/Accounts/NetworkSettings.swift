@@ -2,8 +2,7 @@ import NATS
 import Platform
 import Relay
 
-/// The bounds of a private network: the file `settings.json` of its folder, read whenever the network starts. What the
-/// file leaves out has the value given here.
+/// A private network's bounds: `settings.json` of its folder, read at each start, with these values where it is silent.
 public struct NetworkSettings: Codable, Hashable, Sendable {
     /// What a stream may take.
     public struct StreamBounds: Codable, Hashable, Sendable {
@@ -56,8 +55,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     public var bucket = StreamBounds(bytes: 64 << 20, consumers: 20_000)
     /// Each user's account.
     public var users = UserLimits()
-    /// How often the server forces what it has stored onto the disk, in seconds: what a power cut may cost. Servers
-    /// before 2.10 do so every 2 minutes, whatever is set.
+    /// How often the server syncs the disk, in seconds: what a power cut may cost. Before 2.10 it is 120.
     public var syncInterval: Int64 = 5
     /// How many bytes stay free on the disk: below, nothing more is stored until there is room again.
     public var reservedDiskBytes: Int64 = 512 << 20

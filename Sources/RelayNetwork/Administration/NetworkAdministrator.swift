@@ -95,7 +95,7 @@ public struct NetworkAdministrator: Sendable {
         try await alone { identity throws(NetworkError) in
             try directory.markUnfinished(directory.userNames())
             try PrivateFile.writeJSON(UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
-            try signAll()
+            try AccountSigner.signAll(in: directory)
             log("network blocked")
             try await enact(identity) { system throws(NetworkError) in
                 let connected = Set(try await system.connections().map(\.account))
@@ -114,16 +114,11 @@ public struct NetworkAdministrator: Sendable {
             guard directory.isBlocked else { return }
             try directory.markUnfinished(directory.userNames())
             PrivateFile.remove(directory.blockMarker)
-            try signAll()
+            try AccountSigner.signAll(in: directory)
             log("network unblocked")
             try await enact(identity) { system throws(NetworkError) in
                 try await exchange(directory.userNames(), on: system)
             }
-        }
-    }
-
-    private func signAll() throws(NetworkError) {
-        try directory.identified { identity throws(NetworkError) in try AccountSigner(directory, identity).installAll()
         }
     }
 
@@ -241,8 +236,7 @@ public struct NetworkAdministrator: Sendable {
         do throws(NetworkError) { return try await onServer(identity, body) } catch { throw error.ofDecision }
     }
 
-    /// Runs the body while no other administrator acts, so that the files and the server do not come to differ. What
-    /// earlier acts have left unfinished is finished behind it.
+    /// Runs the body while no other administrator acts, and finishes what earlier acts have left unfinished.
     func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
         try directory.prepare()
         let lock = try await directory.lockAdministration()

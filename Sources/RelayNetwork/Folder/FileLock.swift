@@ -11,8 +11,7 @@ final class FileLock: Sendable {
     private init(descriptor: Int32) { self.descriptor = descriptor }
 
     deinit {
-        // A process that is being started elsewhere in this one has a copy of the descriptor until its program begins:
-        // closing alone would leave the lock with it.
+        // A child that is just being started has a copy of the descriptor: closing alone would leave it the lock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -82,8 +82,7 @@ extension NetworkDirectory {
         return try FileLock.isHeld(hostLock, against: .shared)
     }
 
-    /// The lock of the folder's only host; nil when another host has it. A host never waits for another one's end, or
-    /// it would start the network again that was just stopped.
+    /// The lock of the folder's only host; nil when another has it, which is not waited for: it may have been stopped.
     func takeHostLock() async throws(NetworkError) -> FileLock? {
         while true {
             if let lock = try FileLock.attempt(hostLock, .exclusive) { return lock }

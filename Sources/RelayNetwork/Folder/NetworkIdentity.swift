@@ -144,8 +144,7 @@ struct IdentityFiles {
         return root
     }
 
-    /// Makes a network's identity, with its servers' operator's key or a signing key of it. An attempt that was
-    /// interrupted begins anew.
+    /// Makes a network's identity, by its operator's key or a signing key. An interrupted attempt begins anew.
     func make(_ newNames: NetworkIdentity.Names, signedBy root: NKeyPair) throws(NetworkError) -> NetworkIdentity {
         let account = try kept(.generate(.account), in: accountSeed)
         let signing = try kept(.generate(.account), in: signingSeed)
@@ -175,8 +174,7 @@ struct IdentityFiles {
         }
     }
 
-    /// What the configuration of a server of the network's own begins with: the operator's token, and the system
-    /// account's with its key.
+    /// The operator's token, and the system account's with its key, for the configuration of an own server.
     func serverTokens() throws(NetworkError) -> (operator: String, system: String, systemAccount: NKey) {
         let system = try token(systemToken)
         let account = try parsed(systemToken) { try NKey(AccountClaims.verify(system).subject) }

@@ -2,11 +2,9 @@ import Logging
 import NATS
 import Relay
 
-/// The users of the network's account that serve it. What answers requests cannot change the network; what changes it
-/// never writes to a subject that a user named.
+/// The users of the network's account that serve it: who answers cannot change it, who changes it answers nobody.
 enum HostRole: String {
-    /// Hears requests and answers them. An answer goes back through the import that the request came by, and nowhere
-    /// else: the server makes those reply subjects itself.
+    /// Hears requests and answers them, to the reply subjects that the server makes for imports alone.
     case answering
     /// Makes streams and buckets, keeps the registers of postboxes, and sees what consumers are made.
     case keeping

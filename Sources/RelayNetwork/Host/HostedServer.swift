@@ -40,9 +40,7 @@ struct HostedServer: Sendable {
         for (account, token) in [(own.systemAccount, own.system), (identity.account, network)] {
             try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
         }
-        try directory.identified { identity throws(NetworkError) in
-            try AccountSigner.bringUpToDate(directory, identity, mappings: program.mapsWildcards ? .wildcards : .tokens)
-        }
+        try AccountSigner.bringUpToDate(directory, mappings: program.mapsWildcards ? .wildcards : .tokens)
         let startTime = NetworkAdministrator.now
         let address: ServerAddress
         if let listener {

@@ -50,8 +50,7 @@ public struct NetworkHost: Sendable {
         self.options = options
     }
 
-    /// Runs the network until it is idle, a signal comes, the task is cancelled, or it cannot go on. The server has
-    /// ended when this returns.
+    /// Runs the network until it is idle or has to end, or cannot go on. The server has ended when this returns.
     public func run() async -> Outcome {
         // Held from the moment when it is idle, so that no client comes while the network ends.
         let clients = NIOLockedValueBox<FileLock?>(nil)

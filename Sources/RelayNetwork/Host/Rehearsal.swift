@@ -43,8 +43,7 @@ extension LocalCluster {
     /// How long the servers may take to agree on a leader, and one to be back; somebody waits for it.
     private static let patience = Duration.seconds(30)
 
-    /// Where the servers listen, if those that are named are some of them and somebody looks after them now: whoever
-    /// listens at such a port of this machine is the cluster's.
+    /// Where the servers listen, if all that are named are theirs and they have a host now.
     package func places(ifAmong named: [ServerAddress]) -> [ServerAddress]? {
         let known = (try? directory.announced())?.servers.compactMap { try? ServerAddress(parsing: $0) } ?? []
         return Self.places(known, ifAmong: named)

@@ -134,6 +134,4 @@ struct LocalClusterProcesses: Codable, Hashable, Sendable {
     var servers: [Server]
     /// The password by which the servers know each other: whoever had it would be one of them.
     var password: String
-
-    static func newPassword() -> String { NetworkIdentity.randomHash() + NetworkIdentity.randomHash() }
 }

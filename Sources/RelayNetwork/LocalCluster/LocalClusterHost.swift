@@ -17,8 +17,7 @@ public struct LocalClusterHost: Sendable {
     /// So often other ports are tried where somebody else was quicker.
     private static let tries = 4
 
-    /// Runs the cluster until a signal comes, the task is cancelled, or it cannot go on. All servers have ended when
-    /// this returns.
+    /// Runs the cluster until it has to end or cannot go on. All servers have ended when this returns.
     public func run() async -> NetworkHost.Outcome {
         await cluster.directory.host(options) { log, server throws(NetworkError) in
             try cluster.prepare()
@@ -58,7 +57,7 @@ extension LocalCluster {
         }
         let chosen = LocalClusterProcesses(
             host: RunningProcess(getpid()), servers: servers,
-            password: known?.password ?? LocalClusterProcesses.newPassword())
+            password: known?.password ?? NetworkIdentity.randomHash() + NetworkIdentity.randomHash())
         try PrivateFile.writeJSON(chosen, to: processesFile)
         return chosen
     }

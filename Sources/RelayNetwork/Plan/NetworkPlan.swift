@@ -1,8 +1,7 @@
 import NATS
 import Relay
 
-/// What a network consists of, as a value: its streams and buckets. How any of it comes onto a server is not said here.
-/// ``StreamDifference`` says what is otherwise there.
+/// What a network consists of: its streams and buckets. ``StreamDifference`` compares them with a server's.
 struct NetworkPlan: Codable, Hashable, Sendable {
     let names: NetworkIdentity.Names
     let settings: NetworkSettings
@@ -77,8 +76,7 @@ extension StreamConfiguration {
 
 /// On which servers of a cluster a network's streams live, and on how many: a pure value.
 public struct NetworkPlacement: Codable, Hashable, Sendable {
-    /// How many servers hold a copy of each stream, 1 to 5; an even number survives no more failures than the odd one
-    /// before.
+    /// How many servers hold a copy of each stream, 1 to 5; an even number survives no more than the odd one before.
     public var replicas: Int
     /// The words (`server_tags`) that each of the servers has to have; none for any server.
     public var tags: [String]

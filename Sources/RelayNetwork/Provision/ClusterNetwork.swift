@@ -88,8 +88,7 @@ extension NetworkDirectory {
         return try OperatorKey.read(file: cluster.operatorKeyFile)
     }
 
-    /// The file with the newest token of a user's account, where nobody but the servers' administrators hands it to
-    /// them.
+    /// The files of a user's newest tokens, where only the servers' administrators can hand them over.
     public func tokensToHandOver(of user: String) throws(NetworkError) -> [String] {
         guard try cluster() != nil, try IdentityFiles(folder: keys).read().administrator == nil,
             let record = try record(of: UserName(user))

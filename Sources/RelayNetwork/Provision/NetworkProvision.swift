@@ -23,8 +23,7 @@ public struct NetworkProvision: Sendable {
         public var cluster: String?
         /// The 0600 file of the operator's key or a signing key; nil for the one named before, or the environment.
         public var operatorKeyFile: String?
-        /// The 0600 credentials file of a user of the system account; nil for those given before. Without any, the
-        /// accounts' tokens are written and not handed to the servers.
+        /// The 0600 credentials of a system account's user; nil for those before. Without any, no token is handed over.
         public var systemCredentialsFile: String?
         /// Whether what is otherwise on the servers is changed.
         public var applies = false
@@ -80,7 +79,7 @@ public struct NetworkProvision: Sendable {
         if let administrator { try files.keep(administrator: administrator) }
         if isNew { _ = try files.make(.init(namespace: name, hash: NetworkIdentity.randomHash()), signedBy: root) }
         let report = try await look(cluster, addresses, root, administrator)
-        try writeAccess(cluster)
+        try writeAccess(cluster, files.read())
         return report
     }
 
@@ -155,9 +154,7 @@ public struct NetworkProvision: Sendable {
     /// Signs the users' accounts anew where the servers need another form of them, or the settings say something else.
     private func renewAccounts(_ mappings: UserPermissions.MappingStyle) throws(NetworkError) {
         guard !options.isRehearsal else { return }
-        try directory.identified { identity throws(NetworkError) in
-            try AccountSigner.bringUpToDate(directory, identity, mappings: mappings)
-        }
+        try AccountSigner.bringUpToDate(directory, mappings: mappings)
         PrivateFile.remove(directory.unalignedMarker)
     }
 
@@ -296,8 +293,7 @@ public struct NetworkProvision: Sendable {
         return try await persist(until: begin + .seconds(30), every: .milliseconds(250), where: mayPass, body)
     }
 
-    private func writeAccess(_ cluster: ClusterNetwork) throws(NetworkError) {
-        let identity = try IdentityFiles(folder: directory.keys).read()
+    private func writeAccess(_ cluster: ClusterNetwork, _ identity: NetworkIdentity) throws(NetworkError) {
         let access = ServiceAccess(cluster, authority: try cluster.authority(), identity, try directory.settings())
         try PrivateFile.write(access.text().utf8, to: directory.servicesFile)
         if !PrivateFile.exists(directory.observerFile) {

@@ -57,7 +57,8 @@ extension ProvisionReport.Part {
     func log(to log: Logger) {
         guard state != .same else { return }
         var metadata: Logger.Metadata = ["part": "\(name)", "state": "\(state)"]
-        if !changes.isEmpty { metadata["changes"] = "\(changes.joined(separator: ", "))" }
+        let made = changes.filter { !withheld.contains($0) }
+        if !made.isEmpty { metadata["changes"] = "\(made.joined(separator: ", "))" }
         if !withheld.isEmpty { metadata["withheld"] = "\(withheld.joined(separator: ", "))" }
         log.log(level: state == .made ? .info : .notice, "a part of the network was looked at", metadata: metadata)
     }

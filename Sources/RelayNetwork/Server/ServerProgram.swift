@@ -82,8 +82,7 @@ package enum ServerExecutable {
 package enum ServerProbe {
     private static let patience = TimeAmount.seconds(2)
 
-    /// Whether the server says INFO within two seconds, of which it needs the most on a busy machine alone. Where none
-    /// listens that is known at once. No thread waits for it.
+    /// Whether the server says INFO within two seconds. Where none listens that is known at once. No thread waits.
     package static func answers(at address: ServerAddress) async -> Bool {
         do {
             let place = try SocketAddress(ipAddress: address.host, port: address.port)

@@ -1,7 +1,6 @@
 import Relay
 
-/// A user's postboxes as the network remembers them: one value of the bucket `relay_postboxes`, so that every change
-/// is a single compare-and-set, whichever host makes it.
+/// A user's postboxes: one value of the bucket `relay_postboxes`, so that every change is one compare-and-set.
 struct PostboxRegister: Codable, Hashable, Sendable {
     static let limit = 100
     static let firstName = "personal"

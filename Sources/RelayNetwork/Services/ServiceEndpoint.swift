@@ -16,8 +16,7 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
     /// Credentials for an invitation.
     case enrolment
 
-    /// Where it is asked. Each but the one that RelayX named has a wildcard: JetStream hands what a push consumer
-    /// delivers to literal subjects.
+    /// Where it is asked. Wildcards keep out what push consumers deliver, but for the subject that RelayX named.
     var subject: String {
         switch self {
         case .namespace: NamespaceService.subject
@@ -90,8 +89,7 @@ enum Wire {
 }
 
 extension KeyValueBucket {
-    /// The value of a key as the stream's leader has it; nil when it has none. A copy may be behind, and whoever
-    /// changes what it read there has to begin again.
+    /// The value of a key as the stream's leader has it, since a copy may be behind; nil when it has none.
     func current(_ key: String) async throws(NATSError) -> KeyValueEntry? {
         do throws(NATSError) {
             let entry = KeyValueEntry(

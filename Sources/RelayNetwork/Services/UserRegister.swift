@@ -3,8 +3,7 @@ import NIOCore
 import Platform
 import Relay
 
-/// Where the services of a network find its users: the folder of a network on one machine, or a bucket of one on a
-/// cluster, whose services keep nothing.
+/// Where a network's services find its users: its folder on one machine, or a bucket on a cluster.
 protocol UserRegister: Sendable {
     func found(_ user: UserName) async throws(NetworkError) -> UserRecord?
     func block() async throws(NetworkError) -> UserStanding.Decision?
@@ -113,8 +112,7 @@ struct BucketUserRegister: UserRegister {
         }
     }
 
-    /// The keys that the services have issued credentials to, and which of them the invitation was exchanged for. The
-    /// administrator's machine knows of them from here alone.
+    /// The keys that the services have issued credentials to, and the one that the invitation was exchanged for.
     func keys(
         of user: UserName, joinedBy invitation: InvitationRecord?, at now: Int64
     ) async throws(NetworkError) -> (keys: [UserKey], joined: String?) {
