@@ -228,9 +228,7 @@ public actor RelayClient {
     /// The opening of the local store, which begins with the first call.
     func openingStore() -> Task<LocalStore?, Never> {
         if let storeOpening { return storeOpening }
-        let opening = LocalStore.opening(
-            configuration.store, keeping: configuration.retention, while: lifecycle.upkeep, by: surroundings.clock,
-            for: publisher, telling: boards.stores)
+        let opening = beginOpeningStore()
         storeOpening = opening
         return opening
     }

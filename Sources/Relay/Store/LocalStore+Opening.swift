@@ -1,5 +1,4 @@
 import GRDB
-import NIOPosix
 
 extension LocalStore {
     /// Opens the store in a file, and makes it when there is none.
@@ -124,39 +123,5 @@ extension LocalStore {
         guard let last = try? DatabaseQueue(path: path, configuration: configuration) else { return }
         try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
         try? last.close()
-    }
-
-    /// Opens a client's store on a thread that may wait for the disk.
-    ///
-    /// - Parameters:
-    ///   - retention: what of it is to stay, for as long as it is open.
-    ///   - upkeep: closed while what is not to stay has time.
-    ///   - clock: whose time says when the rest is deleted.
-    ///   - publisher: gets back what is kept of the outbox, before anybody else has the store.
-    ///   - board: is told how that went.
-    /// - Returns: the store; nil where nothing is kept, or it cannot be opened.
-    static func opening(
-        _ location: Location, keeping retention: RetentionPolicy, while upkeep: RestGate, by clock: any Timekeeper,
-        for publisher: Publisher, telling board: StatusBoard<Opening>
-    ) -> Task<LocalStore?, Never> {
-        Task {
-            guard case .file(let path) = location else {
-                board.post(.memory)
-                return nil
-            }
-            do {
-                // Disks may be slow, and the pool of tasks is small.
-                let store = try await NIOThreadPool.singleton.runIfActive { try open(path) }
-                await publisher.keep(in: store)
-                store.lookAfter(retention, by: clock, while: upkeep)
-                board.post(store.opening)
-                return store
-            } catch {
-                publisher.turnOffKeeping()
-                board.post(
-                    .failed(error as? RelayError ?? .storage("the system has no thread left to open it")))
-                return nil
-            }
-        }
     }
 }

@@ -1,10 +1,37 @@
 import NATS
+import NIOPosix
 
 // What is received is kept in the local store, where that is a file, and read from it while there is no connection.
 extension RelayClient {
     /// Whether what is received outlives the client.
     var keepsMessages: Bool {
         if case .file = configuration.store { true } else { false }
+    }
+
+    /// Opens the local store on a thread that may wait for the disk, and tells how that went. The outbox gets back what
+    /// is kept of it before anyone else has the store.
+    ///
+    /// - Returns: the store; nil where nothing is kept, or it cannot be opened.
+    func beginOpeningStore() -> Task<LocalStore?, Never> {
+        let (location, retention, upkeep) = (configuration.store, configuration.retention, lifecycle.upkeep)
+        return Task { [publisher, clock = surroundings.clock, board = boards.stores] in
+            guard case .file(let path) = location else {
+                board.post(.memory)
+                return nil
+            }
+            do {
+                // Disks may be slow, and the pool of tasks is small.
+                let store = try await NIOThreadPool.singleton.runIfActive { try LocalStore.open(path) }
+                await publisher.keep(in: store)
+                store.lookAfter(retention, by: clock, while: upkeep)
+                board.post(store.opening)
+                return store
+            } catch {
+                publisher.turnOffKeeping()
+                board.post(.failed(error as? RelayError ?? .storage("the system has no thread left to open it")))
+                return nil
+            }
+        }
     }
 
     /// The local store, once it is open: the one on the disk, or none where it cannot be opened or nothing is kept.
@@ -42,7 +69,7 @@ extension RelayClient {
         topic: String, before sequence: UInt64? = nil, limit: Int, acrossHoles: Bool = false
     ) async throws(RelayError) -> KeptPage {
         let pattern = try Self.pattern(topic)
-        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
+        try LocalStore.check(limit)
         guard let store = await keptStore() else { return .nothing }
         return try await store.received(of: pattern, before: sequence, limit: limit, acrossHoles: acrossHoles)
     }

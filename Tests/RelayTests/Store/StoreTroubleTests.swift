@@ -125,6 +125,19 @@ struct StoreTroubleTests {
         #expect(throws: RelayError.storage("\(fixture.path): Permission denied")) { try fixture.open() }
     }
 
+    @Test("B9 a store in a folder that may not be written is read", .enabled(if: geteuid() != 0))
+    func readOnly() async throws {
+        let fixture = try await filled()
+        chmod(fixture.folder.path, 0o500)
+        defer { chmod(fixture.folder.path, 0o700) }
+        let store = try fixture.open()
+        #expect(store.opening == .readOnly(path: fixture.path))
+        #expect(try await store.sequences().count == 1_500)
+        #expect(try await store.desk().drafts == ["chat.lobby": "half"])
+        await #expect(throws: StoreFailure.readOnly(fixture.path)) { try await store.commit([.join("chat.qa")]) }
+        try await store.close()
+    }
+
     @Test("A full disk is told once; what waits is bounded, and kept when there is room again")
     func full() async throws {
         let fixture = try StoreFixture()

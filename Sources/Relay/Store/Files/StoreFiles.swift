@@ -98,13 +98,17 @@ enum StoreFiles {
 
     /// Whether a store is there that can be read, and it or its folder may not be written.
     static func isReadOnly(_ path: String) -> Bool {
-        access(path, R_OK) == 0 && (access(path, W_OK) != 0 || access(folder(of: path), W_OK) != 0)
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else {
+            return false
+        }
+        return access(path, W_OK) != 0 || access(folder(of: path), W_OK) != 0
     }
 
-    /// Under which name SQLite reads a store that may not be written. A log is read with the index beside it. A store
-    /// that was closed has neither, and SQLite makes both unless it is told that nothing changes the file.
+    /// The name by which SQLite reads a store. One that may not be written and was closed has no log, which SQLite makes
+    /// unless it is told that nothing changes the file; a log that is there is read with the index beside it.
     static func nameForReading(_ path: String) -> String {
-        guard bytes(path) == bytes(ofFile: path) else { return path }
+        guard isReadOnly(path), bytes(ofFile: path + "-wal") == 0 else { return path }
         let plain = path.utf8.map { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -45,7 +45,8 @@ extension LocalStore {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(2)
-        guard let database = try? DatabaseQueue(path: path, configuration: configuration) else { return false }
+        let file = StoreFiles.nameForReading(path)
+        guard let database = try? DatabaseQueue(path: file, configuration: configuration) else { return false }
         defer { try? database.close() }
         let sql = "SELECT EXISTS (SELECT 1 FROM joined WHERE name = ?) OR EXISTS (SELECT 1 FROM topics WHERE name = ?)"
         return (try? database.read { try Bool.fetchOne($0, sql: sql, arguments: [name, name]) ?? false }) ?? false

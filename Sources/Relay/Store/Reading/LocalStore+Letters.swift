@@ -136,17 +136,11 @@ extension LocalStore {
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
     @discardableResult
     public func forgetLetters() async throws(RelayError) -> Int {
-        try await flush()
-        var count = 0
-        while true {
-            let deleted = try await writing { database -> Int in
-                let numbers = try Int64.fetchAll(
-                    database, sql: "SELECT number FROM letters LIMIT ?", arguments: [StoreDeletion.rowsAtOnce])
-                try LetterRows.delete(numbers, in: database)
-                return numbers.count
-            }
-            guard deleted > 0 else { break }
-            count += deleted
+        let count = try await deleteAll { database in
+            let numbers = try Int64.fetchAll(
+                database, sql: "SELECT number FROM letters LIMIT ?", arguments: [StoreDeletion.rowsAtOnce])
+            try LetterRows.delete(numbers, in: database)
+            return numbers.count
         }
         try await writing { database in
             try database.execute(sql: "DELETE FROM read_letters")

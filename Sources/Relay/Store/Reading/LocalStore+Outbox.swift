@@ -23,12 +23,14 @@ extension LocalStore {
     func takeOver(
         as id: String, only choice: Set<String>? = nil
     ) async throws(RelayError) -> (run: StoreLock, kept: [KeptPublish]) {
-        let path = path
-        let (run, ended, kept) = try await writing { database -> (StoreLock, [String], [KeptPublish]) in
+        try await writing { [path] database in
             let run = try StoreFiles.run(id, of: path)
             let runs = try String.fetchAll(database, sql: "SELECT id FROM runs WHERE id <> ?", arguments: [id])
-            let ended = runs.filter { StoreFiles.hasEnded(run: $0, of: path) }
-            for run in ended { try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [run]) }
+            for ended in runs where StoreFiles.hasEnded(run: ended, of: path) {
+                try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [ended])
+                // Should this not be committed, a run without a file has ended all the same.
+                StoreFiles.remove(run: ended, of: path)
+            }
             try database.execute(sql: "INSERT OR IGNORE INTO runs (id) VALUES (?)", arguments: [id])
             // What no run has was carried over from a damaged store.
             let ownerless = "state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))"
@@ -37,10 +39,8 @@ extension LocalStore {
                 try database.execute(
                     sql: "UPDATE outbox SET run = ? WHERE id = ? AND \(ownerless)", arguments: [id, message])
             }
-            return (run, ended, try Self.publishes("WHERE run = ? AND state <> 2", [id], in: database))
+            return (run, try Self.publishes("WHERE run = ? AND state <> 2", [id], in: database))
         }
-        for run in ended { StoreFiles.remove(run: run, of: path) }
-        return (run, kept)
     }
 
     /// What a run is to send, and what was not sent, oldest first.
@@ -82,8 +82,7 @@ extension LocalStore {
     /// - Parameter ids: which; nil for all.
     /// - Returns: those that were forgotten.
     package func dropFromOutbox(_ ids: Set<String>? = nil) async throws(RelayError) -> Set<String> {
-        let path = path
-        return try await writing { database in
+        try await writing { [path] database in
             let living = try Self.livingRuns(path, database)
             let dropped = try Self.publishes(in: database).filter { publish in
                 let isHeld = publish.state.reason == nil && publish.run.map(living.contains) ?? false

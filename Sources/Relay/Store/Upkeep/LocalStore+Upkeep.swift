@@ -6,12 +6,11 @@ extension LocalStore {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func status() async throws(RelayError) -> StoreStatus {
-        var status = StoreStatus(path: path)
-        status.bytes = StoreFiles.bytes(path)
-        status.notKept = writer?.notKept ?? 0
-        return try await reading { [status] database in
+        try await reading { [path, notKept = writer?.notKept] database in
             func number(_ sql: String) throws -> Int { try Int.fetchOne(database, sql: "SELECT " + sql) ?? 0 }
-            var status = status
+            var status = StoreStatus(path: path)
+            status.bytes = StoreFiles.bytes(path)
+            status.notKept = notKept ?? 0
             status.messages = try number("sum(messages) FROM topics")
             status.messageBytes = try number("sum(bytes) FROM topics")
             status.topics = try number("count(*) FROM topics")
@@ -33,19 +32,27 @@ extension LocalStore {
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
     @discardableResult
     public func forget(_ pattern: TopicPattern) async throws(RelayError) -> Int {
-        try await flush()
-        var count = 0
-        while true {
-            let deleted = try await writing { database in
-                let part = try StoreDeletion(in: database).next(of: pattern)
-                try StoreDeletion(in: database).delete(part)
-                return part.messages.count
-            }
-            guard deleted > 0 else { break }
-            count += deleted
+        let count = try await deleteAll { database in
+            let deletion = StoreDeletion(in: database)
+            let part = try deletion.next(of: pattern)
+            try deletion.delete(part)
+            return part.messages.count
         }
         try await writing { try StoreDeletion(in: $0).names(of: pattern) }
         return count
+    }
+
+    /// Deletes in small steps, so that no one waits long for the writer, until a step finds nothing.
+    ///
+    /// - Returns: how many were deleted.
+    func deleteAll(by step: @escaping @Sendable (Database) throws -> Int) async throws(RelayError) -> Int {
+        try await flush()
+        var count = 0
+        while true {
+            let deleted = try await writing(step)
+            guard deleted > 0 else { return count }
+            count += deleted
+        }
     }
 
     /// Deletes some of what a policy does not keep, the oldest first, and gives free room back to the disk: a small

@@ -35,9 +35,6 @@ package struct ReadLetters: Hashable, Sendable {
     package var counts: [String: Int] = [:]
     /// How many letters are kept of each postbox.
     package var kept: [String: Int] = [:]
-
-    /// None.
-    package init() {}
 }
 
 /// Letters as this machine keeps them: what lists and subscriptions brought.

@@ -206,7 +206,7 @@ extension RelayClient {
     }
 
     private static func checked(_ topic: String, _ limit: Int) throws(RelayError) -> TopicPattern {
-        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
+        try LocalStore.check(limit)
         return try pattern(topic)
     }
 }
