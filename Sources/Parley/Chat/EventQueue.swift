@@ -30,7 +30,7 @@ final class EventQueue: Sendable {
     /// Adds an event; waits while the queue is full.
     func send(_ event: ChatEvent) async {
         let isAnswer = event.isAnswer
-        await channel.hand(event, isPatient: true)
+        await channel.send(event, isPatient: true)
         if isAnswer { tellAnswer() }
     }
 

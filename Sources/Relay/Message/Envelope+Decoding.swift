@@ -43,6 +43,19 @@ extension Envelope {
     }
 }
 
+extension MessageContent {
+    /// What the envelope in a payload carries; nil where that cannot be read.
+    init?(envelope payload: some Collection<UInt8>) {
+        let message = payload.withRawBytes { bytes -> MessageValue? in
+            var fields = EnvelopeFields()
+            do throws(EnvelopeError) { try fields.read(bytes) } catch { return nil }
+            return fields.message
+        }
+        guard let message else { return nil }
+        self.init(Envelope.opened(message))
+    }
+}
+
 extension TopicMessage {
     /// What the envelope in a payload says. It is read as ``Envelope`` reads it, and of what a message does not need
     /// nothing is made: hundreds of thousands a second pass here. No bytes at all are an empty message, which anybody
@@ -63,11 +76,11 @@ extension TopicMessage {
         try fields.read(bytes)
         guard let sent = fields.message else { throw .missing("message") }
         let message = Envelope.opened(sent)
-        let line = ChatLine.words(in: message)
+        let content = MessageContent(message)
         self.init(
             id: fields.id ?? Self.id(ofSequence: sequence), topic: topic, sequence: sequence,
-            from: line?.username ?? fields.clientID?.string, text: line?.text ?? TopicMessage.text(of: message),
-            message: message, time: time, sentAt: fields.start ?? time, isRecovered: isRecovered, payload: payload)
+            from: content.sender ?? fields.clientID?.string, text: content.text, message: message, time: time,
+            sentAt: fields.start ?? time, isRecovered: isRecovered, payload: payload)
     }
 
     /// The identifier of a message that came without one.

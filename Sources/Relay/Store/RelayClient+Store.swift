@@ -23,11 +23,7 @@ extension RelayClient {
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
         return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event, stored, stream in
-            switch event {
-            case .message(let message): KeptMessage(stored, of: stream, topic: message.topic, read: message)
-            case .unreadable(_, let topic, _): KeptMessage(stored, of: stream, topic: topic, read: nil)
-            case .gap, .live, .restarted, .interrupted: nil
-            }
+            KeptMessage(stored, of: stream, read: event)
         }
     }
 
@@ -57,14 +53,25 @@ extension RelayClient {
 extension KeptMessage {
     /// A message as the server sent it.
     init(reading stored: StoredMessage, of stream: StreamIdentity, own: OwnMessages? = nil) {
-        let event = stored.payload.withUnsafeReadableBytes {
-            TopicEvent.reading(stored, $0, isRecovered: false, own: own).0
+        let (event, _) = stored.payload.withUnsafeReadableBytes {
+            TopicEvent.reading(stored, $0, isRecovered: false, own: own)
         }
-        switch event {
-        case .message(let message): self.init(stored, of: stream, topic: message.topic, read: message)
-        case .unreadable(_, let topic, _): self.init(stored, of: stream, topic: topic, read: nil)
-        case .gap, .live, .restarted, .interrupted: self.init(stored, of: stream, topic: "", read: nil)
-        }
+        self.init(stored, of: stream, read: event)
+    }
+
+    /// A message of a stream, with what the reading of it found.
+    init(_ stored: StoredMessage, of stream: StreamIdentity, read event: TopicEvent) {
+        let message: TopicMessage? = if case .message(let message) = event { message } else { nil }
+        self.init(
+            place: KeptPlace(stream: stream, sequence: stored.sequence),
+            topic: message?.topic ?? TopicMessage.topic(ofSubject: stored.subject), id: message?.id,
+            from: message?.from, time: Timestamp(milliseconds: stored.time.milliseconds),
+            payload: Array(stored.payload.readableBytesView), isOwn: message?.isOwn ?? false)
+    }
+
+    /// The message as a reader of its topic gets it.
+    package var event: TopicEvent {
+        message.map { .message($0) } ?? .unreadable(sequence: place.sequence, topic: topic, bytes: payload.count)
     }
 
     /// What it says, with all that its payload holds where that is asked for; nil where it cannot be read.

@@ -44,7 +44,7 @@ import Testing
                 let envelope = Envelope(
                     clientID: clientID, id: "1", room: "chat.lobby", message: line.value, start: Self.moment)
                 let direct = Envelope.encoded(
-                    line, clientID: clientID, id: "1", room: "chat.lobby", start: Self.moment)
+                    .line(line), clientID: clientID, id: "1", room: "chat.lobby", start: Self.moment)
                 #expect(direct == envelope.encoded())
             }
         }

@@ -26,6 +26,14 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var standing: (policy: SubscriptionPolicy, told: @Sendable (PlatformSubscriptionStatus) -> Event)?
     /// Adds to messages that came together what has to be asked for; they wait for it.
     var completed: (@Sendable ([Event]) async -> [Event])?
+
+    /// What has become of the stream, as far as the reader hears of it.
+    func events(_ untold: StreamProgress.Untold) -> [Event] {
+        [
+            untold.isRestarted ? restarted : nil, untold.isRewound ? rewound : nil,
+            untold.lost > 0 ? lost?(untold.lost) : nil,
+        ].compactMap(\.self)
+    }
 }
 
 /// What a subscription hands to its reader, and what it says of itself.
