@@ -34,6 +34,12 @@ final class EventQueue: Sendable {
         if isAnswer { tellAnswer() }
     }
 
+    /// Waits until there is room; false when the queue is closed or the task was cancelled.
+    func waitForRoom() async -> Bool { await channel.waitForRoom() }
+
+    /// Adds what a topic tells, for which somebody has waited.
+    func add(_ events: [TopicEvent], of topic: String) { channel.mark(.topic(topic, events)) }
+
     /// Adds an event if there is room; false when there is none. Once the queue is closed, it takes and forgets
     /// everything.
     func offer(_ event: ChatEvent) -> Bool {
@@ -76,6 +82,20 @@ final class EventQueue: Sendable {
         events += more
         last = .topic(name, events)
         return true
+    }
+}
+
+/// Brings what one topic tells into the queue, and shows it to the lab while that runs.
+struct TopicFeed: EventReceiver {
+    let topic: String
+    let queue: EventQueue
+    let labTap: LabTap
+
+    func waitForRoom() async -> Bool { await queue.waitForRoom() }
+
+    func receive(_ events: [TopicEvent]) async {
+        queue.add(events, of: topic)
+        if labTap.isAttached { await labTap.take(events, of: topic) }
     }
 }
 

@@ -96,7 +96,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     ///
     /// - Parameter isPatient: whether a cancelled task waits, too.
     /// - Returns: false when the channel is closed or the task was cancelled.
-    func waitForRoom(isPatient: Bool = false) async -> Bool {
+    package func waitForRoom(isPatient: Bool = false) async -> Bool {
         while true {
             let (isOpen, writer) = state.withLockedValue { state -> (Bool, Completion<Wakeup>?) in
                 guard state.ending == nil, isFull(state) else { return (state.ending == nil, nil) }
@@ -150,7 +150,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     /// has waited for room.
     ///
     /// - Parameter isLast: whether it takes the place of what waits for room.
-    func mark(_ element: consuming Element, isLast: Bool = false) {
+    package func mark(_ element: consuming Element, isLast: Bool = false) {
         let weight = weight(element)
         var held: Element? = consume element
         tell(

@@ -156,6 +156,7 @@ extension TopicMessage {
         let whole = MessageValue.map(payload)
         self.init(
             id: TopicMessage.id(ofSequence: sequence), topic: topic, sequence: sequence, from: nil,
-            text: MessageContent(whole).text, message: whole, time: time, sentAt: time, isRecovered: isRecovered, payload: payload)
+            text: MessageContent(whole).text, message: whole, time: time, sentAt: time, isRecovered: isRecovered,
+            payload: payload)
     }
 }

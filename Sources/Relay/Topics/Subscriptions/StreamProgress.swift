@@ -78,7 +78,7 @@ struct StreamProgress: Sendable {
     /// What messages that follow a place are kept with: the hole before them, and from which sequence on nothing was
     /// left out.
     mutating func takeHole(behind passed: UInt64?, first: UInt64) -> (gap: KeptGap?, wholeFrom: UInt64) {
-        let hole = exchange(&hole, with: nil)
+        let hole = exchange(&self.hole, with: nil)
         return (hole?.gap, max(hole?.first ?? passed.map { $0 &+ 1 } ?? first, wholeFrom))
     }
 }

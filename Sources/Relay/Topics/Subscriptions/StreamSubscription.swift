@@ -37,6 +37,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     }
 
     let channel: BoundedChannel<SubscriptionNews<Event>>
+    /// Has the events in place of the channel.
+    private let queue: (any EventReceiver<Event>)?
     private let start: SubscriptionStart
     let words: SubscriptionWords<Event>
     /// What the local store is to have; nil where nothing is kept.
@@ -45,9 +47,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     init(
         from start: SubscriptionStart, capacity: Int = 2_048, keeping: StreamKeeping<Event>? = nil,
-        _ words: SubscriptionWords<Event>
+        into queue: (any EventReceiver<Event>)? = nil, _ words: SubscriptionWords<Event>
     ) {
         self.start = start
+        self.queue = queue
         self.words = words
         self.keeping = keeping
         var state = State()
@@ -175,9 +178,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                             state.standing.wasInterrupted(failure, passes: passes)
                             state.isCatchingUp = false
                         }
-                        guard !channel.isClosed else { return }
-                        // A reader without room for it hears it as soon as it has some.
-                        channel.markWithRoom(.event(words.interrupted(failure, passes)))
+                        guard await tell(interruption: words.interrupted(failure, passes)) else { return }
                     }
                 }
                 try? await clock.sleep(for: Self.pause(after: failures, passes))
@@ -188,8 +189,38 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// Says that what comes next was stored before. A reader without room hears it before that comes, once, however often
     /// the connection is lost until then.
     private func markCatchingUp() {
-        guard !channel.isFull, state.withLockedValue({ !exchange(&$0.isCatchingUp, with: true) }) else { return }
+        guard queue == nil, !channel.isFull, state.withLockedValue({ !exchange(&$0.isCatchingUp, with: true) }) else {
+            return
+        }
         channel.mark(.catchingUp)
+    }
+
+    /// Reports an interruption. A reader without room for it hears it as soon as it has some.
+    ///
+    /// - Returns: false where nobody reads any more.
+    private func tell(interruption event: Event) async -> Bool {
+        if queue != nil {
+            guard await waitForRoom() else { return false }
+            await hand(.event(event))
+        } else {
+            channel.markWithRoom(.event(event))
+        }
+        return !channel.isClosed
+    }
+
+    private func waitForRoom() async -> Bool {
+        guard let queue else { return await channel.waitForRoom() }
+        return await queue.waitForRoom() && !channel.isClosed
+    }
+
+    /// Hands over what there is room for.
+    private func hand(_ news: consuming SubscriptionNews<Event>) async {
+        guard let queue, !channel.isClosed else { return channel.mark(news) }
+        switch consume news {
+        case .events(let events, _): await queue.receive(events)
+        case .live: await queue.receive([words.live])
+        case .catchingUp: break
+        }
     }
 
     /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
@@ -220,9 +251,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     private func read(
         _ first: LiveConsumer, of source: StreamSource, from extent: StreamExtent, _ progress: inout StreamProgress
     ) async throws(NATSError) -> Bool? {
-        guard await channel.waitForRoom() else { return nil }
+        guard await waitForRoom() else { return nil }
         markCatchingUp()
-        for event in words.events(progress.takeUntold()) { channel.mark(.event(event)) }
+        for event in words.events(progress.takeUntold()) { await hand(.event(event)) }
         var consumer = first
         var isLive = consumer.pendingAtStart == 0
         if isLive {
@@ -230,7 +261,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         }
         var hasProgressed = false
         var limits = LiveConsumer.BatchLimits(count: Self.batch, bytes: Self.batchBytes)
-        while await channel.waitForRoom() {
+        while await waitForRoom() {
             limits.endsWhenCaughtUp = !isLive
             let arrived = try await consumer.next(limits)
             guard let last = arrived.last else {
@@ -263,8 +294,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         let changes = state.withLockedValue(\.standing.changes)
         // Reading stops before the status tells of a lost connection: what is said from here on is taken back where
         // that comes meanwhile.
-        guard await channel.waitForRoom(), !Task.isCancelled else { return false }
-        channel.mark(.live(through: sequence))
+        guard await waitForRoom(), !Task.isCancelled else { return false }
+        await hand(.live(through: sequence))
         let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
             state.isCatchingUp = false
             guard state.standing.changes == changes else { return state.standing.status }
@@ -291,7 +322,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var next = 0
         while next < arrived.count {
             if next > 0 {
-                guard await channel.waitForRoom() else { return false }
+                guard await waitForRoom() else { return false }
             }
             let passed = progress.cursor.last
             var events: [Event] = []
@@ -322,7 +353,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             }
             if let completed = words.completed { events = await completed(events) }
             // Nobody else has them, so that the reader may take them apart.
-            channel.mark(.events(consume events, bytes: bytes))
+            await hand(.events(consume events, bytes: bytes))
         }
         return true
     }

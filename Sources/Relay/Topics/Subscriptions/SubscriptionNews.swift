@@ -59,3 +59,13 @@ package enum SubscriptionNews<Event: Sendable>: Sendable {
         }
     }
 }
+
+/// A queue of the caller's own that takes a subscription's events as they come.
+package protocol EventReceiver<Event>: Sendable {
+    associatedtype Event: Sendable
+    /// Waits until there is room for some hundred events; false when nothing is taken any more, or the task was
+    /// cancelled.
+    func waitForRoom() async -> Bool
+    /// Takes events that have come together, room or not.
+    func receive(_ events: [Event]) async
+}
