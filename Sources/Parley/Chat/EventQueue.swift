@@ -92,6 +92,7 @@ struct TopicFeed: EventReceiver {
     let labTap: LabTap
 
     func waitForRoom() async -> Bool { await queue.waitForRoom() }
+    func offer(_ event: TopicEvent) -> Bool { queue.offer(.topic(topic, [event])) }
 
     func receive(_ events: [TopicEvent]) async {
         queue.add(events, of: topic)

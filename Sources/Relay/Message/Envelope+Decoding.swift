@@ -9,28 +9,19 @@ extension Envelope {
     ///
     /// - Throws: ``EnvelopeError``; ``EnvelopeError/missing(_:)`` when something is absent that has no fallback.
     public init(
-        decoding payload: UnsafeRawBufferPointer, fallbackID: String? = nil, fallbackRoom: String? = nil,
-        fallbackStart: Timestamp? = nil
-    ) throws(EnvelopeError) {
-        var fields = EnvelopeFields()
-        try fields.read(payload)
-        guard let message = fields.message else { throw .missing("message") }
-        guard let id = fields.id ?? fallbackID else { throw .missing("id") }
-        guard let room = fields.room?.string ?? fallbackRoom else { throw .missing("room") }
-        guard let start = fields.start ?? fallbackStart else { throw .missing("start") }
-        self.init(
-            clientID: fields.clientID?.string, id: id, room: room, message: Envelope.opened(message), start: start,
-            unknown: fields.unknown)
-    }
-
-    /// As ``init(decoding:fallbackID:fallbackRoom:fallbackStart:)`` for any collection of bytes.
-    public init(
         decoding payload: some Collection<UInt8>, fallbackID: String? = nil, fallbackRoom: String? = nil,
         fallbackStart: Timestamp? = nil
     ) throws(EnvelopeError) {
-        self = try payload.withRawBytes { raw throws(EnvelopeError) in
-            try Envelope(
-                decoding: raw, fallbackID: fallbackID, fallbackRoom: fallbackRoom, fallbackStart: fallbackStart)
+        self = try payload.withRawBytes { bytes throws(EnvelopeError) -> Envelope in
+            var fields = EnvelopeFields()
+            try fields.read(bytes)
+            guard let message = fields.message else { throw .missing("message") }
+            guard let id = fields.id ?? fallbackID else { throw .missing("id") }
+            guard let room = fields.room?.string ?? fallbackRoom else { throw .missing("room") }
+            guard let start = fields.start ?? fallbackStart else { throw .missing("start") }
+            return Envelope(
+                clientID: fields.clientID?.string, id: id, room: room, message: Envelope.opened(message), start: start,
+                unknown: fields.unknown)
         }
     }
 

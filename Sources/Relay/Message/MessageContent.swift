@@ -77,41 +77,31 @@ public enum MessageContent: Hashable, Sendable {
 }
 
 /// A line of chat, as RelayX's terminal chat sends it: `{username, text, timestamp}`.
-public struct ChatLine: Sendable {
+public struct ChatLine: Hashable, Sendable {
     /// Who the line says it is from. Anybody can write any name here.
     public var username: String
     /// What was said.
     public var text: String
-    private var sent: Sent
-
-    private enum Sent: Sendable {
-        case at(Timestamp?)
-        /// The date costs most to read, and of most lines nobody asks for it.
-        case unread(MessageMap)
-    }
+    /// The date as it is sent. To read it costs most of all, and of most lines nobody asks for it.
+    private var date: MessageValue?
 
     /// When, by the sender's clock; nil when the sender left it out or wrote no date.
     public var timestamp: Timestamp? {
         get {
-            switch sent {
-            case .at(let moment): moment
-            case .unread(let map):
-                switch map["timestamp"] {
-                case .string(let moment): Timestamp(iso8601: moment)
-                case .int(let number): Timestamp(secondsOrMilliseconds: number)
-                case .double(let number): Timestamp(secondsOrMilliseconds: number)
-                default: nil
-                }
+            switch date {
+            case .string(let moment): Timestamp(iso8601: moment)
+            case .int(let number): Timestamp(secondsOrMilliseconds: number)
+            case .double(let number): Timestamp(secondsOrMilliseconds: number)
+            default: nil
             }
         }
-        set { sent = .at(newValue) }
+        set { date = newValue.map { .string(Self.text(of: $0)) } }
     }
 
-    /// Makes a line.
+    /// Makes a line; its time is written as ISO 8601 with milliseconds.
     public init(username: String, text: String, timestamp: Timestamp?) {
-        self.username = username
-        self.text = text
-        sent = .at(timestamp)
+        (self.username, self.text) = (username, text)
+        self.timestamp = timestamp
     }
 
     /// Reads a line: a map with text under `username` and `text`. Nil for any other message.
@@ -119,29 +109,26 @@ public struct ChatLine: Sendable {
         guard case .map(let map) = value, let username = map["username"]?.stringValue,
             let text = map["text"]?.stringValue
         else { return nil }
-        self.username = username
-        self.text = text
-        sent = .unread(map)
+        (self.username, self.text, date) = (username, text, map["timestamp"])
     }
 
-    /// The message to publish; the time as ISO 8601 with milliseconds.
+    /// The message to publish.
     public var value: MessageValue {
         var map: MessageMap = ["username": .string(username), "text": .string(text)]
-        if let timestamp { map["timestamp"] = .string(timestamp.iso8601) }
+        map["timestamp"] = date
         return .map(map)
     }
 
     /// Writes ``value``.
     fileprivate func write(into writer: inout MessagePackWriter) {
-        let timestamp = timestamp
-        writer.writeMapHeader(count: timestamp == nil ? 2 : 3)
+        writer.writeMapHeader(count: date == nil ? 2 : 3)
         writer.write("username")
         writer.write(username)
         writer.write("text")
         writer.write(text)
-        guard let timestamp else { return }
+        guard let date else { return }
         writer.write("timestamp")
-        writer.write(Self.text(of: timestamp))
+        writer.write(date)
     }
 
     /// The newest moment that was written: of many lines a second, most share theirs with the one before.
@@ -154,18 +141,5 @@ public struct ChatLine: Sendable {
             newest = (moment, text)
             return text
         }
-    }
-}
-
-extension ChatLine: Hashable {
-    /// Whether both say the same, at the same moment.
-    public static func == (left: ChatLine, right: ChatLine) -> Bool {
-        left.username == right.username && left.text == right.text && left.timestamp == right.timestamp
-    }
-
-    /// Hashes the name and the text.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(username)
-        hasher.combine(text)
     }
 }

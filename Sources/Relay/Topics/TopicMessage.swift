@@ -59,26 +59,6 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         self.payload = payload
     }
 
-    /// What an envelope that arrived on a topic says.
-    public init(
-        _ envelope: Envelope, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false,
-        payload: MessageMap? = nil
-    ) {
-        let content = MessageContent(envelope.message)
-        self.init(
-            id: envelope.id,
-            topic: topic,
-            sequence: sequence,
-            from: content.sender ?? envelope.clientID,
-            text: content.text,
-            message: envelope.message,
-            time: time,
-            sentAt: envelope.start,
-            isRecovered: isRecovered,
-            payload: payload
-        )
-    }
-
     /// What it says, by the kind of message that it is.
     public var content: MessageContent { MessageContent(message) }
 }

@@ -240,6 +240,7 @@ struct TopicClientTests {
 
         func waitForRoom() async -> Bool { await channel.waitForRoom() }
         func receive(_ events: [TopicEvent]) async { channel.mark(events) }
+        func offer(_ event: TopicEvent) -> Bool { channel.offer([event]) }
     }
 
     @Test("B38 B40 a reader's own queue gets each message once, through outages that come while it is full")

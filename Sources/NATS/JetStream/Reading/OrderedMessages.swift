@@ -57,13 +57,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
 
         /// The next messages that are at hand, at least one; nil as with `next`.
         package mutating func nextBatch(
-            _ limits: LiveConsumer.BatchLimits, isolation actor: isolated (any Actor)?
-        ) async throws(NATSError) -> [StoredMessage]? {
-            try await nextBatch(limits, until: nil, isolation: actor)
-        }
-
-        private mutating func nextBatch(
-            _ limits: LiveConsumer.BatchLimits, until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+            _ limits: LiveConsumer.BatchLimits, until deadline: NIODeadline? = nil,
+            isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> [StoredMessage]? {
             while true {
                 try await open(until: deadline, isolation: actor)

@@ -172,13 +172,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     opened.fulfil(())
                     // A failure that passes is reported once, at whichever step it is noticed.
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
-                        told = (error, passes)
                         let failure = RelayError(error, during: words.operation)
                         state.withLockedValue { state in
                             state.standing.wasInterrupted(failure, passes: passes)
                             state.isCatchingUp = false
                         }
-                        guard await tell(interruption: words.interrupted(failure, passes)) else { return }
+                        guard !channel.isClosed else { return }
+                        if tell(interruption: words.interrupted(failure, passes)) { told = (error, passes) }
                     }
                 }
                 try? await clock.sleep(for: Self.pause(after: failures, passes))
@@ -195,17 +195,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         channel.mark(.catchingUp)
     }
 
-    /// Reports an interruption. A reader without room for it hears it as soon as it has some.
+    /// Reports an interruption, which waits for nobody. A reader without room for it hears it as soon as it has some.
     ///
-    /// - Returns: false where nobody reads any more.
-    private func tell(interruption event: Event) async -> Bool {
-        if queue != nil {
-            guard await waitForRoom() else { return false }
-            await hand(.event(event))
-        } else {
-            channel.markWithRoom(.event(event))
-        }
-        return !channel.isClosed
+    /// - Returns: false where it is to be told again if it lasts.
+    private func tell(interruption event: Event) -> Bool {
+        if let queue { return queue.offer(event) }
+        channel.markWithRoom(.event(event))
+        return true
     }
 
     private func waitForRoom() async -> Bool {

@@ -68,4 +68,6 @@ package protocol EventReceiver<Event>: Sendable {
     func waitForRoom() async -> Bool
     /// Takes events that have come together, room or not.
     func receive(_ events: [Event]) async
+    /// Takes an event if there is room for it; false when there is none.
+    func offer(_ event: Event) -> Bool
 }
