@@ -4,8 +4,7 @@ import RelayNetwork
 
 /// Benchmarks of the NATS client, the client core, the program and the private network.
 /// `parley-bench URL SCENARIO k=v …` runs a ``WireScenario`` and prints a line of JSON, and `parley-bench NAME k=v …`
-/// one of ``benchmarks`` on servers of its own. Without arguments it runs all that do not take minutes, and prints a
-/// table.
+/// one of ``benchmarks`` on servers of its own. Without arguments it prints a table of all that are quick.
 @main
 enum ParleyBench {
     /// A benchmark that starts its own servers.

@@ -1,8 +1,7 @@
 import NATS
 import NIOCore
 
-/// All that runs without arguments, on servers that this process starts, as a table with the floor measured in the same
-/// run.
+/// All that runs without arguments, on servers of this process's own, as a table with the floors of the same run.
 enum Suite {
     @concurrent
     static func run() async throws {

@@ -14,8 +14,6 @@ extension RelayClient {
         var publish = Duration.seconds(10)
         /// ``close()``, for what is under way.
         var closing = Duration.seconds(1)
-        /// A token provider.
-        var provider = Duration.seconds(30)
         /// Finding out where the servers are, which includes a start of theirs.
         var discovery = Duration.seconds(60)
     }

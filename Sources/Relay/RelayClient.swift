@@ -131,39 +131,27 @@ public actor RelayClient {
 
     /// As ``connect(timeLimit:)``, for parts of seconds too; nil for as long as it takes.
     package func connect(within limit: Duration?) async throws(RelayError) {
-        let (waiter, key) = try startConnecting(within: limit)
-        let outcome = await waiter.value(onCancel: .cancelled)
-        connection.removeWaiter(key)
-        if let error = RelayError(outcome) { throw error }
+        let outcome = try startConnecting(within: limit)
+        defer { connection.forget(outcome) }
+        if let error = RelayError(await outcome.value(onCancel: .cancelled)) { throw error }
     }
 
     /// Begins or joins the connecting; the outcome is fulfilled exactly once.
-    func startConnecting(
-        within limit: Duration?
-    ) throws(RelayError) -> (outcome: Completion<ConnectOutcome>, key: UInt64) {
-        guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
-        beginConnecting(within: limit)
-        if let waiter = connection.addWaiter() { return waiter }
-        // Connected already; or an end that the request itself brought about, which was an earlier caller's.
-        let outcome = Completion<ConnectOutcome>()
-        outcome.fulfil(.connected)
-        return (outcome, 0)
+    func startConnecting(within limit: Duration?) throws(RelayError) -> Completion<ConnectOutcome> {
+        try begin(within: limit)
+        return connection.outcome()
     }
 
     /// Begins to connect and returns at once; ``statuses`` reports what comes of it.
     public func beginConnecting() { beginConnecting(within: nil) }
 
     /// As ``beginConnecting()``, with a time limit for the first connection; nil for none.
-    package func beginConnecting(within limit: Duration?) {
-        guard settings.withLockedValue(\.isPrepared) else { return }
-        applyPolicy()
-        if lifecycle.hasIdleTimeout {
-            publisher.whenSubmitted { [weak self] in
-                Task { await self?.connectionIsNeeded() }
-            }
-        }
+    package func beginConnecting(within limit: Duration?) { try? begin(within: limit) }
+
+    private func begin(within limit: Duration?) throws(RelayError) {
+        guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
         publisher.begin()
-        lifecycle.watchSignals(for: self)
+        lifecycle.begin(for: self)
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
         connection.connect(within: limit, for: self)
@@ -171,20 +159,10 @@ public actor RelayClient {
         lifecycle.handle(.userConnected, for: self)
     }
 
-    func applyPolicy() {
-        var policy = configuration.reconnect
-        // Without a provider there is no one to ask, and a refused token is the end at once.
-        if !login.hasProvider { policy.tokenRenewals = 0 }
-        connection.policy = policy
-    }
-
     /// Leaves the present connection for a new one, at once; where there is no session, begins one. What waits to be
     /// sent goes on waiting.
     public func reconnect() {
-        switch status.state {
-        case .initialized, .disconnected, .suspended: beginConnecting()
-        case .connecting, .connected, .reconnecting: connection.reconnect(for: self)
-        }
+        if !connection.reconnect(for: self) { beginConnecting() }
     }
 
     /// Goes another way to the network from now on: the present connection is left for a new one, at once. What waits
@@ -215,12 +193,12 @@ public actor RelayClient {
     ///
     /// - Throws: ``RelayError/notConnected``, ``RelayError/timeout(_:)``.
     public func ping() async throws(RelayError) -> Duration {
-        guard let link, let present = link.connection else { throw .notConnected }
-        do throws(NATSError) {
-            let duration = try await present.ping()
-            connection.handle(.roundTrip(generation: link.generation, duration), for: self)
-            return duration
-        } catch { throw RelayError(error, during: "a ping") }
+        let duration: Duration?
+        do throws(NATSError) { duration = try await connection.ping(for: self) } catch {
+            throw RelayError(error, during: "a ping")
+        }
+        guard let duration else { throw .notConnected }
+        return duration
     }
 
     // MARK: The end
@@ -234,9 +212,7 @@ public actor RelayClient {
     /// Ends the session and every subscription. While connected, what is under way has up to a second to be stored;
     /// what still waits in the outbox then ends as its policy says.
     public func close() async {
-        let present = link?.connection
-        if connection.status.state == .connected { await publisher.waitUntilEmpty(limits.closing) }
-        if publisher.count == 0, let present { try? await present.flush(timeout: .milliseconds(500)) }
+        await connection.restoredLink?.settle(publisher, within: limits.closing)
         disconnect()
         // A session that had ended before may have left something for another one.
         publisher.sessionEnded(.closedByUser)

@@ -62,6 +62,8 @@ public struct RelayConfiguration: Sendable {
     public var clientID: String
     /// When to try again.
     public var reconnect: ReconnectPolicy
+    /// How often a token provider is asked for another token, and how long it may take.
+    public var tokenRenewal = TokenRenewalPolicy()
     /// What the background does, once ``handleAppLifecycle`` or ``RelayClient/setAppStateActive(_:)`` tells of it.
     public var lifecycle: LifecyclePolicy
     /// Whether the client itself watches the signals of the application's life and of the machine's sleep

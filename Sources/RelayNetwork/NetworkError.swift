@@ -1,6 +1,9 @@
 import NATS
 
 /// Why the private network could not do what was asked. No case carries a secret.
+///
+/// Whatever uses the network's folder may throw ``file(path:reason:)``, ``damaged(path:reason:)`` or
+/// ``credentials(_:)``, and whatever waits ``cancelled``; other cases are named where they are thrown.
 public enum NetworkError: Error, Hashable, Sendable {
     /// A user's name is not `[A-Za-z0-9_][A-Za-z0-9+=_-]{0,63}`.
     case invalidUserName(String)
@@ -12,8 +15,7 @@ public enum NetworkError: Error, Hashable, Sendable {
     case userBanned(String, reason: String?)
     /// The administrator closed the user's account, for this reason if one was given.
     case userDeactivated(String, reason: String?)
-    /// The network has no such key of the user, or several whose ids begin like that; the text is a sentence that says
-    /// which.
+    /// The user has no such key, or several whose ids begin alike; the text is a sentence that says which.
     case unknownKey(String)
     /// The user has as many keys that hold as one may have.
     case tooManyKeys(String)
@@ -33,8 +35,7 @@ public enum NetworkError: Error, Hashable, Sendable {
     case invalidSettings(path: String, reason: String)
     /// The network cannot listen as it was asked to; the text is a sentence that says why.
     case invalidListener(String)
-    /// A network cannot be put onto a cluster, or reached there, as was asked for; the text is a sentence that says
-    /// why.
+    /// A network cannot be put onto a cluster, or reached there; the text is a sentence that says why.
     case invalidProvision(String)
     /// An invitation cannot be used.
     case invitation(InvitationFailure)

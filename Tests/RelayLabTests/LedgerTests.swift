@@ -168,6 +168,21 @@ struct LedgerTests {
         #expect(story.run.ledger.figures.notice == nil && story.run.ledger.figures.recovery == nil)
     }
 
+    @Test("A fault of single messages is no outage: the time to notice runs from the connection's own fault")
+    func faultOfMessage() {
+        for fault in LabAct.Name.allCases where fault.row.spoils == .messages {
+            var story = Story()
+            story.status("connected", at: 10)
+            story.tell(.fault(LabFault(fault.rawValue, .struck)), at: 20)
+            story.tell(.fault(LabFault("cut", .struck)), at: 100)
+            story.status("reconnecting", attempt: 1, at: 105)
+            story.tell(.fault(LabFault(fault.rawValue, .struck)), at: 140)
+            story.status("connected", at: 150)
+            #expect(story.run.ledger.figures.notice == .ms(5), "\(fault)")
+            #expect(story.run.ledger.figures.recovery == .ms(50), "\(fault)")
+        }
+    }
+
     @Test("The longest of several outages counts")
     func longest() {
         var story = Story()

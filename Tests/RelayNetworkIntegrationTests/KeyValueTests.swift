@@ -126,7 +126,7 @@ struct KeyValueTests {
 
             let folder = try TemporaryDirectory("keys")
             let path = folder.path("alice.sqlite")
-            let store = try LocalStore.open(path).store
+            let store = try LocalStore.open(path)
             let changes = ["taken", "found", "free"].map { key -> StoreChange in
                 let message = OutboxMessage(id: "id-\(key)", destination: .key(key), payload: [0x31])
                 return .outbox(KeptPublish(message: message, state: .sending, since: Timestamp(milliseconds: 5)))

@@ -146,9 +146,12 @@ struct GatedServer: Sendable {
 extension NetworkAdministrator {
     /// Sends a user's clients a cause of any kind; nothing else is done.
     func send(_ message: ControlMessage, to user: String) async throws {
-        _ = try directory.knownRecord(of: UserName(user))
+        let name = try UserName(user)
+        _ = try directory.knownRecord(of: name)
         let identity = try NetworkIdentity.open(in: directory)
         let place = try #require(await directory.places().first)
-        try await tell([(user, message)], place, identity)
+        let system = try await SystemInterface(at: place, identity: identity)
+        defer { system.close() }
+        try await tell([(name, message)], on: system)
     }
 }

@@ -76,7 +76,7 @@ struct InvitationTests {
             Invitation.Names(namespace: good.namespace, hash: good.hash, api: "x.\(name)."),
         ] {
             let changed = Invitation(
-                user: try UserName("alice"), servers: made.servers, authority: nil, names: names,
+                user: "alice", servers: made.servers, authority: nil, names: names,
                 expires: made.expires, credentials: made.credentials)
             #expect(throws: NetworkError.invitation(.damaged)) { try Invitation(parsing: changed.text()) }
         }

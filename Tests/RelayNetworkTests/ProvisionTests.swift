@@ -136,8 +136,8 @@ struct ProvisionTests {
 @Suite("Services: what they say of themselves")
 struct ServiceReportTests {
     private func object(_ subject: String, _ figures: ServiceFigures) throws -> [String: Any] {
-        let answer = Wire.json(try #require(ServiceAnswer(to: subject, "X1", figures)))
-        return try #require(JSONSerialization.jsonObject(with: Data(answer)) as? [String: Any])
+        let answer = JSONText.text(try #require(ServiceDiscovery.answer(to: subject, "X1", figures)))
+        return try #require(JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any])
     }
 
     @Test("Tools for services are answered, by name and by number, and for nobody else")
@@ -154,7 +154,7 @@ struct ServiceReportTests {
         for subject in [
             "$SRV", "$SRV.PING.other", "$SRV.PING.parley.X2", "$SRV.NONE", "x.PING", "$SRV.PING.parley.X1.y",
         ] {
-            #expect(ServiceAnswer(to: subject, "X1", figures) == nil, "\(subject)")
+            #expect(ServiceDiscovery.answer(to: subject, "X1", figures) == nil, "\(subject)")
         }
         let endpoints = try #require(object("$SRV.INFO", figures)["endpoints"] as? [[String: Any]])
         #expect(endpoints.map { $0["subject"] as? String }.contains("relay.postbox.*.*") && endpoints.count == 5)

@@ -39,6 +39,35 @@ struct UserKeyTests {
         }
     }
 
+    @Test("A ban and a revocation are in the log with whom they concern, and no reason or secret is")
+    func log() async throws {
+        let folder = try TemporaryDirectory()
+        let lines = Collected()
+        var logger = NetworkHost.Options().logger
+        logger.handler = LineLogHandler(logLevel: .trace) { lines.add("\($0) \($1)") }
+        let administrator = NetworkAdministrator(
+            directory: NetworkDirectory(path: folder.path + "/local"), logger: logger)
+        let first = try await administrator.add(user: "alice")
+        let made = try await administrator.makeKey(of: "alice")
+        try await administrator.revoke(key: made.key.id, of: "alice", reason: "the reason")
+        try await administrator.ban(user: "alice", reason: "the reason")
+        try await administrator.unban(user: "alice")
+        let all = lines.all
+        #expect(all.contains("info user made user=alice"))
+        #expect(all.contains("info key made key=\(made.key.id) kind=file user=alice"))
+        #expect(all.contains("info keys revoked keys=\(made.key.id) user=alice"))
+        #expect(
+            all.filter { $0.contains("standing") } == [
+                "info user's standing changed now=banned user=alice",
+                "info user's standing changed now=admitted user=alice",
+            ])
+        for credentials in [first, made.credentials] {
+            let seed = credentials.keyPair.withSeedText { $0 }
+            #expect(!all.contains { $0.contains(credentials.jwt) || $0.contains(seed) })
+        }
+        #expect(!all.contains { $0.contains("the reason") })
+    }
+
     @Test("Keys are bounded, and those that ended long ago are forgotten")
     func bounds() throws {
         let alice = try UserName("alice")

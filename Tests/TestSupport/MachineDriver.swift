@@ -25,7 +25,11 @@ package struct MachineDriver {
 
     @discardableResult
     package mutating func handle(_ event: ConnectionMachine.Event) -> [ConnectionMachine.Action] {
-        if case .connectionFailed(let generation, _, _, _) = event { sockets.remove(generation) }
+        switch event {
+        case .connectionFailed(let generation, _, _, _), .credentialsNeeded(let generation, _):
+            sockets.remove(generation)
+        default: break
+        }
         let actions = machine.handle(event, at: now)
         for action in actions {
             switch action {
@@ -79,6 +83,11 @@ package struct MachineDriver {
 
     package mutating func fail(_ reason: ConnectionReason = .unreachable("refused")) {
         handle(.connectionFailed(generation: generation, reason: reason))
+    }
+
+    /// The present dial or connection fails, and other credentials are asked for.
+    package mutating func needCredentials(_ reason: ConnectionReason = .tokenExpired) {
+        handle(.credentialsNeeded(generation: generation, reason: reason))
     }
 
     /// A driver whose machine has been connected for a minute.

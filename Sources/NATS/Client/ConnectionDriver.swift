@@ -20,13 +20,13 @@ package protocol ConnectionOwner: Actor {
     func makeAttachment() -> Attachment
     /// A dial or a connection has failed.
     ///
-    /// - Returns: the reason as the owner knows it.
-    func explained(_ reason: ConnectionReason) -> ConnectionReason
+    /// - Returns: the reason as the owner knows it, and whether it asks for other credentials before the next attempt.
+    func failed(_ reason: ConnectionReason) -> (reason: ConnectionReason, needsCredentials: Bool)
     /// The server has taken the login. Comes before ``restore(over:)``.
     func connectionOpened(_ link: ConnectionLink<Self>)
     /// Brings everything on the connection back, then calls ``ConnectionDriver/restored(_:over:for:)``.
     func restore(over link: ConnectionLink<Self>)
-    /// Asks for other credentials, then reports one of the machine's two credentials events.
+    /// Asks for other credentials, then reports whether they have come, by one of the machine's two events for that.
     func renewCredentials(generation: UInt64)
     /// The status has changed; never to an equal one.
     func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus)
@@ -82,8 +82,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     /// The status that the owner knows.
     private var published = ConnectionStatus.initialized
     private var timers = TimerSet<ConnectionMachine.TimerID>()
-    private var waiters: [UInt64: Completion<ConnectOutcome>] = [:]
-    private var lastWaiter: UInt64 = 0
+    private var waiters: [ObjectIdentifier: Completion<ConnectOutcome>] = [:]
     /// The event that is handled, and those that came meanwhile.
     private var pendingEvents: [ConnectionMachine.Event] = []
     private var pool = ServerPool()
@@ -116,17 +115,14 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
 
     /// The status as the machine has it.
     package var status: ConnectionStatus { machine.status }
+    /// The present link, where everything on its connection is as it is to be.
+    package var restoredLink: ConnectionLink<Owner>? { status.state == .connected ? link : nil }
     /// Whether a session runs, connected or not.
     package var hasSession: Bool { machine.hasSession }
     /// The number of the newest dial.
     package var generation: UInt64 { machine.generation }
     /// The known servers, the next one to try first.
     package var knownServers: [ServerAddress] { pool.order }
-    /// When to try again. A change holds from the next decision on.
-    package var policy: ReconnectPolicy {
-        get { machine.policy }
-        set { machine.policy = newValue }
-    }
 
     // MARK: Calls
 
@@ -136,22 +132,29 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         handle(.connectRequested(timeLimit: limit), for: owner)
     }
 
-    /// A place among those who wait for a connection; nil when there is nothing to wait for.
-    package func addWaiter() -> (outcome: Completion<ConnectOutcome>, key: UInt64)? {
-        guard machine.isConnectPending else { return nil }
-        lastWaiter += 1
+    /// What comes of the connecting that has begun, for a caller who waits for it. It is fulfilled exactly once.
+    package func outcome() -> Completion<ConnectOutcome> {
         let outcome = Completion<ConnectOutcome>()
-        waiters[lastWaiter] = outcome
-        return (outcome, lastWaiter)
+        if machine.isConnectPending {
+            waiters[ObjectIdentifier(outcome)] = outcome
+        } else {
+            // Connected already; or an end that the request itself brought about, which was an earlier caller's.
+            outcome.fulfil(.connected)
+        }
+        return outcome
     }
 
     /// Forgets a caller that waits no more.
-    package func removeWaiter(_ key: UInt64) { waiters[key] = nil }
+    package func forget(_ outcome: Completion<ConnectOutcome>) { waiters[ObjectIdentifier(outcome)] = nil }
 
     /// Leaves the present connection for a new one, at once.
-    package func reconnect(for owner: isolated Owner) {
+    ///
+    /// - Returns: false where nothing is or becomes connected, so that there is none to leave.
+    package func reconnect(for owner: isolated Owner) -> Bool {
+        guard hasSession, status.state != .suspended else { return false }
         handle(.connectionFailed(generation: generation, reason: .renewalRequested), for: owner)
         handle(.nudged, for: owner)
+        return true
     }
 
     /// Goes another way from now on: servers that others told of may not be on it.
@@ -162,9 +165,15 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
             generator = SeededGenerator(seed: ~seed)
         }
         // A suspended connection goes that way when it comes back.
-        guard hasSession, status.state != .suspended else { return }
-        watchNetwork(for: owner)
-        reconnect(for: owner)
+        if reconnect(for: owner) { watchNetwork(for: owner) }
+    }
+
+    /// Measures the round trip to the server now; nil without a connection.
+    package func ping(for owner: isolated Owner) async throws(NATSError) -> Duration? {
+        guard let link, let connection = link.connection else { return nil }
+        let duration = try await connection.ping()
+        handle(.roundTrip(generation: link.generation, duration), for: owner)
+        return duration
     }
 
     /// Finds out at once whether the connection lives.
@@ -277,9 +286,13 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     /// The present dial has failed, or its connection is of no use any more: its server becomes the last choice.
     func failed(_ failure: LinkFailure, at address: ServerAddress?, for owner: isolated Owner) {
         if let address { pool.failed(address) }
+        let (reason, needsCredentials) = owner.failed(failure.reason)
+        guard !needsCredentials else {
+            return handle(.credentialsNeeded(generation: generation, reason: reason), for: owner)
+        }
         handle(
             .connectionFailed(
-                generation: generation, reason: owner.explained(failure.reason), retryWithin: failure.retryLimit,
+                generation: generation, reason: reason, retryWithin: failure.retryLimit,
                 // A setting that does not fit the only server there is never will.
                 isHopeless: failure.isOfSettings && pool.order.count == 1),
             for: owner)

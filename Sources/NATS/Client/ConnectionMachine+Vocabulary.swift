@@ -38,6 +38,9 @@ extension ConnectionMachine {
         /// limit where one is given. A session that was never connected ends where every attempt would fail alike.
         case connectionFailed(
             generation: UInt64, reason: ConnectionReason, retryWithin: Duration? = nil, isHopeless: Bool = false)
+        /// This dial's credentials are of no use any more for this reason, and others are asked for: the machine says
+        /// when (``Action/renewCredentials(generation:)``).
+        case credentialsNeeded(generation: UInt64, reason: ConnectionReason)
         /// A timer reached its moment.
         case timerFired(TimerID)
         /// Somebody called disconnect or close.

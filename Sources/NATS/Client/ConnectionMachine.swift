@@ -23,8 +23,6 @@ package struct ConnectionMachine: Sendable {
         var recoveries = 0
         /// How many waits of the schedule the present backoff has used.
         var backoffStep = 0
-        /// How often the token was renewed since the last connection that lasted.
-        var renewals = 0
         var lastDialAt: ContinuousClock.Instant?
     }
 
@@ -89,8 +87,8 @@ package struct ConnectionMachine: Sendable {
 
     /// The number of the newest dial; 0 before the first.
     package private(set) var generation: UInt64 = 0
-    /// When to try again. A change holds from the next decision on.
-    package var policy: ReconnectPolicy
+    /// When to try again.
+    package let policy: ReconnectPolicy
 
     private var state = State.outside(.initialized)
     private var isNetworkAvailable = true
@@ -163,6 +161,11 @@ package struct ConnectionMachine: Sendable {
         case .connectionFailed(let number, let reason, let limit, let isHopeless):
             guard number == generation, isDialing || hasSocket else { break }
             if isHopeless, session?.told == nil { end(reason) } else { fail(reason, at: now, retryWithin: limit) }
+        case .credentialsNeeded(let number, let reason):
+            guard number == generation, isDialing || hasSocket else { break }
+            leaveConnection(reason, at: now)
+            outage?.step = .renewing(reason)
+            output.append(.renewCredentials(generation: generation))
         case .serverControl(let number, let reason):
             guard number == generation, hasSocket else { break }
             // The administrator's word is final even where this version does not know its code.
@@ -376,30 +379,12 @@ package struct ConnectionMachine: Sendable {
         tell(.reconnected)
     }
 
-    /// Leads from a failed dial or a lost socket to a renewed token, the end, or another attempt.
+    /// Leads from a failed dial or a lost socket to the end, or to another attempt.
     private mutating func fail(
         _ reason: ConnectionReason, at now: ContinuousClock.Instant, retryWithin limit: Duration? = nil
     ) {
-        // A connection that never lasts must not be retried at the pace of one that does; the same holds for tokens
-        // that are refused as soon as they are used.
-        if let online, now - online.since >= policy.stableAfter {
-            session?.backoffStep = 0
-            session?.renewals = 0
-        }
-        if reason.isRenewable, let renewals = session?.renewals, renewals < policy.tokenRenewals {
-            session?.renewals += 1
-            leaveSocket(reason, at: now)
-            outage?.step = .renewing(reason)
-            output.append(.renewCredentials(generation: generation))
-        } else if reason.isFinal {
-            end(reason)
-        } else {
-            leaveSocket(reason, at: now)
-            waitForRetry(at: now, within: limit)
-        }
-    }
-
-    private mutating func waitForRetry(at now: ContinuousClock.Instant, within limit: Duration?) {
+        guard !reason.isFinal else { return end(reason) }
+        leaveConnection(reason, at: now)
         guard isNetworkAvailable else { return pause() }
         session?.backoffStep += 1
         let delay = policy.delay(attempt: session?.backoffStep ?? 1, using: &generator)
@@ -408,7 +393,9 @@ package struct ConnectionMachine: Sendable {
     }
 
     /// Lets go of the present dial or socket after a failure, and opens an outage if it was connected.
-    private mutating func leaveSocket(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
+    private mutating func leaveConnection(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
+        // A connection that never lasts must not be retried at the pace of one that does.
+        if let online, now - online.since >= policy.stableAfter { session?.backoffStep = 0 }
         if hasSocket { output.append(.closeSocket(generation: generation)) }
         if online != nil { openOutage(reason, at: now) }
         outage?.reason = reason

@@ -17,34 +17,23 @@ public struct ReconnectPolicy: Hashable, Sendable {
     /// How much chance is mixed into each wait.
     public var jitter: Jitter
     /// After this long an outage, ``ConnectionStatus/isLongOutage`` says so. Nothing else changes.
-    public var longOutage: Duration
+    public var longOutage = Duration.seconds(120)
     /// The least time between two dials when a person's keys ask for attempts.
-    public var nudgeSpacing: Duration
+    public var nudgeSpacing = Duration.milliseconds(500)
     /// How long a connection must have been open for its loss to start the schedule anew; a shorter one continues it.
-    public var stableAfter: Duration
-    /// How many times in a row a token provider is asked for a new token, when the old one has expired or is refused,
-    /// before the client stops. Nothing is asked without a provider.
-    public var tokenRenewals: Int
+    public var stableAfter = Duration.seconds(5)
 
     /// Makes a policy.
     public init(
         schedule: [Duration],
         cap: Duration = .seconds(64),
         window: Duration? = nil,
-        jitter: Jitter = .none,
-        longOutage: Duration = .seconds(120),
-        nudgeSpacing: Duration = .milliseconds(500),
-        stableAfter: Duration = .seconds(5),
-        tokenRenewals: Int = 2
+        jitter: Jitter = .none
     ) {
         self.schedule = schedule
         self.cap = cap
         self.window = window
         self.jitter = jitter
-        self.longOutage = longOutage
-        self.nudgeSpacing = nudgeSpacing
-        self.stableAfter = stableAfter
-        self.tokenRenewals = tokenRenewals
     }
 
     /// Parley's default: RongCloud's ladder with full jitter, capped at 30 s, without end.

@@ -1,3 +1,5 @@
+import Platform
+
 /// What a client takes from the world around it: the network, and the time.
 package struct Surroundings: Sendable {
     /// Connects to a server and logs in.
@@ -21,5 +23,75 @@ package struct Surroundings: Sendable {
         self.dial = dial
         self.clock = clock
         self.answerLimit = answerLimit
+    }
+}
+
+/// Where a client takes the time from: the system, or a test that moves it by hand.
+package protocol Timekeeper: Sendable {
+    /// The present moment; moments never go back.
+    var now: ContinuousClock.Instant { get }
+    /// Seconds since 1970, by the clock on the wall, which may be wrong.
+    var secondsSince1970: Int64 { get }
+    /// Returns when the moment has come.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    func sleep(until moment: ContinuousClock.Instant) async throws
+}
+
+extension Timekeeper {
+    /// Returns when this time has passed.
+    package func sleep(for duration: Duration) async throws { try await sleep(until: now + duration) }
+}
+
+/// The system's time.
+package struct SystemTime: Timekeeper {
+    /// The system's time.
+    package init() {}
+
+    package var now: ContinuousClock.Instant { .now }
+
+    package var secondsSince1970: Int64 { Int64(Date().timeIntervalSince1970) }
+
+    package func sleep(until moment: ContinuousClock.Instant) async throws {
+        try await Task.sleep(until: moment, clock: .continuous)
+    }
+}
+
+/// The timers that a machine has started, each by its name. They end with their owner's call of `cancelAll`.
+package struct TimerSet<ID: Hashable & Sendable> {
+    private var tasks: [ID: Task<Void, Never>] = [:]
+
+    /// No timers.
+    package init() {}
+
+    /// Calls back in the owner's isolation at a moment, unless the timer is cancelled before.
+    package mutating func start<Owner: Actor>(
+        _ id: ID, at moment: ContinuousClock.Instant, on clock: any Timekeeper, for owner: Owner,
+        _ fire: @escaping @Sendable (isolated Owner) -> Void
+    ) {
+        cancel(id)
+        tasks[id] = Task { [weak owner] in
+            try? await clock.sleep(until: moment)
+            guard !Task.isCancelled else { return }
+            await owner?.run(fire)
+        }
+    }
+
+    /// Forgets a timer, which has fired or is of no use any more.
+    package mutating func cancel(_ id: ID) { tasks.removeValue(forKey: id)?.cancel() }
+
+    /// Whether a timer was started and not forgotten since.
+    package func isRunning(_ id: ID) -> Bool { tasks[id] != nil }
+
+    /// Forgets all.
+    package func cancelAll() {
+        for task in tasks.values { task.cancel() }
+    }
+}
+
+extension Actor {
+    /// Runs `body` in the actor's isolation.
+    package func run<Value: Sendable>(_ body: @Sendable (isolated Self) throws -> Value) rethrows -> Value {
+        try body(self)
     }
 }

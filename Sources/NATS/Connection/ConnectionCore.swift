@@ -58,12 +58,16 @@ final class ConnectionCore: Sendable {
         outbound = OutboundBuffer(highWaterMark: options.outboundHighWaterMark, limit: options.outboundLimit)
     }
 
-    var info: ServerInfo {
-        get { state.withLockedValue { $0.info } }
-        set {
-            state.withLockedValue { $0.info = newValue }
-            payloadLimit.store(newValue.maximumPayload, ordering: .relaxed)
+    /// What the server has said of itself.
+    var info: ServerInfo { state.withLockedValue(\.info) }
+
+    /// The server says something of itself; what it leaves out stays as it was.
+    func informed(_ newer: ServerInfo) {
+        let limit = state.withLockedValue { state in
+            state.info.update(with: newer)
+            return state.info.maximumPayload
         }
+        payloadLimit.store(limit, ordering: .relaxed)
     }
 
     /// The largest message that the server takes, in bytes, as its newest INFO says.

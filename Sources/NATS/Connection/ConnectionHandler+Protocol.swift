@@ -1,59 +1,72 @@
 import NIOCore
 
-/// The rest of what a server says: how it is set up, pings, and errors.
+/// What a server says: messages, how it is set up, pings, and errors.
 extension ConnectionHandler: ProtocolSink {
+    @inline(__always)
+    func received(
+        sid: UInt64, subject: UnsafeRawBufferPointer, reply: UnsafeRawBufferPointer?, headerLength: Int,
+        content: ByteBuffer
+    ) {
+        if sid == ConnectionCore.inboxSID {
+            return core.requests.resolve(subject) { wantsSubject in
+                NATSMessage(
+                    subject: wantsSubject ? String(decoding: subject, as: UTF8.self) : "",
+                    reply: reply.map { String(decoding: $0, as: UTF8.self) }, content: content,
+                    headerLength: headerLength)
+            }
+        }
+        if staging.sid != sid {
+            guard let buffer = core.buffer(of: sid) else { return }
+            if buffer !== staging.buffer { deliverStaged() }
+            (staging.sid, staging.buffer) = (sid, buffer)
+        }
+        staging.add(sid: sid, subject: subject, reply: reply, headerLength: headerLength, content: content)
+    }
+
     func receivedInfo(_ json: [UInt8], hasTrailingBytes: Bool) {
-        guard ending == nil else { return }
+        guard isAlive else { return }
         do throws(NATSError) {
-            try allowance.informed(bytes: json.count, now: Self.now)
+            try allowance.informed(bytes: json.count, now: KeepAlive.now)
             let info = try ServerInfo.decode(json)
-            let isReady = machine.state == .ready
-            let action = machine.infoReceived(info, hasTrailingBytes: hasTrailingBytes)
-            core.info = machine.info
-            run(action)
-            if isReady {
-                core.emit(.infoChanged(machine.info))
+            core.informed(info)
+            if case .open = phase {
+                core.emit(.infoChanged(core.info))
                 if info.isLameDuck == true { core.emit(.lameDuck) }
+            } else {
+                step { $0.infoReceived(info, hasTrailingBytes: hasTrailingBytes) }
             }
         } catch { fail(error) }
     }
 
     func receivedPing() {
-        guard ending == nil else { return }
+        guard isAlive else { return }
         do throws(NATSError) { try pongs.pinged() } catch { fail(error) }
     }
 
     /// Answers from the loop, before anything that waits in the outbound buffer; what came in one read in one write.
     func answerPings() {
-        // A write that is taken at once comes back here while it is being made.
-        guard !isAnsweringPings else { return }
-        isAnsweringPings = true
-        defer { isAnsweringPings = false }
-        while let context, ending == nil {
-            let count = pongs.nextBatch()
-            guard count > 0 else { return }
-            var buffer = context.channel.allocator.buffer(capacity: count * 6)
-            for _ in 0..<count { buffer.writeStaticString("PONG\r\n") }
-            context.writeAndFlush(wrapOutboundOut(buffer)).assumeIsolated().whenComplete { _ in
-                self.pongs.taken()
-                self.answerPings()
-            }
+        guard isAlive, let context else { return }
+        let count = pongs.nextBatch()
+        guard count > 0 else { return }
+        var buffer = context.channel.allocator.buffer(capacity: count * 6)
+        for _ in 0..<count { buffer.writeStaticString("PONG\r\n") }
+        context.writeAndFlush(wrapOutboundOut(buffer)).assumeIsolated().whenComplete { _ in
+            self.pongs.taken()
+            self.answerPings()
         }
     }
 
     func receivedPong() {
         // A caller that waits for a PONG expects everything that came before it to have been delivered.
         deliverStaged()
-        switch machine.pongReceived() {
-        case .succeed:
-            if let context { succeed(context) }
-        case .wait, .startTLS, .login, .fail:
-            answered(core.pongReceived())
-        }
+        guard case .open(let keepAlive, let refused) = phase else { return step { $0.pongReceived() } }
+        guard let waiter = core.pongReceived() else { return }
+        refused.answered(waiter)
+        keepAlive.answered(waiter)
     }
 
     func receivedError(_ text: String) {
-        guard ending == nil else { return }
+        guard isAlive else { return }
         deliverStaged()
         do throws(NATSError) {
             try allowance.refused(afterSending: core.outbound.progress.written)
@@ -66,7 +79,8 @@ extension ConnectionHandler: ProtocolSink {
             core.emit(.notice(error))
         case .subscriptionRefused(let subject, let queue, let sid):
             let error = NATSError.subscribeNotPermitted(subject: subject)
-            core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error).forEach(askLater)
+            let standing = core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error)
+            if case .open(_, let refused) = phase { standing.forEach(refused.askLater) }
             core.emit(.notice(error))
         case .notice(let error): core.emit(.notice(error))
         }

@@ -3,81 +3,85 @@ import NIOSSL
 import NIOTLS
 import Platform
 
-/// Lives in the channel's pipeline, on its event loop: decodes, answers pings, keeps time, delivers batches.
+/// Lives in the channel's pipeline, on its event loop: logs in, decodes, and hands over what arrives.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    /// The connection's life, each part of it with what lives no longer.
+    enum Phase {
+        case login(Login)
+        /// The login has failed, and the server is being asked whether it or this side was to begin with TLS.
+        case asking
+        case open(KeepAlive, RefusedSubscriptions)
+        case ended
+    }
+
+    /// From the dial to the server's verdict.
+    struct Login {
+        var machine: HandshakeMachine
+        let deadline: NIODeadline
+        var alarm: Scheduled<Void>?
+        /// The error for when the deadline passes. It names the proxy until the tunnel is open, and the server after
+        /// that.
+        var timeoutError: NATSError
+        /// The server's end of the socket, where this side has dialled it.
+        var remote: SocketAddress?
+    }
+
+    /// What arrives while the decoder runs. A write from inside it that fails makes the channel read to its end and
+    /// close before the write returns.
+    private struct Backlog {
+        var chunks: [ByteBuffer] = []
+        var loss: NATSError?
+    }
+
     let core: ConnectionCore
     private let address: ServerAddress
     private let ready: EventLoopPromise<Void>
-    var machine: HandshakeMachine
+    private(set) var context: ChannelHandlerContext?
+    private(set) var phase: Phase
     private var decoder = ProtocolDecoder()
-    var context: ChannelHandlerContext?
-
-    /// Messages of the current read for one reader, handed over together.
-    var staged: [NATSMessage] = []
-    var stagedBytes = 0
-    var stagedBuffer: SubscriptionBuffer?
-    /// The subscription of the last of them.
-    var stagedSID: UInt64?
-    /// The read that is being decoded: its number, and how much memory its messages keep.
-    var chunk = ReadChunk(number: 0, capacity: 0)
-    /// The last subject as bytes and text: a run of messages on one subject shares one string.
-    var lastSubject = ""
-    var lastSubjectBytes: [UInt8] = []
-
-    /// Whether the decoder is running. A write from inside it that fails makes the channel read to its end and close
-    /// before the write returns, so the bytes and the loss that arrive meanwhile have to wait.
-    private var isDecoding = false
-    private var waitingChunks: [ByteBuffer] = []
-    private var waitingLoss: NATSError?
-
+    var staging = MessageStaging()
+    /// Nil while the decoder does not run.
+    private var backlog: Backlog?
     var pongs = PongDebt()
-    var isAnsweringPings = false
-    var allowance = ServerAllowance(now: ConnectionHandler.now)
-
-    private let loginDeadline: NIODeadline
-    private var loginAlarm: Scheduled<Void>?
-    /// The server's end of the socket, where this side has dialled it.
-    private var remote: SocketAddress?
-    /// Whether a server that said nothing is being asked if it waits for TLS.
-    private var isAsking = false
-    /// The error for when the deadline passes. It names the proxy until the tunnel is open, and the server after that.
-    private var loginTimeoutError: NATSError
-    var liveness: LivenessMachine?
-    var livenessAlarm: Scheduled<Void>?
-    /// The liveness's own ping under way, and when it was sent.
-    var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
-    /// The inbox and standing subscriptions that the server refuses, by their numbers.
-    var refusals: [UInt64: Refusal] = [:]
-    var silence = SilenceMachine()
-    /// Ticks while something waits for an answer.
-    var clock: Scheduled<Void>?
-    var ending: NATSError?
+    var allowance = ServerAllowance(now: KeepAlive.now)
 
     init(core: ConnectionCore, address: ServerAddress, loginDeadline: NIODeadline, ready: EventLoopPromise<Void>) {
         self.core = core
         self.address = address
-        self.loginDeadline = loginDeadline
         self.ready = ready
-        loginTimeoutError =
-            core.options.proxy.map { ProxyFailure(proxy: $0, server: address).unanswered }
-            ?? Self.loginTimedOut(address)
-        machine = HandshakeMachine(
-            wantsTLS: address.usesTLS || core.options.tls != nil,
-            handshakesFirst: core.options.tls?.handshakesFirst ?? false)
+        phase = .login(
+            Login(
+                machine: HandshakeMachine(
+                    wantsTLS: address.usesTLS || core.options.tls != nil,
+                    handshakesFirst: core.options.tls?.handshakesFirst ?? false),
+                deadline: loginDeadline,
+                timeoutError: core.options.proxy.map { ProxyFailure(proxy: $0, server: address).unanswered }
+                    ?? Self.loginTimedOut(address)))
     }
+
+    /// Whether nothing that the channel has said ended the connection yet.
+    var isAlive: Bool {
+        switch phase {
+        case .login, .open: true
+        case .asking, .ended: false
+        }
+    }
+
+    var keepAlive: KeepAlive? { if case .open(let keepAlive, _) = phase { keepAlive } else { nil } }
 
     // MARK: Channel life
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         core.channel = context.channel
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        loginAlarm = context.eventLoop.scheduleTask(deadline: loginDeadline) {
-            bound.value.fail(bound.value.loginTimeoutError)
+        guard case .login(var login) = phase else { return }
+        login.alarm = core.eventLoop.assumeIsolated().scheduleTask(deadline: login.deadline) { [weak self] in
+            if let self, case .login(let login) = phase { fail(login.timeoutError) }
         }
+        phase = .login(login)
     }
 
     private static func loginTimedOut(_ address: ServerAddress) -> NATSError {
@@ -93,11 +97,14 @@ final class ConnectionHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         // A caller that gave up during the dial found no channel to close.
         guard core.isOpen else { return context.close(promise: nil) }
-        // Behind a proxy the channel becomes active once the tunnel is open.
-        loginTimeoutError = Self.loginTimedOut(address)
-        // A proxy's other end is not this machine's to dial.
-        if core.options.proxy == nil { remote = context.channel.remoteAddress }
-        if machine.state == .securingFirst { startTLS(context) }
+        if case .login(var login) = phase {
+            // Behind a proxy the channel becomes active once the tunnel is open.
+            login.timeoutError = Self.loginTimedOut(address)
+            // A proxy's other end is not this machine's to dial.
+            if core.options.proxy == nil { login.remote = context.channel.remoteAddress }
+            phase = .login(login)
+            if login.machine.state == .securingFirst { startTLS(context) }
+        }
         context.fireChannelActive()
     }
 
@@ -107,22 +114,28 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        if !isAsking { finish(ending ?? .closed) }
+        if isAlive { finish(.closed) }
         self.context = nil
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The system gave up a peer that acknowledged nothing for as long as it was told to wait.
-        if machine.state == .ready, (error as? IOError)?.errnoCode == ETIMEDOUT { return lost(.staleConnection) }
-        if machine.state == .securingFirst, TLSFailure.meansPlainText(error) {
-            return lost(.speaksBeforeTLS("\(address)"))
+        var found: CertificateSummary?
+        switch phase {
+        case .login(let login):
+            if login.machine.state == .securingFirst, TLSFailure.meansPlainText(error) {
+                return lost(.speaksBeforeTLS("\(address)"))
+            }
+            // Also that of a handshake that has just failed.
+            if login.machine.isSecuring { found = certificate(context) }
+        case .open:
+            // The system gave up a peer that acknowledged nothing for as long as it was told to wait.
+            if (error as? IOError)?.errnoCode == ETIMEDOUT { return lost(.staleConnection) }
+        case .asking, .ended: break
         }
-        lost(ErrorTranslation.natsError(error, address: address, certificate: certificate(context)))
+        lost(ErrorTranslation.natsError(error, address: address, certificate: found))
     }
 
-    /// The server's certificate, also of a handshake that has just failed.
     private func certificate(_ context: ChannelHandlerContext) -> CertificateSummary? {
-        guard machine.isSecuring else { return nil }
         let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
         return certificate.flatMap { $0 }.map { CertificateSummary($0) }
     }
@@ -136,45 +149,55 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let chunk = unwrapInboundIn(data)
-        liveness?.heard()
-        if silence.heard() { core.emit(.heardAgain) }
-        guard !isDecoding else { return waitingChunks.append(chunk) }
-        isDecoding = true
+        keepAlive?.heard()
+        guard backlog == nil else {
+            backlog?.chunks.append(chunk)
+            return
+        }
+        backlog = Backlog()
         do throws(NATSError) {
             try decode(chunk)
-            while !waitingChunks.isEmpty { try decode(waitingChunks.removeFirst()) }
+            while backlog?.chunks.isEmpty == false, let next = backlog?.chunks.removeFirst() { try decode(next) }
         } catch {
-            waitingChunks = []
             fail(error)
         }
-        isDecoding = false
+        let loss = backlog?.loss
+        backlog = nil
         deliverStaged()
-        if let loss = waitingLoss { fail(loss) }
+        if let loss { fail(loss) }
     }
 
     private func decode(_ bytes: ByteBuffer) throws(NATSError) {
-        chunk = ReadChunk(number: chunk.number &+ 1, capacity: bytes.storageCapacity)
+        staging.beginRead(bytes)
         try decoder.decode(bytes, into: self)
         // Messages of one read are kept apart from those of the next, as they keep other memory.
         deliverStaged()
         answerPings()
     }
 
-    /// The channel ends because of `error`; what it has read until then counts first.
-    private func lost(_ error: NATSError) {
-        guard isDecoding else { return fail(error) }
-        waitingLoss = waitingLoss ?? error
+    func deliverStaged() {
+        guard let overflow = staging.deliver() else { return }
+        core.emit(.slowConsumer(subject: overflow.subject, dropped: overflow.dropped))
     }
 
-    // MARK: Handshake
+    /// The channel ends because of `error`; what it has read until then counts first.
+    private func lost(_ error: NATSError) {
+        guard backlog != nil else { return fail(error) }
+        if backlog?.loss == nil { backlog?.loss = error }
+    }
 
-    func run(_ action: HandshakeMachine.Action) {
-        guard let context else { return }
+    // MARK: Login
+
+    /// Has the handshake take in an event, if it is not over, and carries out what follows from it.
+    func step(_ event: (inout HandshakeMachine) -> HandshakeMachine.Action) {
+        guard let context, case .login(var login) = phase else { return }
+        let action = event(&login.machine)
+        phase = .login(login)
         switch action {
         case .wait: break
         case .startTLS: startTLS(context)
-        case .login(let info): login(info, context)
-        case .succeed: succeed(context)
+        case .login: logIn(context)
+        case .succeed: succeed(login, context)
         case .fail(let error): fail(error)
         }
     }
@@ -199,11 +222,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard found?.isFor(name) == true else {
             return fail(.tls(TLSFailure(name: name, certificate: found).wrongName))
         }
-        run(machine.secured())
+        step { $0.secured() }
     }
 
-    private func login(_ info: ServerInfo, _ context: ChannelHandlerContext) {
-        core.info = machine.info
+    private func logIn(_ context: ChannelHandlerContext) {
+        let info = core.info
         do throws(NATSError) {
             let secured = address.usesTLS || core.options.tls != nil || info.requiresTLS == true
             let request = try ConnectRequest(
@@ -218,62 +241,42 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    func succeed(_ context: ChannelHandlerContext) {
-        loginAlarm?.cancel()
-        loginAlarm = nil
+    private func succeed(_ login: Login, _ context: ChannelHandlerContext) {
+        login.alarm?.cancel()
         try? core.subscribeInbox()
-        startPings(context)
+        let keepAlive = KeepAlive(core, context.channel) { [weak self] in self?.fail(.staleConnection) }
+        phase = .open(keepAlive, RefusedSubscriptions(core))
         ready.succeed(())
     }
 
     // MARK: Ending
 
+    /// How long a server has to answer a question about TLS: so much longer a login that got no word takes to fail.
+    private static let timeToAnswer = TimeAmount.milliseconds(750)
+
     func fail(_ error: NATSError) {
-        if ending == nil {
-            ending = error
-            askForTLS(after: error)
-        }
-        _ = machine.failed(error)
         deliverStaged()
-        if !isAsking { finish(ending ?? error) }
+        if case .login(let login) = phase, core.isOpen, let remote = login.remote, remote.ipAddress != nil,
+            let question = login.machine.question(after: error)
+        {
+            login.alarm?.cancel()
+            phase = .asking
+            TLSProbe.ask(remote, question, on: core.eventLoop, within: Self.timeToAnswer).assumeIsolated()
+                .whenSuccess { [address] isSo in self.finish(isSo ? question.meaning(for: address) : error) }
+        } else if isAlive {
+            finish(error)
+        }
         context?.close(promise: nil)
     }
 
-    /// How long a server has to answer whether it waits for TLS: so much longer a login that got no word takes to fail.
-    private static let timeToAnswer = TimeAmount.milliseconds(750)
-
-    /// A server that gave the login up without a word, or let its time pass, may have waited for TLS; one that ended
-    /// the handshake may have spoken before it.
-    private func askForTLS(after error: NATSError) {
-        guard core.isOpen, let context, let remote, remote.ipAddress != nil else { return }
-        let (question, meaning): (TLSProbe.Question, NATSError)
-        switch (machine.state, error) {
-        case (.waitingForInfo, .timeout), (.waitingForInfo, .closedByServer), (.waitingForInfo, .connectionLost):
-            guard core.options.tls?.handshakesFirst != true else { return }
-            (question, meaning) = (.waitsForTLS, .tlsFirst("\(address)"))
-        case (.securingFirst, .closedByServer), (.securingFirst, .connectionLost):
-            (question, meaning) = (.speaksFirst, .speaksBeforeTLS("\(address)"))
-        case (.securingFirst, .tls(let words)) where words.hasSuffix(TLSFailure.ended):
-            (question, meaning) = (.speaksFirst, .speaksBeforeTLS("\(address)"))
-        default: return
-        }
-        isAsking = true
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        TLSProbe.ask(remote, question, on: context.eventLoop, within: Self.timeToAnswer).whenSuccess { isSo in
-            bound.value.finish(isSo ? meaning : error)
-        }
-    }
-
     private func finish(_ error: NATSError) {
-        loginAlarm?.cancel()
-        livenessAlarm?.cancel()
-        for refusal in refusals.values { refusal.alarm?.cancel() }
-        clock?.cancel()
-        loginAlarm = nil
-        livenessAlarm = nil
-        refusals = [:]
-        ping = nil
-        clock = nil
+        switch exchange(&phase, with: .ended) {
+        case .login(let login): login.alarm?.cancel()
+        case .open(let keepAlive, let refused):
+            keepAlive.end()
+            refused.end()
+        case .asking, .ended: break
+        }
         core.end(error)
         ready.fail(error)
     }

@@ -1,6 +1,6 @@
-/// The steps from an open socket to a usable connection, as a value: events in, one action out.
+/// The steps from an open socket to the server's verdict on the login, as a value: events in, one action out.
 ///
-///     waitingForInfo → (securing) → waitingForVerdict → ready
+///     waitingForInfo → (securing) → waitingForVerdict
 struct HandshakeMachine {
     enum State: Equatable {
         /// TLS runs before the server's first word.
@@ -11,21 +11,18 @@ struct HandshakeMachine {
         case securing
         /// CONNECT and PING are on their way; PONG or an error is the verdict.
         case waitingForVerdict
-        case ready
-        case failed(NATSError)
     }
 
     enum Action: Equatable {
         case wait
         case startTLS
         /// Send CONNECT and PING.
-        case login(ServerInfo)
+        case login
         case succeed
         case fail(NATSError)
     }
 
     private(set) var state: State
-    private(set) var info = ServerInfo()
     private let wantsTLS: Bool
     private let isSecuredFirst: Bool
 
@@ -39,35 +36,31 @@ struct HandshakeMachine {
     var isSecuring: Bool {
         switch state {
         case .securingFirst, .securing: true
-        case .waitingForInfo, .waitingForVerdict, .ready, .failed: false
+        case .waitingForInfo, .waitingForVerdict: false
         }
     }
 
     /// INFO came. `hasTrailingBytes` says that plain bytes follow it, which cannot be trusted once TLS is on.
-    mutating func infoReceived(_ newer: ServerInfo, hasTrailingBytes: Bool) -> Action {
+    mutating func infoReceived(_ info: ServerInfo, hasTrailingBytes: Bool) -> Action {
         switch state {
         case .waitingForInfo:
-            info = newer
-            let needsTLS = !isSecuredFirst && (wantsTLS || newer.requiresTLS == true)
+            let needsTLS = !isSecuredFirst && (wantsTLS || info.requiresTLS == true)
             guard needsTLS else {
                 state = .waitingForVerdict
-                return .login(newer)
+                return .login
             }
-            guard newer.requiresTLS == true || newer.offersTLS == true else {
-                return fail(.tls("the server offers no TLS at this port"))
+            guard info.requiresTLS == true || info.offersTLS == true else {
+                return .fail(.tls("the server offers no TLS at this port"))
             }
             guard !hasTrailingBytes else {
-                return fail(.protocolViolation("it sent plain bytes where TLS was to begin"))
+                return .fail(.protocolViolation("it sent plain bytes where TLS was to begin"))
             }
             state = .securing
             return .startTLS
-        case .waitingForVerdict, .ready:
-            info.update(with: newer)
+        case .waitingForVerdict:
             return .wait
         case .securingFirst, .securing:
-            return fail(.protocolViolation("it sent plain text during the TLS handshake"))
-        case .failed:
-            return .wait
+            return .fail(.protocolViolation("it sent plain text during the TLS handshake"))
         }
     }
 
@@ -78,29 +71,24 @@ struct HandshakeMachine {
             return .wait
         case .securing:
             state = .waitingForVerdict
-            return .login(info)
-        case .waitingForInfo, .waitingForVerdict, .ready, .failed:
+            return .login
+        case .waitingForInfo, .waitingForVerdict:
             return .wait
         }
     }
 
-    /// PONG came: before `ready` it is the login's verdict.
-    mutating func pongReceived() -> Action {
-        guard state == .waitingForVerdict else { return .wait }
-        state = .ready
-        return .succeed
-    }
-
-    /// The server refused, the socket closed, or time ran out.
-    mutating func failed(_ error: NATSError) -> Action {
-        switch state {
-        case .failed: return .wait
-        case .securingFirst, .waitingForInfo, .securing, .waitingForVerdict, .ready: return fail(error)
+    /// The question to a server that gave the login up so: one that said nothing, or let its time pass, may have waited
+    /// for TLS, and one that ended the handshake may have spoken before it. Nil where the error says enough.
+    func question(after error: NATSError) -> TLSProbe.Question? {
+        switch (state, error) {
+        case (.waitingForInfo, .timeout), (.waitingForInfo, .closedByServer), (.waitingForInfo, .connectionLost):
+            isSecuredFirst ? nil : .waitsForTLS
+        case (.securingFirst, .closedByServer), (.securingFirst, .connectionLost): .speaksFirst
+        case (.securingFirst, .tls(let words)): words.hasSuffix(TLSFailure.ended) ? .speaksFirst : nil
+        default: nil
         }
     }
 
-    private mutating func fail(_ error: NATSError) -> Action {
-        state = .failed(error)
-        return .fail(error)
-    }
+    /// PONG came, which is the login's verdict.
+    func pongReceived() -> Action { state == .waitingForVerdict ? .succeed : .wait }
 }

@@ -275,7 +275,7 @@ public final class NATSConnection: Sendable {
     /// Starts the timer that watches unanswered questions, unless it is running.
     @inline(__always)
     private func startClockIfNeeded() {
-        if core.claimClock() { core.eventLoop.execute { [handler] in handler.value.startClock() } }
+        if core.claimClock() { core.eventLoop.execute { [handler] in handler.value.keepAlive?.startClock() } }
     }
 
     // MARK: Requests
@@ -396,7 +396,7 @@ public final class NATSConnection: Sendable {
     ///   time, which is also the most.
     public func probe(within limit: Duration? = nil) {
         core.eventLoop.execute { [core, handler] in
-            handler.value.probe(limit: limit ?? core.options.pongTimeout)
+            handler.value.keepAlive?.probe(limit: limit ?? core.options.pongTimeout)
         }
     }
 

@@ -101,41 +101,42 @@ struct HeaderBlock {
 
     /// Reads a block. Damaged lines are left out: one bad field must not cost the message.
     init(_ buffer: ByteBuffer) {
-        var rest = buffer.readableBytesView
-        guard let first = Self.nextLine(&rest) else { return }
-        let statusLine = Self.text(first.dropFirst(8))
-        if let code = Int(statusLine.prefix(3)) {
-            status = code
-            let words = statusLine.dropFirst(3)
-            statusText = words.isEmpty ? nil : String(Self.trimmed(words))
-        }
-        while headers.count < Self.maximumFields, let line = Self.nextLine(&rest) {
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
-            let name = String(decoding: line[line.startIndex..<colon], as: UTF8.self)
-            headers.append(String(Self.text(line[line.index(after: colon)...])), for: name)
+        buffer.withUnsafeReadableBytes { bytes in
+            var rest = bytes[...]
+            guard let first = Self.nextLine(&rest) else { return }
+            let statusLine = String(decoding: Self.trimmed(first.dropFirst(8)), as: UTF8.self)
+            if let code = Int(statusLine.prefix(3)) {
+                status = code
+                let words = statusLine.dropFirst(3).utf8.drop { Self.isBlank($0) }
+                statusText = words.isEmpty ? nil : String(words)
+            }
+            while headers.count < Self.maximumFields, let line = Self.nextLine(&rest) {
+                guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
+                headers.append(
+                    String(decoding: Self.trimmed(line[(colon + 1)...]), as: UTF8.self),
+                    for: String(decoding: line[..<colon], as: UTF8.self))
+            }
         }
     }
 
-    private static func nextLine(_ rest: inout ByteBufferView) -> ByteBufferView? {
+    private typealias Bytes = Slice<UnsafeRawBufferPointer>
+
+    /// The next line that is not empty, without its end.
+    private static func nextLine(_ rest: inout Bytes) -> Bytes? {
         while !rest.isEmpty {
             let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
-            let line = rest[rest.startIndex..<end]
-            rest = end < rest.endIndex ? rest[rest.index(after: end)...] : rest[end...]
+            let line = rest[..<end]
+            rest = rest[min(end + 1, rest.endIndex)...]
             if !line.isEmpty { return line }
         }
         return nil
     }
 
-    private static func text(_ bytes: ByteBufferView) -> Substring {
-        trimmed(Substring(decoding: bytes, as: UTF8.self))
-    }
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text
-        while let first = text.unicodeScalars.first, first == " " || first == "\t" { text.unicodeScalars.removeFirst() }
-        while let last = text.unicodeScalars.last, last == " " || last == "\t" || last == "\r" {
-            text.unicodeScalars.removeLast()
-        }
-        return text
+    private static func trimmed(_ bytes: Bytes) -> Bytes {
+        var bytes = bytes.drop { isBlank($0) }
+        while let last = bytes.last, isBlank(last) || last == UInt8(ascii: "\r") { bytes.removeLast() }
+        return bytes
     }
 }

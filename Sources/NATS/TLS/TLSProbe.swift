@@ -21,6 +21,14 @@ final class TLSProbe: ChannelInboundHandler {
         case waitsForTLS
         /// Whether it greets who says nothing.
         case speaksFirst
+
+        /// Why a login failed at a server of which this is so.
+        func meaning(for address: ServerAddress) -> NATSError {
+            switch self {
+            case .waitsForTLS: .tlsFirst("\(address)")
+            case .speaksFirst: .speaksBeforeTLS("\(address)")
+            }
+        }
     }
 
     private let question: Question

@@ -103,16 +103,22 @@ actor ChatEngine {
 
     /// What is said of the local store's opening; nil where all is well.
     static func words(_ opening: LocalStore.Opening) -> String? {
-        if let error = opening.error { return error.words }
+        switch opening {
         // That there is a new one where there was none is no news to anybody.
-        guard let rescue = opening.rescue else { return nil }
-        let saved =
-            rescue.entries > 0
-            ? "\(Wording.count(rescue.entries, "entry", plural: "entries")) of it could be read into a new one"
-            : "Nothing of it could be read, and a new one is begun"
-        let name = rescue.path.split(separator: "/").last.map(String.init) ?? rescue.path
-        return "The local store was damaged or of another version. \(saved); it is put aside as \(name). "
-            + "Messages come again from the network."
+        case .memory, .found, .made: return nil
+        case .failed(let error): return error.words
+        case .readOnly(let path):
+            return "The local store \(path) may not be written: its history can be read, and nothing new is kept. "
+                + "What waits in its outbox stays there."
+        case .rescued(let rescue):
+            let saved =
+                rescue.entries > 0
+                ? "\(Wording.count(rescue.entries, "entry", plural: "entries")) of it could be read into a new one"
+                : "Nothing of it could be read, and a new one is begun"
+            let name = rescue.path.split(separator: "/").last.map(String.init) ?? rescue.path
+            return "The local store was damaged or of another version. \(saved); it is put aside as \(name). "
+                + "Messages come again from the network."
+        }
     }
 
     /// What is said of a store that takes nothing, or takes everything again.

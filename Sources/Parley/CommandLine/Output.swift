@@ -30,12 +30,22 @@ enum Output {
     /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.
     static func safe(_ text: String) -> String {
         // Most text is plain, and needs no look at its characters.
-        text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? text : SafeText(text).description
+        isPlain(text) ? text : SafeText(text).description
+    }
+
+    /// Whether a text is of one line and of ASCII's printable characters alone.
+    private static func isPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            for byte in bytes where byte < 0x20 || byte >= 0x7F { return false }
+            return true
+        }
     }
 
     /// A name that its bearer chose, told apart from others that look like it.
     static func name(_ name: String) -> String {
-        name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? name : SafeText(name: name, limit: name.count).description
+        isPlain(name) && !name.utf8.contains(UInt8(ascii: " "))
+            ? name : SafeText(name: name, limit: name.count).description
     }
 
     /// As `safe`, with the text's own line breaks kept.
@@ -45,7 +55,7 @@ enum Output {
     /// indented, so that each entry begins at the left edge and nothing in a text can look like another entry.
     static func indented(_ text: String) -> String {
         // Most text is plain and of one line, and needs no look at its characters.
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
+        if isPlain(text) { return text }
         return safeLines(text).joined(separator: "\n    ")
     }
 

@@ -48,12 +48,12 @@ enum StoreAccess {
 
     private static func opened(_ path: String) async throws -> LocalStore {
         let result = await blocking { () -> Result<LocalStore, RelayError> in
-            do throws(RelayError) { return .success(try LocalStore.open(path).store) } catch {
+            do throws(RelayError) { return .success(try LocalStore.open(path)) } catch {
                 return .failure(error)
             }
         }
         let store = try result.get()
-        guard let rescue = store.rescue else { return store }
+        guard case .rescued(let rescue) = store.opening else { return store }
         try? await store.close()
         throw CommandFailure(CommandFailure.badData, damage(rescue, path))
     }

@@ -35,197 +35,175 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
     case background
     case connect
 
-    /// The key's action.
-    var action: KeyAction {
-        switch self {
-        case .cut: .labCut
-        case .restore: .labRestore
-        case .once: .labOnce
-        case .refuse: .labRefuse
-        case .silence: .labSilence
-        case .loseSent: .labLoseSent
-        case .loseReceived: .labLoseReceived
-        case .loseBoth: .labLoseBoth
-        case .delay: .labDelay
-        case .jitter: .labJitter
-        case .throttle: .labThrottle
-        case .split: .labSplit
-        case .halfClose: .labHalfClose
-        case .duplicate: .labDuplicate
-        case .reorder: .labReorder
-        case .drop: .labDrop
-        case .killServer: .labKillServer
-        case .stopLeader: .labStopLeader
-        case .fillDisk: .labFillDisk
-        case .expire: .labExpire
-        case .revoke: .labRevoke
-        case .kick: .labKick
-        case .login: .labLogin
-        case .ban: .labBan
-        case .block: .labBlock
-        case .background: .labBackground
-        case .connect: .labConnect
+    /// What there is to know of a row.
+    struct Row: Sendable {
+        /// The key's action.
+        let action: KeyAction
+        /// The key in the tables. What only a network's administrator can do has a capital, so that nobody does it by a
+        /// slip.
+        let key: Key
+        let title: String
+        /// What it does, in a sentence.
+        let words: String
+        /// What is done, in its order. Of these, what can last lasts for the row's time.
+        let acts: [LabAct]
+
+        init(_ action: KeyAction, _ key: Character, _ title: String, _ words: String, _ acts: LabAct...) {
+            (self.action, self.key, self.title, self.words, self.acts) = (action, .plain(key), title, words, acts)
         }
     }
+
+    private static let rows = allCases.map(\.newRow)
+
+    private var row: Row { Self.rows[rawValue] }
+    var action: KeyAction { row.action }
+    var key: Key { row.key }
+    var title: String { row.title }
+    var words: String { row.words }
+    var acts: [LabAct] { row.acts }
 
     init?(_ action: KeyAction) {
         guard let choice = Self.allCases.first(where: { $0.action == action }) else { return nil }
         self = choice
     }
 
-    /// The key in the tables. What only a network's administrator can do has a capital, so that nobody does it by a
-    /// slip.
-    var key: Key {
-        switch self {
-        case .cut: .plain("c")
-        case .restore: .plain("r")
-        case .once: .plain("x")
-        case .refuse: .plain("f")
-        case .silence: .plain("n")
-        case .loseSent: .plain("o")
-        case .loseReceived: .plain("i")
-        case .loseBoth: .plain("b")
-        case .delay: .plain("d")
-        case .jitter: .plain("j")
-        case .throttle: .plain("t")
-        case .split: .plain("y")
-        case .halfClose: .plain("h")
-        case .duplicate: .plain("u")
-        case .reorder: .plain("v")
-        case .drop: .plain("z")
-        case .killServer: .plain("S")
-        case .stopLeader: .plain("L")
-        case .fillDisk: .plain("U")
-        case .expire: .plain("T")
-        case .revoke: .plain("R")
-        case .kick: .plain("K")
-        case .login: .plain("D")
-        case .ban: .plain("B")
-        case .block: .plain("P")
-        case .background: .plain("g")
-        case .connect: .plain("w")
+    /// What of it lasts; nil where nothing does, or the row itself ends it.
+    var lasting: LabAct.Name? {
+        acts.lazy.map(\.name).first { name in
+            guard let opposite = name.opposite else { return false }
+            return !acts.contains { $0.name == opposite }
         }
     }
 
-    /// What the row says.
-    var title: String {
-        switch self {
-        case .cut: "cut the link"
-        case .restore: "restore everything"
-        case .once: "break it once"
-        case .refuse: "refuse new connections"
-        case .silence: "accept, say nothing"
-        case .loseSent: "lose what is sent"
-        case .loseReceived: "lose what comes"
-        case .loseBoth: "lose both ways"
-        case .delay: "delay by 300 ms"
-        case .jitter: "jitter up to 1 s"
-        case .throttle: "1 KiB a second"
-        case .split: "byte by byte"
-        case .halfClose: "half-close"
-        case .duplicate: "double a message"
-        case .reorder: "swap two messages"
-        case .drop: "lose a message"
-        case .killServer: "kill the server"
-        case .stopLeader: "stop the leader"
-        case .fillDisk: "fill its disk"
-        case .expire: "end your access"
-        case .revoke: "revoke the account"
-        case .kick: "kick you"
-        case .login: "log in elsewhere"
-        case .ban: "ban you"
-        case .block: "block everybody"
-        case .background: "go to background"
-        case .connect: "connect again"
+    private var newRow: Row {
+        func act(_ name: LabAct.Name, _ change: (inout LabAct) -> Void = { _ in }) -> LabAct {
+            var act = LabAct(name)
+            change(&act)
+            return act
+        }
+        return switch self {
+        case .cut:
+            Row(.labCut, "c", "cut the link", "The connection is reset, and none can be made.", act(.refuse), act(.cut))
+        case .restore: Row(.labRestore, "r", "restore everything", "Every fault that lasts is over.", act(.restore))
+        case .once: Row(.labOnce, "x", "break it once", "The connection is reset; the next one works.", act(.cut))
+        case .refuse:
+            Row(
+                .labRefuse, "f", "refuse new connections", "New connections are refused; the present one stays.",
+                act(.refuse))
+        case .silence:
+            Row(
+                .labSilence, "n", "accept, say nothing", "Connections are taken, and nothing comes of them.",
+                act(.silence))
+        case .loseSent:
+            Row(
+                .labLoseSent, "o", "lose what is sent", "Nothing that you send arrives, as behind a broken cable.",
+                act(.blackhole) { $0.direction = .fromClient })
+        case .loseReceived:
+            Row(
+                .labLoseReceived, "i", "lose what comes", "Nothing of the server arrives: a half-open connection.",
+                act(.blackhole) { $0.direction = .fromServer })
+        case .loseBoth:
+            Row(
+                .labLoseBoth, "b", "lose both ways", "Nothing arrives on either side, and nobody says so.",
+                act(.blackhole))
+        case .delay:
+            Row(.labDelay, "d", "delay by 300 ms", "All comes 300 ms late.", act(.delay) { $0.by = .milliseconds(300) })
+        case .jitter:
+            Row(
+                .labJitter, "j", "jitter up to 1 s", "All comes late, by up to a second as chance has it.",
+                act(.delay) { ($0.by, $0.jitter) = (.zero, .seconds(1)) })
+        case .throttle: Row(.labThrottle, "t", "1 KiB a second", "1,024 bytes a second come through.", act(.throttle))
+        case .split: Row(.labSplit, "y", "byte by byte", "Each byte comes by itself.", act(.split))
+        case .halfClose:
+            Row(
+                .labHalfClose, "h", "half-close", "The server's side ends, yours stays open.",
+                act(.halfClose) { $0.direction = .fromServer })
+        case .duplicate:
+            Row(.labDuplicate, "u", "double a message", "The next message of a topic comes twice.", act(.duplicate))
+        case .reorder:
+            Row(
+                .labReorder, "v", "swap two messages", "The next message of a topic comes behind the one after it.",
+                act(.reorder))
+        case .drop: Row(.labDrop, "z", "lose a message", "The next message of a topic does not come.", act(.drop))
+        case .killServer:
+            Row(
+                .labKillServer, "S", "kill the server", "The network's server dies; its host starts it again.",
+                act(.killServer), act(.startServer))
+        case .stopLeader:
+            Row(
+                .labStopLeader, "L", "stop the leader", "The server of the cluster dies that leads the stream.",
+                act(.stopLeader))
+        case .fillDisk:
+            Row(
+                .labFillDisk, "U", "fill its disk", "The network finds its disk full, and stores nothing.",
+                act(.fillDisk))
+        case .expire:
+            Row(
+                .labExpire, "T", "end your access", "Your access to the network ends now.",
+                act(.expire) { $0.reason = "a rehearsal" })
+        case .revoke:
+            Row(
+                .labRevoke, "R", "revoke the account", "Your account is deactivated, and activated again.",
+                act(.revoke) { $0.reason = "a rehearsal" })
+        case .kick:
+            Row(
+                .labKick, "K", "kick you", "An administrator ends your connection.",
+                act(.kick) { $0.reason = "a rehearsal" })
+        case .login:
+            Row(
+                .labLogin, "D", "log in elsewhere", "You log in on another device, which displaces this one.",
+                act(.login))
+        case .ban:
+            Row(
+                .labBan, "B", "ban you", "You are banned, and the ban is lifted.",
+                act(.ban) { $0.reason = "a rehearsal" })
+        case .block:
+            Row(
+                .labBlock, "P", "block everybody", "All users are kept out, you among them.",
+                act(.block) { $0.reason = "a rehearsal" })
+        case .background:
+            Row(
+                .labBackground, "g", "go to background", "The chat is told that you are away, and suspends.",
+                act(.background))
+        case .connect:
+            Row(
+                .labConnect, "w", "connect again", "The connection is left for a new one; after a kick, made again.",
+                act(.connect))
         }
     }
+}
 
-    /// What it does, in a sentence.
-    var words: String {
+extension LabAct.Name {
+    /// The row that stands for it unless another one has begun it; nil for what is in no row by itself.
+    var choice: LabChoice? {
         switch self {
-        case .cut: "The connection is reset, and none can be made."
-        case .restore: "Every fault that lasts is over."
-        case .once: "The connection is reset; the next one works."
-        case .refuse: "New connections are refused; the present one stays."
-        case .silence: "Connections are taken, and nothing comes of them."
-        case .loseSent: "Nothing that you send arrives, as behind a broken cable."
-        case .loseReceived: "Nothing of the server arrives: a half-open connection."
-        case .loseBoth: "Nothing arrives on either side, and nobody says so."
-        case .delay: "All comes 300 ms late."
-        case .jitter: "All comes late, by up to a second as chance has it."
-        case .throttle: "1,024 bytes a second come through."
-        case .split: "Each byte comes by itself."
-        case .halfClose: "The server's side ends, yours stays open."
-        case .duplicate: "The next message of a topic comes twice."
-        case .reorder: "The next message of a topic comes behind the one after it."
-        case .drop: "The next message of a topic does not come."
-        case .killServer: "The network's server dies; its host starts it again."
-        case .stopLeader: "The server of the cluster dies that leads the stream."
-        case .fillDisk: "The network finds its disk full, and stores nothing."
-        case .expire: "Your access to the network ends now."
-        case .revoke: "Your account is deactivated, and activated again."
-        case .kick: "An administrator ends your connection."
-        case .login: "You log in on another device, which displaces this one."
-        case .ban: "You are banned, and the ban is lifted."
-        case .block: "All users are kept out, you among them."
-        case .background: "The chat is told that you are away, and suspends."
-        case .connect: "The connection is left for a new one; after a kick, made again."
-        }
-    }
-
-    /// What is done, in its order. Of these, what can last lasts for the row's time.
-    var acts: [LabAct] {
-        var act = LabAct(name)
-        switch self {
-        case .cut: return [act, LabAct(.cut)]
-        case .restore: return [LabAct(.restore)]
-        case .loseSent: act.direction = .fromClient
-        case .loseReceived: act.direction = .fromServer
-        case .halfClose: act.direction = .fromServer
-        case .delay: act.by = .milliseconds(300)
-        case .jitter: (act.by, act.jitter) = (.zero, .seconds(1))
-        case .killServer: return [act, LabAct(.startServer)]
-        case .expire, .revoke, .kick, .ban, .block: act.reason = "a rehearsal"
-        case .once, .refuse, .silence, .loseBoth, .throttle, .split, .duplicate, .reorder, .drop, .stopLeader,
-            .fillDisk, .login, .background, .connect:
-            break
-        }
-        return [act]
-    }
-
-    private var name: LabAct.Name {
-        switch self {
-        case .cut, .refuse: .refuse
-        case .restore: .restore
-        case .once: .cut
+        case .cut: .once
+        case .refuse: .refuse
         case .silence: .silence
-        case .loseSent, .loseReceived, .loseBoth: .blackhole
-        case .delay, .jitter: .delay
+        case .blackhole: .loseBoth
+        case .delay: .delay
         case .throttle: .throttle
         case .split: .split
         case .halfClose: .halfClose
         case .duplicate: .duplicate
         case .reorder: .reorder
         case .drop: .drop
+        case .restore: .restore
         case .killServer: .killServer
         case .stopLeader: .stopLeader
         case .fillDisk: .fillDisk
-        case .expire: .expire
-        case .revoke: .revoke
         case .kick: .kick
-        case .login: .login
         case .ban: .ban
+        case .revoke: .revoke
+        case .expire: .expire
         case .block: .block
-        case .background: .background
+        case .login: .login
         case .connect: .connect
-        }
-    }
-
-    /// What of it lasts; nil where nothing does, or not as long as one likes.
-    var lasting: LabAct.Name? {
-        switch self {
-        case .restore, .killServer: nil
-        default: name.opposite == nil ? nil : name
+        case .background: .background
+        // A row's time, `restore` or the row itself ends what these end.
+        case .startServer, .startLeader, .freeDisk, .unban, .readmit, .extend, .unblock, .foreground: nil
+        // The chat's person does these.
+        case .close, .send, .pause, .read: nil
         }
     }
 }

@@ -59,9 +59,9 @@ struct LabDesk: Equatable, Sendable {
     /// Why a row cannot be done here; nil where it can.
     func hindrance(of choice: LabChoice) -> String? { choice.acts.lazy.compactMap { hindrances[$0.name] }.first }
 
-    /// What a row has begun that lasts now.
+    /// What lasts now of a row: what it has begun, or what no row has and it stands for.
     func lasting(of choice: LabChoice) -> LabReport.Lasting? {
-        guard let name = choice.lasting, begun[name] == choice else { return nil }
+        guard let name = choice.lasting, begun[name] ?? name.choice == choice else { return nil }
         return glance?.lasting.first { $0.name == name }
     }
 

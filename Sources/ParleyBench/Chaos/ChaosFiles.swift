@@ -3,8 +3,7 @@ import Synchronization
 
 /// A number in a file, which one process writes and others read.
 ///
-/// It outlives its writer, however that ends: the system has it from the moment of the call. Only a power cut could
-/// take it, and none is rehearsed here.
+/// It outlives its writer, however that ends: the system has it from the moment of the call.
 final class ChaosCounter: Sendable {
     private let descriptor: Int32
 

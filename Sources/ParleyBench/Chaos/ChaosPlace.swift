@@ -4,8 +4,7 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// What a chaos run's clients are on, and what of it is killed: one server, or a network that three servers carry, as a
-/// user of it.
+/// The servers of a chaos run's clients: one, or three with a network on them, whose user the clients are.
 struct ChaosPlace: Sendable {
     /// Where the servers are; each stays at its port.
     let addresses: [ServerAddress]
@@ -19,7 +18,7 @@ struct ChaosPlace: Sendable {
     /// Starts servers, in a folder of the caller's where there is one alone; they have ended when this returns.
     static func run<R>(_ plan: ChaosPlan, in folder: String, _ body: (ChaosPlace) async throws -> R) async throws -> R {
         guard plan.servers == 1 else {
-            return try await BenchCluster.run { network in
+            return try await BenchNetwork.run(onThree: true) { network in
                 let names = network.description
                 let place = ChaosPlace(
                     addresses: network.addresses, version: names.serverVersion,

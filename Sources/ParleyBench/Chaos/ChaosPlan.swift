@@ -49,8 +49,7 @@ struct ChaosPlan: Sendable {
     /// Where the chances of a part of the run come from.
     func generator(_ part: Int) -> SeededGenerator { SeededGenerator(seed: seed &+ UInt64(part) &* 1_000_003) }
 
-    /// After how many of so many messages something happens so many times: at chance places of equal parts, none at the
-    /// very beginning and none in the last fifth.
+    /// After which of so many messages something happens so often: at random in equal parts, but for both ends.
     static func moments(_ count: Int, of total: Int, using generator: inout SeededGenerator) -> [Int] {
         let part = max(1, total * 3 / 4 / max(1, count))
         return (0..<count).map { total / 20 + $0 * part + Int.random(in: 0..<part, using: &generator) }

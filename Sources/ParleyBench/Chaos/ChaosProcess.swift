@@ -27,7 +27,7 @@ final class ChaosProcess: Sendable {
         self.links = links
         let names = place.namespace
         command = [
-            ThisProgram.path, role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)",
+            role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)",
             "servers=\(links.map { "\($0.address)" }.joined(separator: ","))", "topics=\(plan.topics)",
             "n=\(role == .publisher ? plan.share(of: index) : 0)", "window=\(plan.window)", "namespace=\(names.name)",
             "hash=\(names.hash)", "api=\(names.apiPrefix)", "creds=\(place.credentials)",
@@ -48,8 +48,7 @@ final class ChaosProcess: Sendable {
     var hasEnded: Bool { process?.hasEnded ?? true }
 
     func start() async throws {
-        let process = try await ServerProcess.start(
-            command, environment: ProcessInfo.processInfo.environment, log: LogFile("\(folder)/log"))
+        let process = try await ThisProgram.start(command, log: "\(folder)/log")
         state.withLockedValue { $0.process = process }
     }
 

@@ -26,8 +26,7 @@ struct ChaosReport: Sendable {
         tallies.allSatisfy(\.tally.isPerfect) && unsent == 0 && notes.isEmpty
     }
 
-    /// What was planned and not done. How many links were cut is not part of it: at the moment of a cut there may be
-    /// none.
+    /// What was planned and not done; links are not part of it, since there may be none at the moment of a cut.
     var undone: [String] {
         var undone: [String] = []
         if serverKills != plan.serverKills {
@@ -81,15 +80,14 @@ struct ChaosReport: Sendable {
     }
 
     var measurement: Measurement {
-        func worst(_ figure: (ChaosTally) -> Int) -> Double { Double(tallies.map { figure($0.tally) }.max() ?? 0) }
+        func worst(_ figure: (ChaosTally) -> Int) -> Int { tallies.map { figure($0.tally) }.max() ?? 0 }
         return Measurement(
             "chaos",
             [
-                "n": Double(plan.messages), "servers": Double(plan.servers), "seed": Double(plan.seed),
-                "server_kills": Double(serverKills), "process_kills": Double(allProcessKills), "cuts": Double(cuts),
-                "seconds": seconds, "stored": Double(tallies.first?.tally.stored ?? 0),
-                "duplicates": worst(\.duplicates), "lost": worst(\.lost), "disorder": worst(\.disorder),
-                "unsent": Double(unsent), "notes": Double(notes.count), "holds": holds ? 1 : 0,
+                "n": plan.messages, "servers": plan.servers, "seed": plan.seed, "server_kills": serverKills,
+                "process_kills": allProcessKills, "cuts": cuts, "seconds": seconds,
+                "stored": tallies.first?.tally.stored ?? 0, "duplicates": worst(\.duplicates), "lost": worst(\.lost),
+                "disorder": worst(\.disorder), "unsent": unsent, "notes": notes.count, "holds": holds ? 1 : 0,
                 "hwm_kb": Meter.peakMemory(),
             ])
     }

@@ -38,7 +38,7 @@ enum ChaosRole: String {
         // What is handed over before the store is open is not kept yet.
         for await opening in openings {
             if let error = opening.error { throw error }
-            if opening.rescue != nil { notes.note("the store was damaged") }
+            if case .rescued = opening { notes.note("the store was damaged") }
             break
         }
         guard let store = await client.keptStore() else { throw BenchFailure("there is no local store") }

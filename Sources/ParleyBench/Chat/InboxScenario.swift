@@ -44,9 +44,9 @@ enum InboxScenario {
                 Measurement(
                     "inbox",
                     [
-                        "n": Double(count), "rounds": Double(rounds), "deletions_s": rates.median.rounded(),
+                        "n": count, "rounds": rounds, "deletions_s": rates.median.rounded(),
                         "rest_p50_ms": atRest.percentile(50) * 1e3, "rest_p99_ms": atRest.percentile(99) * 1e3,
-                        "keys": Double(deleting.count), "key_p50_ms": deleting.percentile(50) * 1e3,
+                        "keys": deleting.count, "key_p50_ms": deleting.percentile(50) * 1e3,
                         "key_p99_ms": deleting.percentile(99) * 1e3, "key_p99_goal_ms": 20,
                     ])
             ]
@@ -64,13 +64,10 @@ private struct BenchLetters {
         let credentials = try await NetworkAdministrator(directory: network.directory).add(user: Self.owner)
         try Data(credentials.fileText().utf8).write(to: URL(fileURLWithPath: path))
         guard chmod(path, 0o600) == 0 else { throw BenchFailure("\(path) cannot be kept to oneself") }
-        var parameters = WireParameters(try network.address, Words([]))
-        parameters.credentials = credentials
-        let user = try await parameters.connection()
+        let user = try await network.parameters(credentials).connection()
         _ = try await user.request(ByteBuffer(), to: NetworkNames.namespace, timeout: .seconds(30))
         await user.close()
-        parameters.credentials = try network.ownCredentials()
-        jetStream = try await parameters.jetStream()
+        jetStream = try await network.parameters(try network.ownCredentials()).jetStream()
     }
 
     /// Puts letters there until there are so many.

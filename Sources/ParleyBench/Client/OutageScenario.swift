@@ -32,16 +32,13 @@ enum OutageScenario {
                 try await server.start()
                 let opened = Meter.now()
                 delays.append(max(0, await connected.value - opened))
-                let begin = Meter.now()
-                let bare = try await NATSConnection.connect(to: server.address)
-                floors.append(Meter.now() - begin)
-                await bare.close()
+                floors.append(try await WireParameters(server.address).login())
                 try await client.publish(topic: "line", message: .int(Int64(round)))
                 try await reader.reach(round + 1)
             }
             await client.close()
             return [
-                Measurement("reconnect", ["n": Double(count)]).adding(percentilesOf: delays)
+                Measurement("reconnect", ["n": count]).adding(percentilesOf: delays)
                     .adding([
                         "bare_login_us": floors.median * 1e6, "times_bare_login": delays.median / floors.median,
                     ])
@@ -75,9 +72,9 @@ enum OutageScenario {
                     }
                 }
             }
-            var early = Holding()
+            var early = (Meter.memory(), Meter.descriptors())
             for round in 0..<count {
-                if round == count / 10 { early = Holding() }
+                if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
                 let before = proxy.statistics.cuts
                 try await trial.connected(after: round)
                 await proxy.cut(
@@ -97,8 +94,8 @@ enum OutageScenario {
             await proxy.close()
             return [
                 result.adding([
-                    "cuts": Double(proxy.statistics.cuts), "recoveries": Double(client.status.recoveries),
-                    "written": Double(written.withLockedValue(\.self) + 1), "stored": Double(last.sequence),
+                    "cuts": proxy.statistics.cuts, "recoveries": client.status.recoveries,
+                    "written": Int(written.withLockedValue(\.self)) + 1, "stored": last.sequence,
                 ])
             ]
         }
@@ -114,10 +111,10 @@ enum OutageScenario {
             try await server.makeStream()
             let trial = try await Trial(RelayClient.bench(at: server.address))
             let client = trial.client
-            var early = Holding()
+            var early = (Meter.memory(), Meter.descriptors())
             var rounds: [RoundTrace.Weak] = []
             for round in 0..<count {
-                if round == count / 10 { early = Holding() }
+                if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
                 let trace = RoundTrace()
                 rounds.append(RoundTrace.Weak(trace: trace))
                 try await RoundTrace.$current.withValue(trace) {
@@ -132,7 +129,7 @@ enum OutageScenario {
             try? await wait(for: "the rounds' end", within: .seconds(10)) { rounds.count { $0.trace != nil } <= 1 }
             let tasks = rounds.count { $0.trace != nil }
             let result = try await trial.end("absences", count, reaching: count, early)
-            return [result.adding(["cycle_ms": seconds * 1e3 / Double(count), "rounds_with_tasks": Double(tasks)])]
+            return [result.adding(["cycle_ms": seconds * 1e3 / Double(count), "rounds_with_tasks": tasks])]
         }
     }
 }
@@ -144,12 +141,6 @@ private final class RoundTrace: Sendable {
     struct Weak {
         weak var trace: RoundTrace?
     }
-}
-
-/// What this process has of the system.
-private struct Holding {
-    let memory = Meter.memory()
-    let descriptors = Meter.descriptors()
 }
 
 /// A client with a reader, through many outages.
@@ -183,18 +174,19 @@ private struct Trial {
     }
 
     /// Waits until so many messages have been delivered, and closes the client.
-    func end(_ name: String, _ count: Int, reaching messages: Int, _ early: Holding) async throws -> Measurement {
+    func end(_ name: String, _ count: Int, reaching messages: Int, _ early: (memory: Double, descriptors: Int))
+        async throws -> Measurement
+    {
         try await reader.reach(messages)
         // What waited leaves, and is delivered, before a connection counts as restored.
         try await wait(for: "the last connection") { client.status.state == .connected }
-        let late = Holding()
         let result = Measurement(
             name,
             [
-                "n": Double(count), "seconds": Meter.now() - begin, "delivered": Double(reader.count),
-                "disorder": Double(reader.disorder), "illegal_edges": Double(illegal.withLockedValue(\.self)),
-                "connected": 1, "memory_growth_kb": late.memory - early.memory,
-                "descriptor_growth": Double(late.descriptors - early.descriptors),
+                "n": count, "seconds": Meter.now() - begin, "delivered": reader.count, "disorder": reader.disorder,
+                "illegal_edges": illegal.withLockedValue(\.self), "connected": 1,
+                "memory_growth_kb": Meter.memory() - early.memory,
+                "descriptor_growth": Meter.descriptors() - early.descriptors,
             ])
         await client.close()
         return result

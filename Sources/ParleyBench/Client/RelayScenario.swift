@@ -29,7 +29,7 @@ enum RelayScenario {
                     ratios["\(part)_\(place)", default: []].append(rate / (floor["msgs_s"] ?? .nan))
                 }
             }
-            var result = Measurement("relay", ["n": Double(count), "rounds": Double(rounds)])
+            var result = Measurement("relay", ["n": count, "rounds": rounds])
             for (name, rates) in rates.sorted(by: { $0.key < $1.key }) {
                 result.add(name + "_s", rates.median.rounded())
                 if let ratios = ratios[name] { result.add(name + "_ratio", ratios.median) }
@@ -97,8 +97,7 @@ enum RelayScenario {
         }
     }
 
-    /// Submits with so many outcomes open at a time, and waits for each. A full window is left half empty before the
-    /// next messages, as the floor's is.
+    /// Submits with a window of open outcomes, of which half are waited for when it is full, as the floor does.
     private nonisolated(nonsending) static func submit(_ client: RelayClient, _ count: Int) async throws {
         var open: [PendingPublish] = []
         open.reserveCapacity(window)

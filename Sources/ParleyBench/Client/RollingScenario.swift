@@ -16,7 +16,7 @@ enum RollingScenario {
         let rate = min(100_000, words.number("rate", 1_000, atLeast: 1))
         let rounds = words.number("rounds", 1, atLeast: 1)
         let window = words.number("window", OutboxPolicy().maximumInFlightPerDestination, atLeast: 1)
-        return try await BenchCluster.run { network in
+        return try await BenchNetwork.run(onThree: true) { network in
             let writer = try await network.client("writer") { $0.outbox.maximumInFlightPerDestination = window }
             let reader = try await network.client("reader")
             try await writer.connect(within: .seconds(60))
@@ -43,12 +43,11 @@ enum RollingScenario {
                 Measurement(
                     "rolling",
                     [
-                        "acknowledged": Double(state.acknowledged), "doubled": Double(state.doubled),
-                        "disorder": Double(state.disorder), "strange": Double(state.strange),
-                        "longest_pause_ms": state.acknowledgements.longest * 1e3,
-                        "longest_silence_ms": state.arrivals.longest * 1e3, "n": Double(published),
-                        "rate": Double(rate), "restarts": Double(rounds * servers.count), "seconds": restarted,
-                        "lost": Double(published - state.next - state.early.count), "holds": holds ? 1 : 0,
+                        "acknowledged": state.acknowledged, "doubled": state.doubled, "disorder": state.disorder,
+                        "strange": state.strange, "longest_pause_ms": state.acknowledgements.longest * 1e3,
+                        "longest_silence_ms": state.arrivals.longest * 1e3, "n": published, "rate": rate,
+                        "restarts": rounds * servers.count, "seconds": restarted,
+                        "lost": published - state.next - state.early.count, "holds": holds ? 1 : 0,
                     ])
             ]
         }

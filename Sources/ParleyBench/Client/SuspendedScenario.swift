@@ -27,13 +27,35 @@ enum SuspendedScenario {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         return try await BenchServer.run { server in
             try await server.makeStream()
-            return try await withProcess(floorRole, in: folder) { floor in
-                try await withClient(server, folder) { client in
-                    try await withChat(parley, server, folder) { chat in
-                        try await Task.sleep(for: settling)
-                        return try await watch([client, chat], beside: floor.id, for: seconds)
-                    }
+            let toClient = try await FaultProxy.start(target: server.address)
+            let toChat = try await FaultProxy.start(target: server.address)
+            let floor = try await ThisProgram.start([floorRole], log: folder + "/floor.log")
+            let log = folder + "/client.log"
+            let client = try await ThisProgram.start(
+                [role, "server=\(toClient.address)", "folder=\(folder)"], log: log)
+            return try await finally {
+                for process in [floor, client] {
+                    process.signal(SIGKILL)
+                    _ = await process.end()
                 }
+                for proxy in [toClient, toChat] { await proxy.close() }
+            } after: {
+                try await rest("the client", toClient) {
+                    if client.hasEnded { throw BenchFailure(LogFile.tail(of: log, lines: 5)) }
+                }
+                let chat = try await restingChat(parley, folder, toChat)
+                defer { chat.end() }
+                try await Task.sleep(for: settling)
+                let subjects = [
+                    Subject(name: "suspended", process: client.id, proxy: toClient),
+                    Subject(name: "suspended_chat", process: chat.process, proxy: toChat),
+                ]
+                let measurements = try await watch(subjects, beside: floor.id, for: seconds)
+                client.signal(SIGTERM)
+                guard await client.end() == 0 else {
+                    throw BenchFailure("the client did not come back:\n\(LogFile.tail(of: log, lines: 5))")
+                }
+                return measurements
             }
         }
     }
@@ -100,12 +122,12 @@ enum SuspendedScenario {
             return Measurement(
                 subject.name,
                 [
-                    "seconds": seconds, "bytes": Double(bytes(after) - bytes(before)), "bytes_goal": 0,
-                    "dials": Double(after.acceptedConnections - before.acceptedConnections), "dials_goal": 0,
-                    "sockets": Double(sockets(of: subject.process)), "sockets_goal": 0,
+                    "seconds": seconds, "bytes": bytes(after) - bytes(before), "bytes_goal": 0,
+                    "dials": after.acceptedConnections - before.acceptedConnections, "dials_goal": 0,
+                    "sockets": sockets(of: subject.process), "sockets_goal": 0,
                     "wakeups_min": count * 60 / seconds, "floor_min": floor * 60 / seconds,
                     "above_floor_min": max(0, count - floor) * 60 / seconds, "above_floor_min_goal": 1,
-                    "ticks": Double(late - ticks[index + 1]), "ticks_goal": 0,
+                    "ticks": late - ticks[index + 1], "ticks_goal": 0,
                 ])
         }
     }
@@ -149,70 +171,33 @@ enum SuspendedScenario {
 
     // MARK: The subjects
 
-    /// Runs a body beside this program in another role.
-    private static func withProcess<R>(
-        _ words: String..., in folder: String, _ body: (ServerProcess) async throws -> R
-    ) async throws -> R {
-        let process = try await ServerProcess.start(
-            [ThisProgram.path] + words, environment: ProcessInfo.processInfo.environment,
-            log: LogFile("\(folder)/\(words[0]).log"))
-        return try await finally {
-            process.signal(SIGKILL)
-            _ = await process.end()
-        } after: {
-            try await body(process)
-        }
-    }
-
-    /// Runs a body beside the client core at rest, and has it return afterwards.
-    private static func withClient(
-        _ server: BenchServer, _ folder: String, _ body: (Subject) async throws -> [Measurement]
-    ) async throws -> [Measurement] {
-        let proxy = try await FaultProxy.start(target: server.address)
-        let words = ["server=\(proxy.address)", "folder=\(folder)"]
-        return try await withProcess(role, words[0], words[1], in: folder) { process in
-            try await rest("the client", proxy) {
-                if process.hasEnded { throw BenchFailure(LogFile.tail(of: "\(folder)/\(role).log", lines: 5)) }
-            }
-            let measurements = try await body(Subject(name: "suspended", process: process.id, proxy: proxy))
-            process.signal(SIGTERM)
-            guard await process.end() == 0 else {
-                let log = LogFile.tail(of: "\(folder)/\(role).log", lines: 5)
-                throw BenchFailure("the client did not come back:\n\(log)")
-            }
-            await proxy.close()
-            return measurements
-        }
-    }
-
-    /// Runs a body beside the chat at rest.
-    private static func withChat(
-        _ parley: String, _ server: BenchServer, _ folder: String, _ body: (Subject) async throws -> [Measurement]
-    ) async throws -> [Measurement] {
-        let proxy = try await FaultProxy.start(target: server.address)
+    /// Starts the chat, which is at rest when this returns.
+    private static func restingChat(_ parley: String, _ folder: String, _ proxy: FaultProxy) async throws
+        -> BenchTerminal
+    {
         let profile = "servers: ['\(proxy.address)'], user: 'bench', namespace: 'bench', hash: 'bench'"
         let file = "\(folder)/config.json"
         try Data("{ profiles: { default: { \(profile) } } }".utf8).write(to: URL(fileURLWithPath: file))
         let chat = try BenchTerminal(parley, ["--config", file, "--suspend-after", "1"], home: folder)
-        defer { chat.end() }
         // It has time to subscribe first.
         var nextReport = ContinuousClock.now + .seconds(3)
-        try await rest("the chat", proxy) {
-            _ = try chat.output(within: 20)
-            guard proxy.statistics.openConnections > 0, ContinuousClock.now >= nextReport else { return }
-            // A report that comes before the chat listens is lost.
-            nextReport = .now + .seconds(5)
-            try chat.type("\u{1B}[I\u{1B}[O")
+        do {
+            try await rest("the chat", proxy) {
+                _ = try chat.output(within: 20)
+                guard proxy.statistics.openConnections > 0, ContinuousClock.now >= nextReport else { return }
+                // A report that comes before the chat listens is lost.
+                nextReport = .now + .seconds(5)
+                try chat.type("\u{1B}[I\u{1B}[O")
+            }
+        } catch {
+            chat.end()
+            throw error
         }
-        let measurements = try await body(Subject(name: "suspended_chat", process: chat.process, proxy: proxy))
-        await proxy.close()
-        return measurements
+        return chat
     }
 
     /// Waits until a process that has been connected is so no more.
-    private static func rest(
-        _ name: String, _ proxy: FaultProxy, meanwhile: () async throws -> Void
-    ) async throws {
+    private static func rest(_ name: String, _ proxy: FaultProxy, meanwhile: () async throws -> Void) async throws {
         try await wait(for: "the rest of \(name)", every: .milliseconds(20)) {
             try await meanwhile()
             return proxy.statistics.acceptedConnections > 0 && proxy.statistics.openConnections == 0

@@ -48,8 +48,7 @@ enum Meter {
         return user + system
     }
 
-    /// How often each thread of a process, by its number, went to sleep of its own accord. What sleeps wakes up before
-    /// it does so again.
+    /// How often each thread of a process, by its number, went to sleep of its own accord.
     static func sleeps(of process: pid_t) -> [String: Int] {
         let folder = "/proc/\(process)/task"
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -74,8 +73,7 @@ enum Meter {
         fclose(file)
     }
 
-    /// The most memory this process has held since ``beginPhase()``, in KiB; since its start where the system keeps no
-    /// such figure.
+    /// The most memory this process has held since ``beginPhase()``, in KiB, or since its start.
     static func peakMemoryOfPhase() -> Double {
         number("VmHWM:", in: "/proc/self/status").map { Double($0) } ?? peakMemory()
     }

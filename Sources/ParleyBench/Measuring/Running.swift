@@ -1,4 +1,5 @@
 import Platform
+import RelayNetwork
 
 /// The words behind a benchmark's name, most of them of the form `k=v`.
 struct Words {
@@ -37,26 +38,29 @@ struct BenchFailure: Error, CustomStringConvertible {
 }
 
 /// Runs a body, and what ends its surroundings behind it, however it ends.
-func finally<Value>(
-    _ end: () async -> Void, after body: () async throws -> Value
-) async throws -> Value {
+func finally<Value>(_ end: () async -> Void, after body: () async throws -> Value) async throws -> Value {
     let result: Result<Value, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
     await end()
     return try result.get()
 }
 
-/// Measures two things, of which every other time the second comes first: whoever comes later finds warmer caches.
+/// Measures two things again and again, of which every other time the second comes first: whoever comes later finds
+/// warmer caches.
 func inTurns<One, Other>(
-    _ round: Int, _ one: () async throws -> One, _ other: () async throws -> Other
-) async throws -> (One, Other) {
-    guard round.isMultiple(of: 2) else {
-        let second = try await other()
-        return (try await one(), second)
+    _ rounds: Int, _ one: (Int) async throws -> One, _ other: (Int) async throws -> Other
+) async throws -> ([One], [Other]) {
+    var (ones, others): ([One], [Other]) = ([], [])
+    for round in 0..<rounds {
+        if round.isMultiple(of: 2) { ones.append(try await one(round)) }
+        others.append(try await other(round))
+        if !round.isMultiple(of: 2) { ones.append(try await one(round)) }
     }
-    let first = try await one()
-    return (first, try await other())
+    return (ones, others)
 }
+
+/// The median of the figures' ratios, each with that of the same round.
+func medianRatio(_ ones: [Double], _ others: [Double]) -> Double { zip(ones, others).map { $0 / $1 }.median }
 
 /// Waits until something holds.
 /// - Parameter what: what has not come, where it has not.
@@ -73,9 +77,15 @@ func wait(
 
 /// This program's file, for benchmarks that start it again in another role.
 enum ThisProgram {
-    static var path: String {
+    private static var path: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
             ?? CommandLine.arguments.first ?? "parley-bench"
+    }
+
+    /// Starts it once more, with a file for what it writes.
+    static func start(_ words: [String], log: String) async throws -> ServerProcess {
+        try await ServerProcess.start(
+            [path] + words, environment: ProcessInfo.processInfo.environment, log: LogFile(log))
     }
 
     /// The program `parley` beside this one; nil, with a remark, where there is none, or no system that says so.

@@ -15,7 +15,7 @@ enum AccountScenario {
             let administrator = NetworkAdministrator(directory: network.directory)
             // Not counted: what the server allocates for the first login of all, and the reader of the comparisons.
             let reader = try await administrator.add(user: "reader")
-            _ = try await login(reader, at: network.address)
+            _ = try await network.login(reader)
             return [
                 try await accounts(count, administrator, network),
                 try await imports(reader, words.number("messages", 20_000, atLeast: 100), network),
@@ -34,32 +34,21 @@ enum AccountScenario {
         let server = network.description.serverPid
         let before = Meter.memory(of: server)
         var logins: [Double] = []
-        for user in users { logins.append(try await login(user, at: network.address)) }
+        for user in users { logins.append(try await network.login(user)) }
         let after = Meter.memory(of: server)
 
         // The first logins meet an empty server; the last ones show how long a user of a large network waits.
         let last = max(100, count / 10)
         var again: [Double] = []
-        for user in users.suffix(last) { again.append(try await login(user, at: network.address)) }
+        for user in users.suffix(last) { again.append(try await network.login(user)) }
 
         let late = Array(logins.suffix(last))
-        var result = Measurement("accounts", ["n": Double(count), "add_us": added / Double(count) * 1e6])
+        var result = Measurement("accounts", ["n": count, "add_us": added / Double(count) * 1e6])
         if before > 0 { result.add("server_kb_user", (after - before) / Double(count)) }
         return result.adding([
             "p50_us": late.percentile(50) * 1e6, "p99_us": late.percentile(99) * 1e6,
             "again_p50_us": again.percentile(50) * 1e6,
         ])
-    }
-
-    /// Connects, which loads the user's account, and closes.
-    /// - Returns: how long connecting took, in seconds.
-    static func login(_ user: Credentials, at address: ServerAddress) async throws -> Double {
-        let options = ConnectOptions(name: "parley-bench", authentication: .init(user), connectTimeout: .seconds(30))
-        let begin = Meter.now()
-        let connection = try await NATSConnection.connect(to: address, options: options)
-        let duration = Meter.now() - begin
-        await connection.close()
-        return duration
     }
 
     /// Publishing to the topics' stream and reading from it through a user's imports, compared with the same without
@@ -69,10 +58,8 @@ enum AccountScenario {
     ) async throws -> Measurement {
         let names = network.description
         let words = Words(["subject=\(names.hash).bench", "stream=\(names.namespace)_stream"])
-        var direct = WireParameters(try network.address, words)
-        direct.credentials = try network.ownCredentials()
-        var imported = direct
-        imported.credentials = user
+        var direct = network.parameters(try network.ownCredentials(), words)
+        var imported = network.parameters(user, words)
         imported.apiPrefix = UserPermissions.apiPrefix
 
         var rates = Measurement("imports")
@@ -80,20 +67,14 @@ enum AccountScenario {
         for scenario in [WireScenario.storedPublish, .pipelinedPublish, .pull] {
             direct.count = scenario == .storedPublish ? count / 10 : count
             imported.count = direct.count
-            var ratios: [Double] = []
-            var server = (direct: 0.0, imported: 0.0)
-            for round in 0..<rounds {
-                let (without, through) = try await inTurns(round) {
-                    try await part(scenario, direct, names.serverPid)
-                } _: {
-                    try await part(scenario, imported, names.serverPid)
-                }
-                ratios.append(through.rate / without.rate)
-                server.direct += without.cpu
-                server.imported += through.cpu
+            let (without, through) = try await inTurns(rounds) { [direct] _ in
+                try await part(scenario, direct, names.serverPid)
+            } _: { [imported] _ in
+                try await part(scenario, imported, names.serverPid)
             }
-            rates.add(scenario.rawValue, ratios.median)
-            if server.direct > 0 { costs.add("\(scenario.rawValue)_cpu", server.imported / server.direct) }
+            rates.add(scenario.rawValue, medianRatio(through.map(\.rate), without.map(\.rate)))
+            let (least, used) = (without.reduce(0) { $0 + $1.cpu }, through.reduce(0) { $0 + $1.cpu })
+            if least > 0 { costs.add("\(scenario.rawValue)_cpu", used / least) }
         }
         for (name, value) in costs.fields { rates.add(name, value) }
         return rates

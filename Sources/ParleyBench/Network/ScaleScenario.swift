@@ -20,17 +20,17 @@ enum ScaleScenario {
     private static func one(_ words: Words) async throws -> Measurement {
         try await BenchNetwork.run { network in
             let (directory, server) = (network.directory, network.description.serverPid)
-            return try await measure(words, "scale_one", directory, directory.store, [network.address], { [server] }) {
+            return try await measure(words, "scale_one", network, directory.store, { [server] }) {
                 try directory.credentials(for: $0)
             }
         }
     }
 
     private static func three(_ words: Words) async throws -> Measurement {
-        try await BenchCluster.run { network in
+        try await BenchNetwork.run(onThree: true) { network in
             let cluster = network.cluster
             let result = try await measure(
-                words, "scale_three", cluster.directory, cluster.directory.path + "/servers", network.addresses,
+                words, "scale_three", network, network.directory.path + "/servers",
                 { Array(cluster.serverProcesses().values) }
             ) {
                 try Credentials.load(path: await cluster.credentials(for: $0))
@@ -68,30 +68,31 @@ enum ScaleScenario {
     }
 
     private static func measure(
-        _ words: Words, _ name: String, _ directory: NetworkDirectory, _ store: String, _ places: [ServerAddress],
-        _ servers: () -> [Int32], _ credentials: (String) async throws -> Credentials
+        _ words: Words, _ name: String, _ network: BenchNetwork, _ store: String, _ servers: () -> [Int32],
+        _ credentials: (String) async throws -> Credentials
     ) async throws -> Measurement {
         let count = words.number("n", 300, atLeast: 10)
         let idle = words.number("idle", 5, atLeast: 1)
-        let administrator = NetworkAdministrator(directory: directory)
+        let administrator = NetworkAdministrator(directory: network.directory)
         // Not counted: what servers allocate for the first login and the first postbox of all.
         _ = try await administrator.add(user: "first")
-        try await visit("first", try await credentials("first"), places)
+        func visit(_ user: String) async throws { try await Self.visit(network, user, try await credentials(user)) }
+        try await visit("first")
         let empty = try await Use(servers(), store, idle)
 
         let users = (0..<count).map { "user\($0)" }
         let added = try await Meter.seconds { for user in users { _ = try await administrator.add(user: user) } }
-        for user in users { _ = try await AccountScenario.login(credentials(user), at: places[0]) }
+        for user in users { _ = try await network.login(credentials(user)) }
         let accounts = try await Use(servers(), store, idle)
 
-        let made = try await Meter.seconds { for user in users { try await visit(user, credentials(user), places) } }
+        let made = try await Meter.seconds { for user in users { try await visit(user) } }
         let streams = try await Use(servers(), store, idle)
 
         let each = Double(count)
         return Measurement(
             name,
             [
-                "n": each, "add_user_ms": added / each * 1e3, "account_kb": (accounts.memory - empty.memory) / each,
+                "n": count, "add_user_ms": added / each * 1e3, "account_kb": (accounts.memory - empty.memory) / each,
                 "first_visit_ms": made / each * 1e3, "postbox_kb": (streams.memory - accounts.memory) / each,
                 "postbox_disk_kb": (streams.disk - accounts.disk) / each, "idle_cpu_empty": empty.idle,
                 "idle_cpu_accounts": accounts.idle, "idle_cpu_postboxes": streams.idle, "memory_kb": streams.memory,
@@ -100,11 +101,8 @@ enum ScaleScenario {
     }
 
     /// Somebody's client comes, asks for the postboxes, which makes the first, and goes.
-    private static func visit(_ user: String, _ credentials: Credentials, _ places: [ServerAddress]) async throws {
-        var configuration = RelayConfiguration(
-            servers: .fixed(places), credentials: RelayCredentials(credentials), user: user)
-        configuration.followsNetwork = false
-        let client = RelayClient(configuration: configuration)
+    private static func visit(_ network: BenchNetwork, _ user: String, _ credentials: Credentials) async throws {
+        let client = try await network.client(user, as: credentials) { $0.namespace = nil }
         try await finally {
             await client.close()
         } after: {

@@ -4,29 +4,43 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// A private network for one run, in a temporary folder. Its host works inside this process, and its server ends with
-/// this process, however that ends.
+/// A network for one run, in a temporary folder: a private one, or one on three servers. Its host works inside this
+/// process, and its servers end with this process, however that ends.
 struct BenchNetwork: Sendable {
     let directory: NetworkDirectory
+    let addresses: [ServerAddress]
     let description: NetworkDescription
-    var address: ServerAddress { get throws { try description.address() } }
 
-    /// Runs the body on a network of its own; the server has ended and the folder is gone when this returns.
-    static func run<R>(_ body: (BenchNetwork) async throws -> R) async throws -> R {
-        let network = try await LabNetwork.start()
+    /// Runs the body on a network of its own; all processes have ended and the folder is gone when this returns.
+    static func run<R>(onThree: Bool = false, _ body: (BenchNetwork) async throws -> R) async throws -> R {
+        let network = onThree ? try await LabNetwork.startCluster() : try await LabNetwork.start()
         return try await finally {
             await network.stop()
         } after: {
-            try await body(BenchNetwork(directory: network.directory, description: network.description))
+            try await body(
+                BenchNetwork(
+                    directory: network.directory, addresses: network.addresses, description: network.description))
         }
     }
+
+    // MARK: Users
+
+    /// What a run over the network's first server needs to know, as a user.
+    func parameters(_ user: Credentials, _ words: Words = Words([])) -> WireParameters {
+        var parameters = WireParameters(addresses[0], words)
+        parameters.credentials = user
+        return parameters
+    }
+
+    /// Connects as a user, which loads the user's account, and closes.
+    /// - Returns: how long connecting took, in seconds.
+    func login(_ user: Credentials) async throws -> Double { try await parameters(user).login(within: .seconds(30)) }
 
     /// Credentials of a user of the network's own account, for whom nothing is imported. The network issues none to
     /// others, so that they are made here with its key.
     func ownCredentials() throws -> Credentials {
         func key(_ file: String) throws -> String {
-            let path = "\(directory.path)/keys/\(file)"
-            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+            try String(contentsOfFile: "\(directory.path)/keys/\(file)", encoding: .utf8)
         }
         let signer = try NKeyPair(seed: key("signing.nk"))
         let account = try NKey(AccountClaims.verify(key("account.jwt")).subject)
@@ -34,41 +48,26 @@ struct BenchNetwork: Sendable {
         let claims = UserClaims(subject: pair.publicKey, name: "~bench", grant: UserGrant(issuerAccount: account))
         return try Credentials(jwt: claims.encode(signedBy: signer), keyPair: pair)
     }
-}
-
-/// Three servers with a network on them for one run, in a temporary folder. Its host works inside this process; servers
-/// end with this process, however that ends.
-struct BenchCluster: Sendable {
-    let cluster: LocalCluster
-    let description: NetworkDescription
-    let addresses: [ServerAddress]
-
-    /// Runs the body on a cluster of its own; all processes have ended and the folder is gone when this returns.
-    static func run<R>(_ body: (BenchCluster) async throws -> R) async throws -> R {
-        let network = try await LabNetwork.startCluster()
-        return try await finally {
-            await network.stop()
-        } after: {
-            try await body(
-                BenchCluster(
-                    cluster: LocalCluster(directory: network.directory), description: network.description,
-                    addresses: network.addresses))
-        }
-    }
 
     /// Somebody's client.
-    func client(_ user: String, _ change: (inout RelayConfiguration) -> Void = { _ in }) async throws -> RelayClient {
-        let credentials = try await Credentials.load(path: cluster.credentials(for: user))
+    func client(
+        _ user: String, as credentials: Credentials? = nil, _ change: (inout RelayConfiguration) -> Void = { _ in }
+    ) async throws -> RelayClient {
+        let own =
+            if let credentials { credentials } else { try await Credentials.load(path: cluster.credentials(for: user)) }
         var configuration = RelayConfiguration(
-            servers: .fixed(addresses), credentials: RelayCredentials(credentials), user: user,
+            servers: .fixed(addresses), credentials: RelayCredentials(own), user: user,
             namespace: .init(name: description.namespace, hash: description.hash, apiPrefix: description.api))
         configuration.followsNetwork = false
         change(&configuration)
         return RelayClient(configuration: configuration)
     }
 
-    /// Has a server end in good order, and returns when another process has taken its place and everything is on all
-    /// servers again.
+    // MARK: Three servers
+
+    var cluster: LocalCluster { LocalCluster(directory: directory) }
+
+    /// Has a server end in good order, and returns when another process and all copies are there again.
     func restart(_ server: String) async throws {
         guard let before = cluster.serverProcesses()[server] else { throw BenchFailure("there is no server \(server)") }
         kill(before, SIGTERM)
@@ -92,7 +91,7 @@ struct BenchCluster: Sendable {
 
     private func waitForAll() async throws {
         try await wait(for: "everything on all servers", within: .seconds(120), every: .milliseconds(50)) {
-            (try? await cluster.directory.report().isWhole) == true
+            (try? await directory.report().isWhole) == true
         }
     }
 }

@@ -4,8 +4,7 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// A nats-server for one run, on a free loopback port, with its store in a temporary folder. It ends with this process,
-/// however that ends.
+/// A nats-server for one run, on a free loopback port, with a temporary folder. It ends with this process.
 final class BenchServer: Sendable {
     let address: ServerAddress
     private let folder: String

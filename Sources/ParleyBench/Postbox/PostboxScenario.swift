@@ -73,35 +73,30 @@ enum PostboxScenario {
         guard stored == UInt64(run.count) else { throw BenchFailure("of \(run.count) letters \(stored) were stored") }
         let count = Double(run.count)
         return Measurement(
-            "postbox", ["n": count, "stored_s": (count / seconds).rounded(), "letter_bytes": Double(bytes) / count])
+            "postbox", ["n": run.count, "stored_s": (count / seconds).rounded(), "letter_bytes": Double(bytes) / count])
     }
 
     /// The first page, and those after it, of the whole inbox and of one postbox.
     private static func pages(_ run: Run) async throws -> Measurement {
-        var result = Measurement("postbox_pages", ["n": Double(run.count), "page": Double(run.page)])
+        var result = Measurement("postbox_pages", ["n": run.count, "page": run.page])
         for (name, box) in [("all", String?.none), ("box", "box3")] {
             // What a page costs at the least: one request to a consumer that is there already.
-            let bare = try await BenchConsumer(
-                run.jetStream, of: stream, filter: box.map { "postbox.bench.\($0).*" })
-            var (first, next, floor) = ([Double](), [Double](), [Double]())
-            var token: String?
-            for round in 0..<run.rounds {
+            let bare = try await BenchConsumer(run.jetStream, of: stream, filter: box.map { "postbox.bench.\($0).*" })
+            var (first, token): ([Double], String?) = ([], nil)
+            let (later, least) = try await inTurns(run.rounds) { _ in
                 first.append(try await page(run, box, after: nil).seconds)
-                let (later, least) = try await inTurns(round) {
-                    try await page(run, box, after: token)
-                } _: {
-                    try await Meter.seconds { _ = try await bare.pull.fetch(run.page, expires: .seconds(5)) }
-                }
+                let later = try await page(run, box, after: token)
                 token = later.next
-                if round > 0 {
-                    next.append(later.seconds)
-                    floor.append(least)
-                }
+                return later.seconds
+            } _: { _ in
+                try await Meter.seconds { _ = try await bare.pull.fetch(run.page, expires: .seconds(5)) }
             }
+            // The first of the later pages is the first page.
+            let (next, floor) = (Array(later.dropFirst()), Array(least.dropFirst()))
             try await bare.delete()
             result = result.adding("\(name)_first", milliseconds: first).adding("\(name)_next", milliseconds: next)
                 .adding("\(name)_bare", milliseconds: floor)
-            if !next.isEmpty { result.add("\(name)_of_bare", zip(next, floor).map { $0 / $1 }.median) }
+            if !next.isEmpty { result.add("\(name)_of_bare", medianRatio(next, floor)) }
         }
         return result
     }
@@ -123,27 +118,39 @@ enum PostboxScenario {
         let count = try await client.countMessages().values.reduce(0, +)
         let before = Meter.memory()
         Meter.beginPhase()
-        var (token, seen, last, early) = (String?.none, 0, UInt64(0), 0.0)
-        let begin = Meter.now()
-        repeat {
-            let page = try await client.listMessages(limit: RelayClient.maximumPage, nextToken: token)
-            for letter in page.items {
-                guard let place = PostboxMessageID(letter.id), place.sequence > last else {
-                    throw BenchFailure("a letter comes twice, or out of order")
+        var (seen, last, early) = (0, UInt64(0), 0.0)
+        let seconds = try await Meter.seconds {
+            try await eachPage(client) { places in
+                for place in places {
+                    guard place.sequence > last else { throw BenchFailure("a letter comes twice, or out of order") }
+                    last = place.sequence
                 }
-                last = place.sequence
+                seen += places.count
+                // The first tenth fills the caches; from then on nothing may grow.
+                if early == 0, seen * 10 >= count { early = Meter.peakMemoryOfPhase() }
+                return true
             }
-            seen += page.items.count
-            token = page.nextToken
-            // The first tenth fills the caches; from then on nothing may grow.
-            if early == 0, seen * 10 >= count { early = Meter.peakMemoryOfPhase() }
-        } while token != nil
+        }
         guard seen == count else { throw BenchFailure("of \(count) letters \(seen) were listed") }
         return Measurement(
             "postbox_walk",
             [
-                "n": Double(seen), "letters_s": (Double(seen) / (Meter.now() - begin)).rounded(), "memory_kb": before,
+                "n": seen, "letters_s": (Double(seen) / seconds).rounded(), "memory_kb": before,
                 "tenth_peak_kb": early, "peak_kb": Meter.peakMemoryOfPhase(),
             ])
+    }
+
+    /// Lists the inbox from a place on, page after page, as long as more of it is wanted.
+    static func eachPage(
+        _ client: RelayClient, from token: String? = nil, _ isMoreWanted: ([PostboxMessageID]) throws -> Bool
+    ) async throws {
+        var token = token
+        repeat {
+            let page = try await client.listMessages(limit: RelayClient.maximumPage, nextToken: token)
+            let places = page.items.compactMap { PostboxMessageID($0.id) }
+            guard places.count == page.items.count else { throw BenchFailure("a letter has no place") }
+            guard try isMoreWanted(places) else { return }
+            token = page.nextToken
+        } while token != nil
     }
 }

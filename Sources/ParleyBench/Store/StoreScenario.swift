@@ -47,7 +47,7 @@ enum StoreScenario {
 
     /// Hands over a store that is closed behind it.
     static func using<R>(_ path: String, _ body: (LocalStore) async throws -> R) async throws -> R {
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         return try await finally {
             try? await store.close()
         } after: {
@@ -101,10 +101,9 @@ enum StoreScenario {
         let result = Measurement(
             "store",
             [
-                "n": Double(run.count), "insert_s": rates.median.rounded(),
-                "bare_insert_s": floorRates.median.rounded(),
-                "insert_ratio": zip(rates, floorRates).map { $0 / $1 }.median,
-                "searchable_s": found.median.rounded(), "payload_bytes_msg": Double(bytes) / Double(run.count),
+                "n": run.count, "insert_s": rates.median.rounded(), "bare_insert_s": floorRates.median.rounded(),
+                "insert_ratio": medianRatio(rates, floorRates), "searchable_s": found.median.rounded(),
+                "payload_bytes_msg": Double(bytes) / Double(run.count),
                 "file_bytes_msg": Double(size) / Double(run.count), "memory_kb": begin, "tenth_peak_kb": early,
                 "peak_kb": peak,
             ])
@@ -149,13 +148,12 @@ enum StoreScenario {
     private static func open(_ run: Run) async throws -> Measurement {
         let emptyPath = run.folder + "/empty.sqlite"
         try await using(emptyPath) { _ in }
-        var (full, empty) = ([Double](), [Double]())
-        for round in 0..<(run.rounds * 4) {
-            let topic = StoreText.topic(round)
-            empty.append(try await firstPage(emptyPath, topic, isEmpty: true))
-            full.append(try await firstPage(run.path, topic, isEmpty: false))
+        let (full, empty) = try await inTurns(run.rounds * 4) { round in
+            try await firstPage(run.path, StoreText.topic(round), isEmpty: false)
+        } _: { round in
+            try await firstPage(emptyPath, StoreText.topic(round), isEmpty: true)
         }
-        return Measurement("store_open", ["n": Double(run.count)]).adding("open", milliseconds: full)
+        return Measurement("store_open", ["n": run.count]).adding("open", milliseconds: full)
             .adding("empty", milliseconds: empty)
     }
 
@@ -186,7 +184,7 @@ enum StoreScenario {
                     samples[kind, default: []].append(seconds)
                 }
             }
-            var result = Measurement("store_search", ["n": Double(run.count)])
+            var result = Measurement("store_search", ["n": run.count])
                 .adding("all", milliseconds: samples.values.flatMap(\.self))
             for (kind, _) in queries(0, run.count, phrases) {
                 result = result.adding(kind, milliseconds: samples[kind] ?? [])
@@ -228,21 +226,16 @@ enum StoreScenario {
             await jetStream.connection.close()
             // The server's caches are filled before anything counts.
             _ = try await readingRate(run, server.address, .memory)
-            var (with, without) = ([Double](), [Double]())
-            for round in 0..<(2 * run.rounds) {
-                let (kept, bare) = try await inTurns(round) {
-                    try await keepingRate(run, server.address, run.folder + "/tail-\(round).sqlite")
-                } _: {
-                    try await readingRate(run, server.address, .memory)
-                }
-                with.append(kept)
-                without.append(bare)
+            let (with, without) = try await inTurns(2 * run.rounds) { round in
+                try await keepingRate(run, server.address, run.folder + "/tail-\(round).sqlite")
+            } _: { _ in
+                try await readingRate(run, server.address, .memory)
             }
             let ratios = zip(with, without).map { $0 / $1 }
             return Measurement(
                 "store_tail",
                 [
-                    "n": Double(run.stored), "rounds": Double(run.rounds), "msgs_s": with.median.rounded(),
+                    "n": run.stored, "rounds": run.rounds, "msgs_s": with.median.rounded(),
                     "without_s": without.median.rounded(), "ratio": ratios.median, "ratio_min": ratios.min() ?? 0,
                     "ratio_max": ratios.max() ?? 0,
                 ])
@@ -280,8 +273,7 @@ enum StoreScenario {
 
     // MARK: The chat
 
-    /// Starts the chat offline, with the store in turns with none: until its first frame, and until the newest message
-    /// of the first topic is on the screen.
+    /// Starts the chat offline, with a store and with none: to its first frame, and to a topic's newest message.
     private static func frame(_ run: Run) async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "store_frame") else { return [] }
         func moments(_ data: String, of marks: [String]) throws -> [Double] {
@@ -290,21 +282,16 @@ enum StoreScenario {
             defer { chat.end() }
             return try chat.moments(of: marks).map { $0 - begin }
         }
-        var (frames, pages, bare) = ([Double](), [Double](), [Double]())
-        for round in 0..<(run.rounds * 2) {
-            let (with, without) = try await inTurns(round) {
-                try moments(run.data, of: ["TOPICS", StoreText.newestWord])
-            } _: {
-                try moments(run.folder + "/none-\(round)", of: ["TOPICS"])
-            }
-            frames.append(with[0])
-            pages.append(with[1])
-            bare.append(without[0])
+        let (with, without) = try await inTurns(run.rounds * 2) { _ in
+            try moments(run.data, of: ["TOPICS", StoreText.newestWord])
+        } _: { round in
+            try moments(run.folder + "/none-\(round)", of: ["TOPICS"])[0]
         }
+        let frames = with.map { $0[0] }
         return [
-            Measurement("store_frame", ["n": Double(run.count)])
-                .adding("frame", milliseconds: frames).adding("without", milliseconds: bare)
-                .adding(["ratio": zip(frames, bare).map { $0 / $1 }.median]).adding("page", milliseconds: pages)
+            Measurement("store_frame", ["n": run.count])
+                .adding("frame", milliseconds: frames).adding("without", milliseconds: without)
+                .adding(["ratio": medianRatio(frames, without)]).adding("page", milliseconds: with.map { $0[1] })
         ]
     }
 }

@@ -17,7 +17,7 @@ struct WireParameters {
 
     var payload: ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "x"), count: size) }
 
-    init(_ address: ServerAddress, _ words: Words) {
+    init(_ address: ServerAddress, _ words: Words = Words([])) {
         self.address = address
         self.words = words
         count = words.number("n", 100_000, atLeast: 1)
@@ -25,10 +25,21 @@ struct WireParameters {
         subject = words.text("subject", "bench.core")
     }
 
-    func connection() async throws -> NATSConnection {
+    func connection(within limit: Duration = .seconds(5)) async throws -> NATSConnection {
         let authentication = credentials.map { Authentication($0) } ?? .none
         return try await NATSConnection.connect(
-            to: address, options: ConnectOptions(name: "parley-bench", authentication: authentication))
+            to: address,
+            options: ConnectOptions(name: "parley-bench", authentication: authentication, connectTimeout: limit))
+    }
+
+    /// Connects and closes.
+    /// - Returns: how long connecting took, in seconds.
+    func login(within limit: Duration = .seconds(5)) async throws -> Double {
+        let begin = Meter.now()
+        let connection = try await connection(within: limit)
+        let duration = Meter.now() - begin
+        await connection.close()
+        return duration
     }
 
     func jetStream() async throws -> JetStream { JetStream(try await connection(), apiPrefix: apiPrefix) }
@@ -38,12 +49,12 @@ struct WireParameters {
 
     /// The rate at which `n` messages went through.
     func rate(_ scenario: WireScenario, since start: Double, _ cpu: Double) -> Measurement {
-        let (seconds, used, count) = (Meter.now() - start, Meter.cpu() - cpu, Double(count))
+        let (seconds, used) = (Meter.now() - start, Meter.cpu() - cpu)
         return Measurement(
             scenario.rawValue,
             [
-                "n": count, "size": Double(size), "msgs_s": (count / max(seconds, 1e-9)).rounded(),
-                "cpu_us_msg": used / count * 1e6,
+                "n": count, "size": size, "msgs_s": (Double(count) / max(seconds, 1e-9)).rounded(),
+                "cpu_us_msg": used / Double(count) * 1e6,
             ])
     }
 }
@@ -62,8 +73,7 @@ enum WireScenario: String, CaseIterable {
     case connect
     /// Connects and waits.
     case idle
-    /// `n` publishes to a stream, each awaited; with `ids=1` each has an identifier of its own, as a message of chat
-    /// has.
+    /// `n` publishes to a stream, each awaited; with `ids=1` each has an identifier, as a message of chat has.
     case storedPublish = "jspub_sync"
     /// The same with a window in flight.
     case pipelinedPublish = "jspub_async"
@@ -89,13 +99,8 @@ enum WireScenario: String, CaseIterable {
             return try await timed(parameters) { try await connection.flush() }
         case .connect:
             var samples: [Double] = []
-            for _ in 0..<parameters.count {
-                let start = Meter.now()
-                let connection = try await parameters.connection()
-                samples.append(Meter.now() - start)
-                await connection.close()
-            }
-            return Measurement(rawValue, ["n": Double(parameters.count)]).adding(percentilesOf: samples)
+            for _ in 0..<parameters.count { samples.append(try await parameters.login()) }
+            return Measurement(rawValue, ["n": parameters.count]).adding(percentilesOf: samples)
         case .idle:
             let connection = try await parameters.connection()
             try await Task.sleep(for: .milliseconds(300))
@@ -109,7 +114,7 @@ enum WireScenario: String, CaseIterable {
                 _ = try await jetStream.publish(payload, to: subject, messageID: parameters.identifier())
             }
             let rate = (Double(parameters.count) / (Meter.now() - start)).rounded()
-            return times.adding(["size": Double(parameters.size), "msgs_s": rate])
+            return times.adding(["size": parameters.size, "msgs_s": rate])
         case .pipelinedPublish: return try await Self.publishPipelined(parameters)
         case .pull: return try await Self.pull(parameters)
         }
@@ -120,7 +125,7 @@ enum WireScenario: String, CaseIterable {
         var samples: [Double] = []
         samples.reserveCapacity(parameters.count)
         for _ in 0..<parameters.count { samples.append(try await Meter.seconds(call)) }
-        return Measurement(rawValue, ["n": Double(parameters.count)]).adding(percentilesOf: samples)
+        return Measurement(rawValue, ["n": parameters.count]).adding(percentilesOf: samples)
     }
 
     static func send(_ count: Int, _ parameters: WireParameters, over connection: NATSConnection) async throws {

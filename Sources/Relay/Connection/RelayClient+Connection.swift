@@ -12,16 +12,11 @@ extension RelayClient: ConnectionOwner {
         // The local store comes before the first byte on the network.
         guard let opening = await link.inOwner({ $0.openingStore() }) else { return nil }
         _ = await opening.value
-        let clock = link.surroundings.clock
-        guard let limits = await link.inOwner({ $0.limits }) else { return nil }
-        if let request = await link.inOwner({ $0.login.missingCredentials(for: $0) }) ?? nil,
-            await !Login.answer(of: request, within: limits.provider, clock)
-        {
-            throw .invalidCredentials("the token provider gave none")
+        try await Login.prepare(for: link)
+        guard let (source, limit) = await link.inOwner({ ($0.configuration.servers, $0.limits.discovery) }) else {
+            return nil
         }
-        if await link.inOwner({ $0.login.isExpired(at: clock.secondsSince1970) }) == true { throw .tokenExpired }
-        guard let source = await link.inOwner({ $0.configuration.servers }) else { return nil }
-        let servers = try await servers(source, within: limits.discovery, clock)
+        let servers = try await servers(source, within: limit, link.surroundings.clock)
         return await link.inOwner { $0.dialPlan(servers) }
     }
 
@@ -58,8 +53,8 @@ extension RelayClient: ConnectionOwner {
             personas, DeletedLetters(clock: surroundings.clock), pullLimit, leftConsumers)
     }
 
-    package func explained(_ reason: ConnectionReason) -> ConnectionReason {
-        login.explained(reason, at: surroundings.clock.secondsSince1970)
+    package func failed(_ reason: ConnectionReason) -> (reason: ConnectionReason, needsCredentials: Bool) {
+        login.failed(reason, for: self)
     }
 
     package func connectionOpened(_ link: LiveLink) {
@@ -83,6 +78,7 @@ extension RelayClient: ConnectionOwner {
 
     package func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus) {
         boards.statuses.post(status)
+        login.statusChanged(to: status, for: self)
         subscriptions.handle(.connectionChanged, for: self)
         if status.state == .connected, earlier.state != .connected { presence.handle(.opened, for: self) }
         if status.state == .suspended { subscriptions.handle(.connectionRests, for: self) }
@@ -109,7 +105,10 @@ extension RelayClient: ConnectionOwner {
         publisher.connectionLost()
     }
 
-    package func sessionEnded(_ reason: ConnectionReason) { publisher.sessionEnded(reason) }
+    package func sessionEnded(_ reason: ConnectionReason) {
+        login.sessionEnded()
+        publisher.sessionEnded(reason)
+    }
 
     package func connectionWoke() { lifecycle.look(for: self) }
 
@@ -117,19 +116,6 @@ extension RelayClient: ConnectionOwner {
     func userChanged() {
         leftConsumers.forget()
         subscriptions.handle(.userChanged(configuration.namespace), for: self)
-    }
-}
-
-extension SystemEvent {
-    init(_ event: ConnectionEvent) {
-        self =
-            switch event {
-            case .connected: .connected
-            case .reconnecting: .reconnecting
-            case .reconnected: .reconnected
-            case .reconnectFailed: .reconnectFailed
-            case .disconnected: .disconnected
-            }
     }
 }
 

@@ -22,12 +22,6 @@ final class Login {
         request?.cancel()
     }
 
-    /// Whether there is a provider to ask for other credentials.
-    var hasProvider: Bool { signIn.credentials.provider != nil }
-
-    /// Whether dialling is of no use before the token provider has given another token.
-    func isExpired(at now: Int64) -> Bool { signIn.isExpired(at: now) }
-
     /// Takes in credentials that the application gives.
     ///
     /// - Returns: whether they may be taken now.
@@ -37,32 +31,60 @@ final class Login {
 
     /// A dial or a connection has failed.
     ///
-    /// - Returns: the reason as the token itself explains it.
-    func explained(_ reason: ConnectionReason, at now: Int64) -> ConnectionReason {
-        _ = signIn.handle(.failed(reason))
-        return signIn.explained(reason, at: now)
+    /// - Returns: the reason as the token itself explains it, and whether another token is needed before the next dial.
+    func failed(
+        _ reason: ConnectionReason, for client: isolated RelayClient
+    ) -> (reason: ConnectionReason, needsCredentials: Bool) {
+        let clock = client.surroundings.clock
+        return (
+            signIn.explained(reason, at: clock.secondsSince1970), signIn.needsToken(after: reason, at: clock.now)
+        )
     }
+
+    /// The connection's status has changed.
+    func statusChanged(to status: ConnectionStatus, for client: isolated RelayClient) {
+        signIn.connectionChanged(isConnected: status.state == .connected, at: client.surroundings.clock.now)
+    }
+
+    /// The session has ended.
+    func sessionEnded() { signIn.sessionEnded() }
 
     // MARK: The token provider
 
+    /// Has credentials ready for a dial.
+    ///
+    /// - Throws: the reason why dialling is of no use before the token provider has given some.
+    static func prepare(for link: LiveLink) async throws(ConnectionReason) {
+        let clock = link.surroundings.clock
+        guard let limit = await link.inOwner({ $0.login.signIn.policy.timeout }) else { return }
+        if let request = await link.inOwner({ $0.login.missingCredentials(for: $0) }) ?? nil,
+            await !answer(of: request, within: limit, clock)
+        {
+            throw .invalidCredentials("the token provider gave none")
+        }
+        if await link.inOwner({ $0.login.signIn.isExpired(at: clock.secondsSince1970) }) == true {
+            throw .tokenExpired
+        }
+    }
+
     /// The request for the first credentials; nil when there are some already.
-    func missingCredentials(for client: isolated RelayClient) -> Task<Bool, Never>? {
+    private func missingCredentials(for client: isolated RelayClient) -> Task<Bool, Never>? {
         signIn.credentials.isMissing ? askProvider(for: client) : nil
     }
 
-    /// Asks the provider once; the connection's machine counts.
+    /// Asks the provider once.
     func renewCredentials(generation: UInt64, for client: isolated RelayClient) {
         renewal?.cancel()
         guard let request = askProvider(for: client) else {
             return client.connection.handle(.credentialsUnavailable(generation: generation), for: client)
         }
-        renewal = Self.renewing(by: request, generation: generation, for: client)
+        renewal = Self.renewing(by: request, within: signIn.policy.timeout, generation: generation, for: client)
     }
 
     private static func renewing(
-        by request: Task<Bool, Never>, generation: UInt64, for client: RelayClient
+        by request: Task<Bool, Never>, within limit: Duration, generation: UInt64, for client: RelayClient
     ) -> Task<Void, Never> {
-        let (limit, clock) = (client.limits.provider, client.surroundings.clock)
+        let clock = client.surroundings.clock
         return Task { [weak client] in
             let isRenewed = await answer(of: request, within: limit, clock)
             guard !Task.isCancelled else { return }
@@ -74,7 +96,7 @@ final class Login {
     }
 
     /// Waits for a request's answer; false when the provider takes longer than the limit, which cancels the call.
-    static func answer(
+    private static func answer(
         of request: Task<Bool, Never>, within limit: Duration, _ clock: any Timekeeper
     ) async -> Bool {
         if let answer = await within(limit, clock, { await request.value }) { return answer }
@@ -163,7 +185,11 @@ final class Login {
 
     private func end(_ reason: ConnectionReason, _ client: isolated RelayClient) {
         let generation = client.connection.generation
-        client.connection.handle(.serverControl(generation: generation, reason: reason), for: client)
+        let event: ConnectionMachine.Event =
+            signIn.needsToken(after: reason, at: client.surroundings.clock.now)
+            ? .credentialsNeeded(generation: generation, reason: reason)
+            : .serverControl(generation: generation, reason: reason)
+        client.connection.handle(event, for: client)
     }
 }
 
@@ -177,47 +203,7 @@ extension RelayClient {
     public func use(_ credentials: RelayCredentials) throws(RelayError) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
         guard login.use(credentials, for: self) else { throw .alreadyConnected }
-        applyPolicy()
         // A session that waits for its provider has what it waits for.
         connection.handle(.credentialsRenewed(generation: connection.generation), for: self)
-    }
-
-    /// Opens the store and connects. The client may be released meanwhile, which ends the attempt.
-    ///
-    /// - Parameters:
-    ///   - opened: called once, before the network is touched, unless the token is refused unseen.
-    ///   - completed: called exactly once, after `opened`.
-    nonisolated func connect(
-        token: String, timeLimit: Int, opened: @escaping @Sendable (LocalStore.Opening) -> Void,
-        completed: @escaping @Sendable (Result<String, RelayError>) -> Void
-    ) {
-        let openings = storeOpenings
-        Task { [weak self] in
-            do throws(RelayError) {
-                guard let waiter = try await self?.beginSigningIn(token: token, timeLimit: timeLimit) else {
-                    throw .cancelled
-                }
-                for await opening in openings {
-                    opened(opening)
-                    break
-                }
-                if let error = RelayError(await waiter.value()) { throw error }
-                completed(.success(self?.user ?? ""))
-            } catch {
-                completed(.failure(error))
-            }
-        }
-    }
-
-    private func beginSigningIn(token: String, timeLimit: Int) throws(RelayError) -> Completion<ConnectOutcome> {
-        let credentials = try RelayCredentials.accessToken(token)
-        // The caller is told who has signed in.
-        if credentials.user == nil, configuration.user == nil, let name = credentials.statedName {
-            throw .invalidArgument(
-                "The token is for “\(name.prefix(64))”, which cannot be a user's name: that has 1 to 64 letters, digits, "
-                    + "and characters such as + = - _")
-        }
-        try use(credentials)
-        return try startConnecting(within: Self.limit(timeLimit)).outcome
     }
 }

@@ -13,11 +13,10 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
 
     /// Asks the application for credentials: its own server hands out tokens, say.
     ///
-    /// It is called when there are none yet, and once each time the present ones have expired or are refused, at most
-    /// ``ReconnectPolicy/tokenRenewals`` times in a row, and not again before it has returned, unless it is given anew.
-    /// It has 30 seconds; its task is cancelled then. When it throws, or names another user, the session ends and the
-    /// old credentials stay. What it returns late counts, unless the application gave other credentials with
-    /// ``RelayClient/use(_:)``.
+    /// It is called when there are none yet, and once each time the present ones have expired or are refused, as often
+    /// as the ``TokenRenewalPolicy`` says, and not again before it has returned, unless it is given anew. When its time
+    /// is up its task is cancelled. When it throws, or names another user, the session ends and the old credentials
+    /// stay. What it returns late counts, unless the application gave other credentials with ``RelayClient/use(_:)``.
     public typealias Provider = @Sendable () async throws -> RelayCredentials
 
     private init(

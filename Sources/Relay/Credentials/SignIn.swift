@@ -1,3 +1,21 @@
+/// When a token provider is asked for another token, and for how long.
+///
+/// It is asked before the first dial without a token, before a dial with one that has expired by the clock here, and
+/// after the server has refused one or the administrator has revoked it.
+public struct TokenRenewalPolicy: Hashable, Sendable {
+    /// How many times in a row it is asked because a token has expired or is refused, before the session ends. A
+    /// connection that lasts as long as ``ReconnectPolicy/stableAfter`` begins a new row, and so does a new session.
+    public var attempts: Int
+    /// How long one answer may take.
+    public var timeout: Duration
+
+    /// Makes a policy.
+    public init(attempts: Int = 2, timeout: Duration = .seconds(30)) {
+        self.attempts = attempts
+        self.timeout = timeout
+    }
+}
+
 /// The user and credentials of the next dial, and the question to the token provider, as a pure value: events in,
 /// actions out.
 struct SignIn: Sendable {
@@ -8,8 +26,6 @@ struct SignIn: Sendable {
         /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer. Nil
         /// where it gave none.
         case answered(RelayCredentials?, epoch: UInt64)
-        /// A dial has failed, or the connection that it led to.
-        case failed(ConnectionReason)
     }
 
     /// What the driver does, in order.
@@ -36,6 +52,8 @@ struct SignIn: Sendable {
         case none
     }
 
+    /// When the provider is asked for another token.
+    let policy: TokenRenewalPolicy
     private(set) var credentials: RelayCredentials
     /// The user's name; nil when neither credentials nor configuration have it.
     private(set) var user: String?
@@ -45,8 +63,15 @@ struct SignIn: Sendable {
     private var epoch: UInt64 = 0
     /// Whether the provider gave a token that no server has refused yet; it is tried even if it seems to have expired.
     private var trustsProvidedToken = false
+    /// How many times in a row the provider was asked because a token has expired or was refused.
+    private var renewals = 0
+    /// How long a connection has to be open to begin a new row.
+    private let stableAfter: Duration
+    private var connectedSince: ContinuousClock.Instant?
 
     init(_ configuration: RelayConfiguration) {
+        policy = configuration.tokenRenewal
+        stableAfter = configuration.reconnect.stableAfter
         credentials = configuration.credentials
         user = configuration.user
     }
@@ -66,12 +91,30 @@ struct SignIn: Sendable {
         switch event {
         case .given(let credentials, let hasSession): return given(credentials, mayChangeUser: !hasSession)
         case .answered(let credentials, let epoch): return answered(credentials, epoch: epoch)
-        case .failed(let reason):
-            // The server has refused the token, so the provider's next one is another.
-            if reason.isRenewable { trustsProvidedToken = false }
         }
-        return []
     }
+
+    /// A dial has failed, or a connection ends.
+    ///
+    /// - Returns: whether the provider is to be asked for another token before the next dial.
+    mutating func needsToken(after reason: ConnectionReason, at now: ContinuousClock.Instant) -> Bool {
+        guard reason.isRenewable else { return false }
+        // The server has refused the token, so the provider's next one is another.
+        trustsProvidedToken = false
+        connectionChanged(isConnected: false, at: now)
+        guard credentials.provider != nil, renewals < policy.attempts else { return false }
+        renewals += 1
+        return true
+    }
+
+    /// The client is connected, or is not any more. Repetitions are harmless.
+    mutating func connectionChanged(isConnected: Bool, at now: ContinuousClock.Instant) {
+        if let connectedSince, now - connectedSince >= stableAfter { renewals = 0 }
+        connectedSince = isConnected ? connectedSince ?? now : nil
+    }
+
+    /// The session has ended: the next one begins a new row.
+    mutating func sessionEnded() { (renewals, connectedSince) = (0, nil) }
 
     private mutating func given(_ credentials: RelayCredentials, mayChangeUser: Bool) -> [Action] {
         guard let actions = replace(credentials, mayChangeUser: mayChangeUser) else { return [] }

@@ -250,9 +250,9 @@ final class Publisher: StorageObserver {
 
     /// Whether a message that the network has is the user's own: sent with the user's key, by any device, or by this
     /// client where there is no such key.
-    func isOwn(_ id: String, on subject: String, under header: String?) -> Bool {
-        if let key = state.withLockedValue(\.messageKey) { return key.hash(of: id, on: subject) == header }
-        return sent.withLockedValue { $0.contains("\(subject) \(id)") }
+    func isOwn(_ id: String, on subject: String, under header: @autoclosure () -> String?) -> Bool {
+        if let key = state.withLockedValue(\.messageKey) { return key.hash(of: id, on: subject) == header() }
+        return sent.withLockedValue { !$0.isEmpty && $0.contains("\(subject) \(id)") }
     }
 
     /// The subscriptions are live on a connection: what waits leaves over it, as soon as the disk has it that it may.

@@ -11,9 +11,10 @@ extension LocalStore {
     /// store. A file that cannot be opened within 20 seconds counts as damaged, and what cannot be read of a damaged
     /// one within another 20 seconds stays in it.
     ///
-    /// - Returns: the store, and whether its file was made anew: because there was none, or in place of a damaged one.
+    /// A store that is there is read as it is where it, or its folder, may not be written.
+    ///
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
-    public static func open(_ path: String) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
+    public static func open(_ path: String) throws(RelayError) -> LocalStore {
         try open(path, clock: SystemTime())
     }
 
@@ -21,21 +22,32 @@ extension LocalStore {
     package static func open(
         _ path: String, clock: any Timekeeper, batching: StoreBatching = StoreBatching(),
         within time: Duration = StoreTimeLimit.usual
-    ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
+    ) throws(RelayError) -> LocalStore {
+        let limit = StoreTimeLimit(time)
+        if StoreFiles.isReadOnly(path) {
+            do {
+                let database = try readOnly(path, within: limit)
+                limit.lift()
+                return LocalStore(database, path: path, opening: .readOnly(path: path), writer: nil, clock: clock)
+            } catch { throw StoreFailure.error(error, path) }
+        }
         try StoreFiles.prepare(path)
         // Whoever finds a damaged store must not put the new one aside that another has just made.
         let lock = try StoreFiles.lock(path)
         defer { lock.end() }
         let use = try StoreFiles.use(path)
         let hadContent = StoreFiles.bytes(path) > 0
-        let limit = StoreTimeLimit(time)
+        func opened(_ database: DatabasePool, _ opening: Opening) throws -> LocalStore {
+            let writer = try StoreWriter(database, path: path, use: use, clock: clock, batching: batching)
+            return LocalStore(database, path: path, opening: opening, writer: writer, clock: clock)
+        }
         do {
             if StoreFiles.isSuspect(path) { throw DatabaseError.damage("damage was found in use") }
             let (database, isNew) = try prepared(path, within: limit)
-            let store = try LocalStore(database, path: path, use: use, clock: clock, batching: batching)
+            let store = try opened(database, isNew ? .made : .found)
             limit.lift()
-            store.proceed()
-            return (store, isNew)
+            store.writer?.proceed()
+            return store
         } catch {
             // What may pass is no damage, unless it took too long. That a file may not be written was found out above;
             // SQLite says so of a damaged first page, too.
@@ -53,10 +65,7 @@ extension LocalStore {
         do {
             let (database, _) = try prepared(path, within: nil)
             let entries = StoreRescue.carry(from: aside, to: database, within: time)
-            let rescue = StoreRescue(path: aside, entries: entries)
-            return (
-                try LocalStore(database, path: path, use: use, rescue: rescue, clock: clock, batching: batching), true
-            )
+            return try opened(database, .rescued(StoreRescue(path: aside, entries: entries)))
         } catch { throw StoreFailure.error(error, path) }
     }
 
@@ -64,19 +73,7 @@ extension LocalStore {
     private static func prepared(
         _ path: String, within limit: StoreTimeLimit?
     ) throws -> (database: DatabasePool, isNew: Bool) {
-        var configuration = Configuration()
-        // Another process writes for milliseconds at a time.
-        configuration.busyMode = .timeout(2)
-        configuration.maximumReaderCount = 3
-        configuration.label = "parley.store"
-        configuration.prepareDatabase { database in
-            // The ends of many topics' index are written by turns. What is deleted is gone, which costs nothing that
-            // could be measured where nothing is deleted.
-            try database.execute(sql: "PRAGMA cache_size = -8000; PRAGMA secure_delete = ON")
-            database.add(function: StoreSchema.matches)
-            limit?.watch(database)
-        }
-        let pool = try DatabasePool(path: path, configuration: configuration)
+        let pool = try DatabasePool(path: path, configuration: configuration(within: limit))
         // Also what a process left that ended between making the file and its tables.
         let isNew = try pool.read { database in
             let hasTables = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)")
@@ -91,6 +88,31 @@ extension LocalStore {
         // Damage to the first page may forbid to write. Somebody who writes now does not.
         do { try pool.write { _ in } } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
         return (pool, isNew)
+    }
+
+    /// The database where it may not be written.
+    private static func readOnly(_ path: String, within limit: StoreTimeLimit) throws -> DatabasePool {
+        var configuration = configuration(within: limit)
+        configuration.readonly = true
+        let pool = try DatabasePool(path: StoreFiles.nameForReading(path), configuration: configuration)
+        try pool.read { try StoreSchema.check($0) }
+        return pool
+    }
+
+    private static func configuration(within limit: StoreTimeLimit?) -> Configuration {
+        var configuration = Configuration()
+        // Another process writes for milliseconds at a time.
+        configuration.busyMode = .timeout(2)
+        configuration.maximumReaderCount = 3
+        configuration.label = "parley.store"
+        configuration.prepareDatabase { database in
+            // The ends of many topics' index are written by turns. What is deleted is gone, which costs nothing that
+            // could be measured where nothing is deleted.
+            try database.execute(sql: "PRAGMA cache_size = -8000; PRAGMA secure_delete = ON")
+            database.add(function: StoreSchema.matches)
+            limit?.watch(database)
+        }
+        return configuration
     }
 
     /// Carries the log over into the file once nobody here writes any more, so that the file alone is the whole store.
@@ -119,20 +141,20 @@ extension LocalStore {
     ) -> Task<LocalStore?, Never> {
         Task {
             guard case .file(let path) = location else {
-                board.post(Opening(isRecreated: false))
+                board.post(.memory)
                 return nil
             }
             do {
                 // Disks may be slow, and the pool of tasks is small.
-                let (store, isRecreated) = try await NIOThreadPool.singleton.runIfActive { try open(path) }
+                let store = try await NIOThreadPool.singleton.runIfActive { try open(path) }
                 await publisher.keep(in: store)
                 store.lookAfter(retention, by: clock, while: upkeep)
-                board.post(Opening(isRecreated: isRecreated, rescue: store.rescue))
+                board.post(store.opening)
                 return store
             } catch {
                 publisher.turnOffKeeping()
-                let words = error as? RelayError ?? .storage("the system has no thread left to open it")
-                board.post(Opening(isRecreated: false, error: words))
+                board.post(
+                    .failed(error as? RelayError ?? .storage("the system has no thread left to open it")))
                 return nil
             }
         }

@@ -1,24 +1,24 @@
 /// When what is to be kept is written: rules, and their figures.
 package struct StoreBatching: Hashable, Sendable {
-    /// How long something waits for others at most.
-    var delay: Duration = .milliseconds(100)
     /// With so many messages and changes a batch is written at once.
     var rows = 1_000
     /// How many messages and changes may wait.
     var maximumRows = 16_000
     /// How many bytes of payload may wait; the last batch may go beyond.
     var maximumBytes = 32 << 20
+
+    /// How long something waits for others at most.
+    static let delay = Duration.milliseconds(100)
     /// How long whoever adds something waits for room, before it is given up.
-    var patience: Duration = .seconds(5)
-    /// The pause after a batch that could not be written; it doubles up to the longest.
-    var pause: Duration = .seconds(1)
-    /// The longest pause between two tries.
-    var longestPause: Duration = .seconds(30)
+    static let patience = Duration.seconds(5)
+    /// The longest pause before a batch that could not be written is tried again; the first one is a second, and each
+    /// is twice as long as the one before.
+    static let longestPause = Duration.seconds(30)
     /// How long the search's words wait behind a batch of many messages, as more of them are likely to follow.
-    var wordsDelay: Duration = .milliseconds(250)
+    static let wordsDelay = Duration.milliseconds(250)
     /// What a person has read or typed is written at once, with all that came before it, but not sooner than this after
     /// the batch before: where much comes, a batch holds many messages.
-    var personalPause: Duration = .milliseconds(50)
+    static let personalPause = Duration.milliseconds(50)
 }
 
 /// What waits to be written, as a pure value: when a batch is written, what becomes of one that could not be, and what
@@ -172,8 +172,8 @@ struct StoreIntake: Sendable {
             return .index
         }
         let isLarge = waiting.rows >= rules.rows || waiting.bytes >= rules.maximumBytes / 4
-        var due = isHurried || isLarge ? now : since + rules.delay
-        if isPersonal { due = min(due, lastWritten.map { $0 + rules.personalPause } ?? now) }
+        var due = isHurried || isLarge ? now : since + StoreBatching.delay
+        if isPersonal { due = min(due, lastWritten.map { $0 + StoreBatching.personalPause } ?? now) }
         if let retryAt, !isHurried { due = retryAt }
         guard due <= now else { return wait(until: due) }
         isBusy = true
@@ -196,7 +196,7 @@ struct StoreIntake: Sendable {
         notKept += refused
         lastWritten = now
         if underWay.messageCount > 0 { hasUnsearched = true }
-        wordsAfter = underWay.messageCount > rules.rows / 2 ? now + rules.wordsDelay : nil
+        wordsAfter = underWay.messageCount > rules.rows / 2 ? now + StoreBatching.wordsDelay : nil
         if since == nil { isHurried = false }
         (isBusy, underWay, failures, retryAt) = (false, Batch(), 0, nil)
         return recovered()
@@ -216,7 +216,7 @@ struct StoreIntake: Sendable {
         for part in later.parts { waiting.add(part, []) }
         waiting.add([], later.changes)
         since = since ?? now
-        retryAt = now + min(rules.longestPause, rules.pause * (1 << min(failures, 16)))
+        retryAt = now + min(StoreBatching.longestPause, .seconds(1 << min(failures, 16)))
         failures += 1
         return tell(error)
     }

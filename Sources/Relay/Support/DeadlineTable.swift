@@ -1,4 +1,4 @@
-/// Who waits until when, as a pure value: one alarm for all of them.
+/// Who waits until when, with one alarm for all of them.
 ///
 /// A caller that sends many messages waits thousands of times a second, each time with a deadline seconds away that
 /// hardly ever comes. So an alarm that is set stays set whatever becomes of the wait that it was set for, and looks

@@ -73,7 +73,7 @@ extension TopicEvent {
     static func reading(
         _ message: StoredMessage, _ bytes: UnsafeRawBufferPointer, isRecovered: Bool, withPayload: Bool = false,
         own: OwnMessages?
-    ) -> (TopicEvent, id: String?) {
+    ) -> (TopicEvent, repetition: Int?) {
         let topic = TopicMessage.topic(ofSubject: message.subject)
         let time = Timestamp(milliseconds: message.time.milliseconds)
         let payload = withPayload ? MessageMap(payload: message.payload.readableBytesView) : nil
@@ -122,13 +122,13 @@ struct OwnMessages: Sendable {
 extension TopicMessage {
     /// What a message has in common with its own repetition, which its sender published once more beyond the server's
     /// own duplicate window, and with no other: anybody can use another's identifier.
-    var repetition: String {
+    var repetition: Int {
         var hasher = Hasher()
         hasher.combine(id)
         hasher.combine(topic)
         hasher.combine(from)
         hasher.combine(text)
-        return String(UInt(bitPattern: hasher.finalize()), radix: 36)
+        return hasher.finalize()
     }
 
     /// A map that is no message of this network's, as a message of itself.

@@ -80,7 +80,7 @@ public struct ProxyLink: LabLink {
         switch act.name.row.deed {
         case .strike(let body): await body(proxy, act)
         case .message(let fault):
-            guard !proxy.target.usesTLS else { throw LabActError.encrypted(act.name) }
+            guard !proxy.target.usesTLS else { throw LabActError.encrypted(fault.act) }
             await proxy.strike(fault, act.direction)
         case .condition, .restore, .server, .administrator, .client, .send, .reading:
             throw LabActError.notHere(act.name)

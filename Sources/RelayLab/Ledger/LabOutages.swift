@@ -16,6 +16,8 @@ struct LabOutages: Hashable, Sendable {
     private var noticed: LabTime?
 
     mutating func take(_ fault: LabFault, at now: LabTime) {
+        // A client that copes with a message that comes twice has no outage to notice.
+        if LabAct.Name(rawValue: fault.name)?.row.spoils == .messages { return }
         switch fault.phase {
         case .began:
             lasting += 1

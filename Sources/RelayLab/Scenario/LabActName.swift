@@ -73,6 +73,14 @@ extension LabAct {
         case reading(isPaused: Bool)
     }
 
+    /// What of a run a fault spoils, which says what the ledger makes of it.
+    enum Harm: Sendable {
+        /// The connection, or what is behind it: the ledger times how long the client takes to notice and to recover.
+        case connection
+        /// Single messages on a connection that goes on: the ledger counts them alone.
+        case messages
+    }
+
     /// What there is to know of an act.
     struct Row: Sendable {
         let deed: Deed
@@ -80,12 +88,17 @@ extension LabAct {
         let fields: [Field]
         /// What ends it; nil where nothing does but `for`, or nothing at all.
         let opposite: Name?
-        /// Whether the client is expected to be disturbed by it.
-        let isFault: Bool
+        /// What it spoils; nil for what disturbs nobody.
+        let spoils: Harm?
 
         /// A fault.
         static func fault(_ deed: Deed, takes fields: [Field] = [], until opposite: Name? = nil) -> Row {
-            Row(deed: deed, fields: fields, opposite: opposite, isFault: true)
+            Row(deed: deed, fields: fields, opposite: opposite, spoils: .connection)
+        }
+
+        /// A fault of a message.
+        static func message(_ fault: FaultProxy.MessageFault) -> Row {
+            Row(deed: .message(fault), fields: [.direction], opposite: nil, spoils: .messages)
         }
 
         /// A fault that whoever has the network's folder makes, with a reason.
@@ -102,7 +115,7 @@ extension LabAct {
 
         /// What disturbs nobody.
         static func harmless(_ deed: Deed, takes fields: [Field] = []) -> Row {
-            Row(deed: deed, fields: fields, opposite: nil, isFault: false)
+            Row(deed: deed, fields: fields, opposite: nil, spoils: nil)
         }
 
         /// A fault of the link that lasts.
@@ -129,9 +142,9 @@ extension LabAct.Name {
         case .throttle: .condition(takes: [.rate, .direction]) { .throttle(bytesPerSecond: $0.rate, $0.direction) }
         case .split: .condition(takes: [.bytes, .direction]) { .split($0.bytes, $0.direction) }
         case .halfClose: .fault(.strike { await $0.halfClose($1.direction) }, takes: [.direction])
-        case .duplicate: .fault(.message(.duplicate), takes: [.direction])
-        case .reorder: .fault(.message(.reorder), takes: [.direction])
-        case .drop: .fault(.message(.drop), takes: [.direction])
+        case .duplicate: .message(.duplicate)
+        case .reorder: .message(.reorder)
+        case .drop: .message(.drop)
         case .restore: .harmless(.restore)
         case .killServer: .fault(.server, until: .startServer)
         case .startServer: .harmless(.server)
@@ -183,8 +196,19 @@ extension LabAct.Name {
     }
 
     /// Whether the client is expected to be disturbed by it.
-    public var isFault: Bool { row.isFault }
+    public var isFault: Bool { row.spoils != nil }
 
     /// What ends it; nil where nothing does but `for`, or nothing at all.
     public var opposite: LabAct.Name? { row.opposite }
+}
+
+extension FaultProxy.MessageFault {
+    /// The act that makes it.
+    var act: LabAct.Name {
+        switch self {
+        case .duplicate: .duplicate
+        case .reorder: .reorder
+        case .drop: .drop
+        }
+    }
 }

@@ -177,8 +177,7 @@ enum NetworkAccount {
         ]
     }
 
-    /// The bytes that an account may store which stores nothing more: any limit that is passed already keeps the server
-    /// from it.
+    /// The storage limit of an account that stores nothing more: any limit that is passed already does it.
     static let closedStorage: Int64 = 1
 
     /// Whether a token has its account store nothing more, as while the disk is full.

@@ -11,8 +11,7 @@ public struct Invitation: Hashable, Sendable {
     public let servers: [String]
     /// The authorities to trust, in PEM; nil for those of the system.
     public let authority: String?
-    /// What the subjects of the network's topics begin with, and what its stream is called; a client goes by it while
-    /// nobody tells.
+    /// The names of the network's topics and stream, which a client goes by while no service answers.
     public let names: Names
     /// Until when it can be used, in seconds since 1970.
     public let expires: Int64
@@ -45,17 +44,6 @@ public struct Invitation: Hashable, Sendable {
         Permissions(
             pub: SubjectRules(allow: [NetworkNames.enrolment(of: user.text)]),
             sub: SubjectRules(allow: ["\(inboxPrefix).>"]))
-    }
-
-    init(
-        user: UserName, servers: [String], authority: String?, names: Names, expires: Int64, credentials: Credentials
-    ) {
-        self.user = user.text
-        self.names = names
-        self.servers = servers
-        self.authority = authority
-        self.expires = expires
-        self.credentials = credentials
     }
 }
 
@@ -110,12 +98,12 @@ extension Invitation {
             let bytes = Data(
                 base64Encoded: text[begin.upperBound..<end.lowerBound].filter { String($0).isWord(besides: "+/=") }),
             let content = Wire.value(Content.self, from: bytes), content.version == 1,
-            let user = try? UserName(content.user), !content.servers.isEmpty,
+            (try? UserName(content.user)) != nil, !content.servers.isEmpty,
             content.servers.allSatisfy({ (try? ServerAddress(parsing: $0)) != nil }), content.names.areUsable,
             let credentials = try? Credentials(jwt: content.token, seed: content.seed)
         else { throw .invitation(.damaged) }
         self.init(
-            user: user, servers: content.servers, authority: content.authority, names: content.names,
+            user: content.user, servers: content.servers, authority: content.authority, names: content.names,
             expires: content.expires, credentials: credentials)
     }
 }
@@ -224,10 +212,6 @@ struct InvitationRecord: Codable, Hashable, Sendable {
     /// The public key that credentials were issued to for it; nil until then.
     private(set) var usedBy: String?
     private(set) var isRevoked = false
-
-    init(key: String, created: Int64, expires: Int64) {
-        (self.key, self.created, self.expires) = (key, created, expires)
-    }
 
     func revoked() -> InvitationRecord {
         var revoked = self

@@ -1,8 +1,7 @@
 import NATS
 import Relay
 
-/// A grant that was narrowed, and whose readers may still be there: a consumer goes on delivering whatever its user may
-/// do by now.
+/// A grant that was narrowed, and whose readers may still be there: a consumer outlives its user's rights.
 struct Narrowing: Codable, Hashable, Sendable {
     var lost: [String]
     var kept: [String]

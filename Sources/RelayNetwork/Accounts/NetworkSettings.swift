@@ -13,8 +13,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         public var maximumAge: Int64
         /// Most bytes of one message.
         public var maximumMessageBytes: Int32
-        /// Most readers at once, of all users together: the server cannot count them for each user. Set when the stream
-        /// is made.
+        /// Most readers at once, of all users together, as the server counts no user's; set when the stream is made.
         public var maximumConsumers: Int
 
         init(bytes: Int64, age: Int64 = 0, messageBytes: Int32 = 1 << 20, consumers: Int) {
@@ -93,7 +92,7 @@ extension NetworkDirectory {
     public var settingsFile: String { path + "/settings.json" }
 
     /// The network's bounds.
-    /// - Throws: `NetworkError.invalidSettings` or `.file`.
+    /// - Throws: `NetworkError.invalidSettings`.
     public func settings() throws(NetworkError) -> NetworkSettings {
         guard let bytes = try PrivateFile.read(settingsFile) else { return NetworkSettings() }
         let settings: NetworkSettings

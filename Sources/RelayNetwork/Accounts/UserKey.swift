@@ -15,8 +15,7 @@ public struct UserKey: Codable, Hashable, Sendable {
     }
 
     static let limit = 1_000
-    /// How long a key is remembered after its end, in seconds: `key list` shows it, and no server's clock lags behind
-    /// by more.
+    /// How long a key is remembered after its end, in seconds: no server's clock lags behind by more.
     static let memory: Int64 = 7 * 86_400
     /// How many keys that ended unrevoked are remembered: the newest. Only revocations have to be.
     static let endedLimit = 100
@@ -47,11 +46,8 @@ public struct UserKey: Codable, Hashable, Sendable {
 
     fileprivate func hasEndedUnrevoked(at now: Int64) -> Bool { revoked == nil && !holds(at: now) }
 
-    fileprivate func isRemembered(at now: Int64) -> Bool { expires.map { $0 + Self.memory > now } ?? true }
-
-    func isMeant(by text: String) -> Bool {
-        let text = text.uppercased()
-        return text == publicKey || !text.isEmpty && publicKey.dropFirst(2).hasPrefix(text)
+    fileprivate func isMeant(by text: String) -> Bool {
+        text == publicKey || !text.isEmpty && publicKey.dropFirst(2).hasPrefix(text)
     }
 }
 
@@ -66,7 +62,7 @@ extension [UserKey] {
     /// Forgets the keys that ended so long ago that no server takes their tokens, and what nobody looks up among those
     /// that were never revoked: an app's server may have tokens made by the thousand.
     private mutating func forgetEnded(at now: Int64) {
-        removeAll { !$0.isRemembered(at: now) }
+        removeAll { key in key.expires.map { $0 + UserKey.memory <= now } ?? false }
         var surplus = count { $0.hasEndedUnrevoked(at: now) } - UserKey.endedLimit
         removeAll { key in
             guard surplus > 0, key.hasEndedUnrevoked(at: now) else { return false }
@@ -77,7 +73,7 @@ extension [UserKey] {
 
     /// The key that a text means. Throws `unknownKey` where there is none, or are several.
     func meant(by text: String, of user: UserName) throws(NetworkError) -> UserKey {
-        let found = filter { $0.isMeant(by: text) }
+        let found = filter { $0.isMeant(by: text.uppercased()) }
         if let key = found.first, found.count == 1 { return key }
         throw .unknownKey(
             found.isEmpty

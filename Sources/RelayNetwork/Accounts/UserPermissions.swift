@@ -8,12 +8,8 @@ import Relay
 /// hold that: JetStream and services answer to any reply subject that a request names, with rights of their own.
 package struct UserPermissions: Hashable, Sendable {
     let user: UserName
-    /// The topics that may be read; none of them lies within another.
-    let topics: [TopicPattern]
-    /// The topics that may be written to; none of them lies within another.
-    let publishes: [TopicPattern]
-    let keyValue: AccessRights.KeyValueAccess
-    let letters: Bool
+    /// The rights, of whose topics none lies within another.
+    let rights: AccessRights
     let namespace: String
     let hash: String
 
@@ -21,8 +17,7 @@ package struct UserPermissions: Hashable, Sendable {
     /// the server, which says that the account has no JetStream.
     package static let apiPrefix = "net.API"
 
-    /// Counted up when users get other imports than before, so that a network's accounts are signed anew at its next
-    /// start.
+    /// Counted up when users get other imports: a network's accounts are signed anew at its next start then.
     static let importsVersion = 4
 
     /// Grants rights to a user.
@@ -32,71 +27,65 @@ package struct UserPermissions: Hashable, Sendable {
     /// holding the other are refused too: a message on such a topic would be stored twice.
     /// - Throws: `NetworkError.invalidGrant`.
     init(user: UserName, rights: AccessRights, namespace: String, hash: String) throws(NetworkError) {
-        topics = try Self.patterns(rights.subscribe)
-        publishes = rights.publish == rights.subscribe ? topics : try Self.patterns(rights.publish)
-        (keyValue, letters) = (rights.keyValue, rights.letters)
-        (self.user, self.namespace, self.hash) = (user, namespace, hash)
+        let isSame = rights.publish == rights.subscribe
+        var rights = rights
+        rights.subscribe = try Self.separate(rights.subscribe)
+        rights.publish = isSame ? rights.subscribe : try Self.separate(rights.publish)
+        (self.user, self.rights, self.namespace, self.hash) = (user, rights, namespace, hash)
     }
 
-    private static func patterns(_ topics: [String]) throws(NetworkError) -> [TopicPattern] {
-        var kept: [TopicPattern] = []
+    private static func separate(_ topics: [String]) throws(NetworkError) -> [String] {
+        var kept: [String] = []
         for text in topics {
-            let pattern = try Self.pattern(text)
-            if kept.contains(where: { SubjectPattern.covers($0.text, text) }) { continue }
-            kept.removeAll { SubjectPattern.covers(text, $0.text) }
-            if let other = kept.first(where: { SubjectPattern.overlaps($0.text, text) }) {
+            try check(text)
+            if kept.contains(where: { SubjectPattern.covers($0, text) }) { continue }
+            kept.removeAll { SubjectPattern.covers(text, $0) }
+            if let other = kept.first(where: { SubjectPattern.overlaps($0, text) }) {
                 throw .invalidGrant(
-                    topics: text, reason: "it shares topics with \(other.text); grant a pattern that holds both.")
+                    topics: text, reason: "it shares topics with \(other); grant a pattern that holds both.")
             }
-            kept.append(pattern)
+            kept.append(text)
         }
         return kept
     }
 
-    private static func pattern(_ text: String) throws(NetworkError) -> TopicPattern {
-        let pattern: TopicPattern
-        do throws(TopicError) { pattern = try TopicPattern(text) } catch {
+    private static func check(_ text: String) throws(NetworkError) {
+        do throws(TopicError) { _ = try TopicPattern(text) } catch {
             throw .invalidGrant(topics: text, reason: error.description)
         }
         guard text != "*", !text.hasSuffix(".*") else {
             throw .invalidGrant(
                 topics: text, reason: "end in > to grant all below, or name each topic; a last * cannot be enforced.")
         }
-        return pattern
     }
 
-    var rights: AccessRights {
-        AccessRights(
-            publish: publishes.map(\.text), subscribe: topics.map(\.text), keyValue: keyValue, letters: letters)
-    }
+    var grantsEverything: Bool { rights.subscribe.contains(">") }
 
-    var grantsEverything: Bool { topics.contains { $0.text == ">" } }
-
-    var subjects: [String] { topics.map { "\(hash).\($0.text)" } }
+    var subjects: [String] { rights.subscribe.map { "\(hash).\($0)" } }
 
     func imports(from network: NKey) -> [AccountImport] {
         let bucket = NetworkNames.stream(ofBucket: namespace)
         var calls = ["INFO"]
         var acknowledged: [String] = []
-        var plain =
-            publishes.map { "\(hash).\($0.text)" } + [NetworkNames.namespace, NetworkNames.enrolment(of: user.text)]
-        if letters {
+        var plain = rights.publish.map { "\(hash).\($0)" }
+        plain += [NetworkNames.namespace, NetworkNames.enrolment(of: user.text)]
+        if rights.letters {
             calls += wholeStream(user.postboxStream) + ["STREAM.MSG.DELETE.\(user.postboxStream)"]
             acknowledged.append(user.postboxStream)
             plain += [NetworkNames.postboxes(of: user.text, "*"), NetworkNames.recipient("*", "*")]
         }
-        if !topics.isEmpty {
+        if !rights.subscribe.isEmpty {
             calls += topicCalls + presenceCalls
             acknowledged.append(NetworkNames.topicStream(of: namespace))
-            plain += topics.map { PresenceBucket.own(user, in: $0.text) }
+            plain += rights.subscribe.map { PresenceBucket.own(user, in: $0) }
         }
-        if keyValue > .none {
+        if rights.keyValue > .none {
             calls += wholeStream(bucket)
             acknowledged.append(bucket)
         }
-        if keyValue == .write { plain.append(NetworkNames.key(">", in: namespace)) }
+        if rights.keyValue == .write { plain.append(NetworkNames.key(">", in: namespace)) }
         // Whoever only reads takes no session from the user's other clients.
-        if !publishes.isEmpty || letters {
+        if !rights.publish.isEmpty || rights.letters {
             calls += sessionCalls
             plain.append(NetworkNames.key(user.key, in: SessionBucket.name))
         }
@@ -105,21 +94,21 @@ package struct UserPermissions: Hashable, Sendable {
         imports += plain.map { .service($0, of: network) }
         imports.append(.service(NetworkNames.streams(of: user.text), of: network, as: "\(Self.apiPrefix).STREAM.NAMES"))
         // The server writes the last token, which names the sender.
-        if letters {
+        if rights.letters {
             imports.append(
                 .service(
                     NetworkNames.letters(to: "*", "*", from: user.text), of: network,
                     as: NetworkNames.letters(to: "$1", "$2")))
         }
         imports.append(.stream(NetworkNames.control(of: user.text), of: network))
-        // Consumers that push deliver here, as RelayX's Python SDK needs. A user who may read all there is may hear
-        // them.
-        if grantsEverything, letters, keyValue > .none { imports.append(.stream("_INBOX.>", of: network)) }
+        // RelayX's Python SDK has consumers push to here. Only a user who may read everything may hear them.
+        if grantsEverything, rights.letters, rights.keyValue > .none {
+            imports.append(.stream("_INBOX.>", of: network))
+        }
         return imports
     }
 
-    /// The permissions of users whose token has none. The imports keep users apart; these make the server say what it
-    /// refuses.
+    /// The permissions of users whose token has none: imports keep users apart, these make refusals heard.
     func defaults(network: NKey) -> Permissions {
         let imports = imports(from: network)
         let services = imports.filter { $0.kind == .service }.map(\.usedSubject)
@@ -172,7 +161,7 @@ package struct UserPermissions: Hashable, Sendable {
     /// Who is in the topics granted, and in no other: as with the topics themselves, the filter is in the subject.
     private var presenceCalls: [String] {
         let stream = PresenceBucket.stream
-        return topics.map { "CONSUMER.CREATE.\(stream).*.\(PresenceBucket.everybody(in: $0.text))" }
+        return rights.subscribe.map { "CONSUMER.CREATE.\(stream).*.\(PresenceBucket.everybody(in: $0))" }
             + readerCalls(stream)
     }
 

@@ -107,7 +107,7 @@ public struct UserStanding: Codable, Hashable, Sendable {
 
 extension NetworkDirectory {
     /// Whether a user may use the network. Nothing is made or asked.
-    /// - Throws: `NetworkError.invalidUserName`, `.file` or `.damaged`.
+    /// - Throws: `NetworkError.invalidUserName`.
     public func standing(of user: String) throws(NetworkError) -> UserStanding {
         try record(of: UserName(user))?.standing ?? UserStanding()
     }

@@ -54,7 +54,7 @@ extension NetworkAdministrator {
             let credentials = try identity.issuer.issue(
                 to: pair, name: user.text, account: key, permissions: Invitation.permissions(user), expires: expires)
             return Invitation(
-                user: user, servers: servers, authority: authority,
+                user: user.text, servers: servers, authority: authority,
                 names: .init(
                     namespace: identity.names.namespace, hash: identity.names.hash, api: UserPermissions.apiPrefix),
                 expires: expires, credentials: credentials)

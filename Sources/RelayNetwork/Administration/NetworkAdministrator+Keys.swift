@@ -29,7 +29,7 @@ extension NetworkAdministrator {
         let user = try UserName(user)
         let identity = try NetworkIdentity.open(in: directory)
         let record = try await currentRecord(of: user, identity)
-        let lastUse = try await onServer(identity) { system, _ throws(NetworkError) in
+        let lastUse = try await onServer(identity) { system throws(NetworkError) in
             var use: [String: NetworkKey.Use] = [:]
             for account in record.accounts {
                 let ended = try await system.endedConnections(ofAccount: account)
@@ -61,10 +61,9 @@ extension NetworkAdministrator {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
             if kind == .identity, try directory.hasOwnKey(of: user) { throw .keyInUse(user.text) }
-            let made = try directory.issueKey(
+            let made = try issueKey(
                 of: user, kind, rights: rights.isEmpty ? nil : rights, expires: expires, isBearer: isBearer)
             if made.key.account != nil { try await introduce(user, identity) }
-            log("key made", user, ["key": "\(made.key.id)", "kind": "\(kind.rawValue)"])
             return made
         }
     }
@@ -126,6 +125,7 @@ extension NetworkAdministrator {
                 // Somebody may have been quicker.
                 if try directory.record(of: name) == nil {
                     try directory.establish(name, rights: .all, expires: nil)
+                    log("user made", name)
                 }
                 try await introduce(name, identity)
             }
@@ -151,18 +151,27 @@ extension NetworkAdministrator {
 
     // MARK: Parts
 
+    func issueKey(
+        of user: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
+        isBearer: Bool = false
+    ) throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
+        let made = try directory.issueKey(of: user, kind, rights: rights, expires: expires, isBearer: isBearer)
+        log("key made", user, ["key": "\(made.key.id)", "kind": "\(kind.rawValue)"])
+        return made
+    }
+
     private func revoke(
         _ keys: [UserKey], of user: UserName, _ reason: String?, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         try directory.changeUser(user) { $0.revoke(keys, at: Self.now) }
         log("keys revoked", user, ["keys": "\(keys.map(\.id).joined(separator: " "))"])
-        try await enact(identity) { system, address throws(NetworkError) in
+        try await enact(identity) { system throws(NetworkError) in
             let messages = keys.map { key in
-                (user.text, ControlMessage(kind: .revoked, reason: reason, administrator: name, key: key.publicKey))
+                (user, ControlMessage(kind: .revoked, reason: reason, administrator: name, key: key.publicKey))
             }
             // Clients that the message does not reach are still kept out.
-            try? await tell(messages, address, identity)
-            try await install([user], identity, system)
+            try? await tell(messages, on: system)
+            try await install([user], on: system)
         }
     }
 
@@ -181,8 +190,7 @@ extension NetworkAdministrator {
 }
 
 extension UserRecord {
-    /// Takes in keys that others have issued credentials to, and which of them the invitation was exchanged for. Keys
-    /// that are known stay as they are known.
+    /// Takes in keys that services have issued credentials to, and the one that the invitation was exchanged for.
     mutating func take(_ issued: (keys: [UserKey], joined: String?)) {
         keys += issued.keys.filter { key in !keys.contains { $0.publicKey == key.publicKey } }
         if let joined = issued.joined { invitation?.wasUsed(by: joined) }

@@ -16,7 +16,7 @@ extension NetworkAdministrator {
     /// Hands servers the accounts of a new user, or of new keys, where they do not find them in the network's folder.
     func introduce(_ user: UserName, _ identity: NetworkIdentity) async throws(NetworkError) {
         guard try directory.cluster() != nil else { return }
-        try await enact(identity) { system, _ throws(NetworkError) in try await install([user], identity, system) }
+        try await enact(identity) { system throws(NetworkError) in try await install([user], on: system) }
     }
 
     /// Runs the body with the users as the services of a network on a cluster know them; again where nobody answered,
@@ -61,15 +61,15 @@ extension NetworkAdministrator {
     /// Has what was decided about users hold on the running network, and tells those whose accounts are closed.
     func finish(_ users: [UserName], _ identity: NetworkIdentity) async throws(NetworkError) {
         let block = directory.block()
-        var words: [(user: String, message: ControlMessage)] = []
+        var words: [(user: UserName, message: ControlMessage)] = []
         for user in users {
             guard let closure = try directory.record(of: user)?.closure(block: block, at: Self.now) else { continue }
-            words.append((user.text, closure))
+            words.append((user, closure))
         }
-        try await onServer(identity) { system, address throws(NetworkError) in
+        try await onServer(identity) { system throws(NetworkError) in
             // Clients that the message does not reach are still kept out.
-            if !words.isEmpty { try? await tell(words, address, identity) }
-            try await exchange(users, identity, system)
+            if !words.isEmpty { try? await tell(words, on: system) }
+            try await exchange(users, on: system)
         }
     }
 

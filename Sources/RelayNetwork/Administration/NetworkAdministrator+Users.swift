@@ -60,7 +60,7 @@ extension NetworkAdministrator {
                 try directory.renewOwnCredentials(of: user)
                 return try directory.credentials(for: user.text)
             }
-            return try directory.issueKey(of: user, kind).credentials
+            return try issueKey(of: user, kind).credentials
         }
     }
 
@@ -68,13 +68,7 @@ extension NetworkAdministrator {
     /// also other users': theirs are made anew by themselves.
     /// - Throws: `NetworkError.invalidGrant`.
     public func grant(user: String, rights: RightsChange, reason: String? = nil) async throws(NetworkError) {
-        let user = try UserName(user)
-        let reason = try Self.checked(reason)
-        try await alone { identity throws(NetworkError) in
-            let before = try directory.knownRecord(of: user)
-            try directory.changeUser(user) { $0.rights = rights.applied(to: $0.rights) }
-            try await enforce(user, before, reason: reason, identity)
-        }
+        try await change(user, reason) { $0.rights = rights.applied(to: $0.rights) }
     }
 
     /// Lets a user's account end at a time, or never. An end that has passed ends the connections at once.
@@ -83,14 +77,20 @@ extension NetworkAdministrator {
     ///   - reason: told at once to whoever is connected, with the end where that is still to come. The server that ends
     ///     the connections by itself then has no words for it.
     public func expire(user: String, at end: Int64?, reason: String? = nil) async throws(NetworkError) {
+        try await change(user, reason, newEnd: { "\(NetworkUser.words(untilEnd: end)): \($0)" }) { $0.expires = end }
+    }
+
+    /// - Parameter newEnd: the words for an end, by the reason for it; nil where the end stays.
+    private func change(
+        _ user: String, _ reason: String?, newEnd: ((String) -> String)? = nil, _ body: (inout UserRecord) -> Void
+    ) async throws(NetworkError) {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             let before = try directory.knownRecord(of: user)
-            try directory.changeUser(user) { $0.expires = end }
-            try directory.renewOwnCredentials(of: user)
-            let words = reason.map { "\(NetworkUser.words(untilEnd: end)): \($0)" }
-            try await enforce(user, before, reason: reason, newEnd: words, identity)
+            try directory.changeUser(user, body)
+            if newEnd != nil { try directory.renewOwnCredentials(of: user) }
+            try await enforce(user, before, reason: reason, newEnd: reason.flatMap { newEnd?($0) }, identity)
         }
     }
 
@@ -109,7 +109,7 @@ extension NetworkAdministrator {
         guard !users.isEmpty else { return [] }
         let identity = try NetworkIdentity.open(in: directory)
         let only = users.count == 1 ? Array(accounts.keys) : nil
-        try await onServer(identity) { system, _ throws(NetworkError) in
+        try await onServer(identity) { system throws(NetworkError) in
             for index in users.indices { users[index].devices = [] }
             for connection in try await system.connections(ofAccounts: only) {
                 guard let index = accounts[connection.account] else { continue }
@@ -131,26 +131,25 @@ extension NetworkAdministrator {
         log("user changed", user, ["lost": "\(lost.count) topics"])
         // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
         if let narrowing { try directory.remember(narrowing) }
-        let isRunning: Void? = try await enact(identity) { system, address throws(NetworkError) in
+        let isRunning: Void? = try await enact(identity) { system throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
-            if isOver { try? await tell([user.text], .accessExpired, reason, address, identity) }
+            if isOver { try? await tell([user], .accessExpired, reason, on: system) }
             let block = directory.block()
             if [before, after].contains(where: { $0.closure(block: block, at: Self.now) != nil }) {
-                try await exchange([user], identity, system)
+                try await exchange([user], on: system)
             } else {
-                try await install([user], identity, system)
+                try await install([user], on: system)
             }
             if let narrowing {
-                try await HostRole.keeping.withJetStream(at: [address], identity.issuer, timeout: .seconds(10)) {
+                try await HostRole.keeping.withJetStream(at: [system.address], identity.issuer, timeout: .seconds(10)) {
                     try await $0.endReaders(of: narrowing, identity.names)
                 }
             }
             guard !isOver, before.rights != after.rights || newEnd != nil else { return }
-            try? await tell([user.text], .permissionsChanged, newEnd ?? reason, address, identity)
+            try? await tell([user], .permissionsChanged, newEnd ?? reason, on: system)
         }
         guard isRunning != nil else { return }
         directory.forgetNarrowings()
         try directory.markFinished([user])
     }
-
 }

@@ -9,8 +9,7 @@ import Relay
 /// Acts run one after the other, whichever processes they come from. Bans and closed accounts need no running network.
 ///
 /// Each act may throw `NetworkError.invalidUserName`, `.unknownUser`, `.invalidReason`, `.connection`, `.refused`,
-/// `.notInEffect`, `.timedOut` while another administrator acts for very long, `.file`, `.damaged`, `.credentials` or
-/// `.cancelled`; what else one throws is said there.
+/// `.notInEffect` or, while another administrator acts for very long, `.timedOut`; what else one throws is said there.
 public struct NetworkAdministrator: Sendable {
     /// The longest reason, in bytes of UTF-8.
     public static let maximumReasonLength = 1_024
@@ -44,17 +43,16 @@ public struct NetworkAdministrator: Sendable {
                     "Nobody has given this machine a user of the system account, so that it can end no connection: name its credentials by --system-creds when you provision."
                 )
             }
-            let outcome = try await onServer(identity) { system, address throws(NetworkError) in
+            let outcome = try await onServer(identity) { system throws(NetworkError) in
                 let connections = try await system.connections(ofAccounts: accounts)
                 log("user kicked", user, ["connections": "\(connections.count)"])
                 guard !connections.isEmpty else { return 0 }
-                try await tell([user.text], .kicked, reason, address, identity)
+                try await tell([user], .kicked, reason, on: system)
                 for connection in connections where try await !system.disconnect(connection) {
                     // Before 2.10 the server closes none by its number, but all that are more than their account may
-                    // have. To void their logins would do it too, and would be a ban to a client that has not heard its
-                    // word.
+                    // have. To void their logins would be a ban to a client that has not heard why.
                     try directory.markUnfinished([user])
-                    try await exchange([user], identity, system)
+                    try await exchange([user], on: system)
                     break
                 }
                 return connections.count
@@ -99,13 +97,13 @@ public struct NetworkAdministrator: Sendable {
             try PrivateFile.writeJSON(UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
             try signAll()
             log("network blocked")
-            try await enact(identity) { system, address throws(NetworkError) in
+            try await enact(identity) { system throws(NetworkError) in
                 let connected = Set(try await system.connections().map(\.account))
                 let users = connected.compactMap(directory.user(ofAccount:))
                 // Clients that the message does not reach are still kept out.
-                try? await tell(users.map(\.text), .applicationBlocked, reason, address, identity)
+                try? await tell(users, .applicationBlocked, reason, on: system)
                 // The connected users come first; the server may know the accounts of others too.
-                try await exchange(users + directory.userNames().filter { !users.contains($0) }, identity, system)
+                try await exchange(users + directory.userNames().filter { !users.contains($0) }, on: system)
             }
         }
     }
@@ -118,8 +116,8 @@ public struct NetworkAdministrator: Sendable {
             PrivateFile.remove(directory.blockMarker)
             try signAll()
             log("network unblocked")
-            try await enact(identity) { system, _ throws(NetworkError) in
-                try await exchange(directory.userNames(), identity, system)
+            try await enact(identity) { system throws(NetworkError) in
+                try await exchange(directory.userNames(), on: system)
             }
         }
     }
@@ -148,13 +146,13 @@ public struct NetworkAdministrator: Sendable {
                 return wasOut == (kind == nil)
             }
             log("user's standing changed", user, ["now": "\(kind.map { "\($0)" } ?? "admitted")"])
-            try await enact(identity) { system, address throws(NetworkError) in
+            try await enact(identity) { system throws(NetworkError) in
                 // Clients that the message does not reach are still kept out.
-                if let kind { try? await tell([user.text], kind, reason, address, identity) }
+                if let kind { try? await tell([user], kind, reason, on: system) }
                 if kind != nil || isNew {
-                    try await exchange([user], identity, system)
+                    try await exchange([user], on: system)
                 } else {
-                    try await install([user], identity, system)
+                    try await install([user], on: system)
                 }
             }
             return isNew
@@ -163,20 +161,18 @@ public struct NetworkAdministrator: Sendable {
 
     /// Hands the servers users' accounts that close or open: first without room for any connection. So what is open
     /// under the rights of before ends, and no login succeeds before the services know what to answer it.
-    func exchange(
-        _ users: [UserName], _ identity: NetworkIdentity, _ system: SystemInterface
-    ) async throws(NetworkError) {
-        try await install(users, connections: 0, identity, system)
-        if try directory.cluster() != nil { try await publishUsers(identity) }
-        try await install(users, identity, system)
+    func exchange(_ users: [UserName], on system: SystemInterface) async throws(NetworkError) {
+        try await install(users, connections: 0, on: system)
+        if try directory.cluster() != nil { try await publishUsers(system.identity) }
+        try await install(users, on: system)
         try directory.markFinished(users)
     }
 
     /// Hands the servers users' accounts as they are kept, for this many connections where that is said.
     func install(
-        _ users: [UserName], connections: Int64? = nil, _ identity: NetworkIdentity, _ system: SystemInterface
+        _ users: [UserName], connections: Int64? = nil, on system: SystemInterface
     ) async throws(NetworkError) {
-        let signer = try AccountSigner(directory, identity)
+        let signer = try AccountSigner(directory, system.identity)
         for user in users {
             guard let record = try directory.record(of: user) else { continue }
             for token in try signer.tokens(record, of: user, connections: connections) {
@@ -186,24 +182,23 @@ public struct NetworkAdministrator: Sendable {
     }
 
     func tell(
-        _ users: some Sequence<String> & Sendable, _ kind: ControlMessage.Kind, _ reason: String?,
-        _ address: ServerAddress, _ identity: NetworkIdentity
+        _ users: [UserName], _ kind: ControlMessage.Kind, _ reason: String?, on system: SystemInterface
     ) async throws(NetworkError) {
         let message = ControlMessage(kind: kind, reason: reason, administrator: name)
-        try await tell(users.map { ($0, message) }, address, identity)
+        try await tell(users.map { ($0, message) }, on: system)
     }
 
     /// Tells users' clients what is about to happen. Returns when the server has handed the messages on.
     func tell(
-        _ messages: [(user: String, message: ControlMessage)], _ address: ServerAddress, _ identity: NetworkIdentity
+        _ messages: [(user: UserName, message: ControlMessage)], on system: SystemInterface
     ) async throws(NetworkError) {
         let connection = try await NATSConnection.administrator(
-            at: address, as: HostRole.telling.credentials(identity.issuer))
+            at: system.address, as: HostRole.telling.credentials(system.identity.issuer))
         defer { connection.closeNow() }
         try await reached {
             for (user, message) in messages {
-                let bytes = try message.encoded(for: user, signedBy: identity.signingKey, at: Self.now)
-                try connection.publish(bytes, to: ControlMessage.subject(for: user))
+                let bytes = try message.encoded(for: user.text, signedBy: system.identity.signingKey, at: Self.now)
+                try connection.publish(bytes, to: ControlMessage.subject(for: user.text))
             }
             try await connection.flush()
         }
@@ -212,7 +207,7 @@ public struct NetworkAdministrator: Sendable {
     /// Runs the body on the running network's server; nil when the network does not run.
     @discardableResult
     func onServer<R>(
-        _ identity: NetworkIdentity, _ body: (SystemInterface, ServerAddress) async throws(NetworkError) -> R
+        _ identity: NetworkIdentity, _ body: (SystemInterface) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R? {
         guard identity.administrator != nil else {
             // Those who administer somebody else's servers may hand over the accounts' tokens themselves.
@@ -225,13 +220,11 @@ public struct NetworkAdministrator: Sendable {
             let places = try await directory.places()
             guard !places.isEmpty else { return nil }
             do throws(NetworkError) {
-                let address = places[turn % places.count]
-                let system = try await SystemInterface(at: address, identity: identity)
+                let system = try await SystemInterface(at: places[turn % places.count], identity: identity)
                 defer { system.close() }
-                return try await body(system, address)
+                return try await body(system)
             } catch {
-                // A server that is starting, or starts again, may let go of a connection. Every act says how things are
-                // to be, so that it can be done twice.
+                // A server that is starting may let go of a connection. Every act can be done twice.
                 let hasOthers = turn + 1 < places.count && error.isUnreachableServer
                 guard hasOthers || error.isLostConnection && ContinuousClock.now < deadline else { throw error }
             }
@@ -243,7 +236,7 @@ public struct NetworkAdministrator: Sendable {
     /// Does as ``onServer(_:_:)`` with a decision that is kept already, and says so where it does not get there.
     @discardableResult
     func enact<R>(
-        _ identity: NetworkIdentity, _ body: (SystemInterface, ServerAddress) async throws(NetworkError) -> R
+        _ identity: NetworkIdentity, _ body: (SystemInterface) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R? {
         do throws(NetworkError) { return try await onServer(identity, body) } catch { throw error.ofDecision }
     }

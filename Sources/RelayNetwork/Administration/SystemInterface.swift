@@ -7,7 +7,7 @@ import Relay
 struct SystemInterface: Sendable {
     struct UserConnection: Hashable, Sendable {
         var server: String
-        var number: UInt64
+        var number: Int64
         var account: String
         /// The public key that it logged in by.
         var key: String
@@ -24,9 +24,12 @@ struct SystemInterface: Sendable {
     }
 
     /// How many connections are asked for at once: each comes with its token, and an answer is one message.
-    private static let pageLength = 100
-    private static let endedPages = 10
+    private static let pageLength: Int64 = 100
+    private static let endedPages: Int64 = 10
 
+    /// The server, and as which network's administrator it is asked.
+    let address: ServerAddress
+    let identity: NetworkIdentity
     private let connection: NATSConnection
     private let networkAccounts: Set<String>
     /// The key that signs the tokens of this network's users, and of no other network's on the same servers.
@@ -37,6 +40,7 @@ struct SystemInterface: Sendable {
             throw .invalidProvision(
                 "Nobody has given this machine a user of the system account: name its credentials by --system-creds.")
         }
+        (self.address, self.identity) = (address, identity)
         networkAccounts = [identity.account.text, systemAccount.text]
         signingKey = identity.signingKey.publicKey.text
         connection = try await .administrator(at: address, as: administrator)
@@ -53,17 +57,19 @@ struct SystemInterface: Sendable {
         let servers = if let known { known } else { try await servers() }
         var found: [UserConnection] = []
         for account in accounts?.map(Optional.some) ?? [nil] {
+            var question: MessageMap = [:]
+            question["acc"] = account.map(MessageValue.string)
             // Each server knows its own alone.
             for server in servers {
-                try await forEachConnection(ConnectionQuestion(acc: account), at: server) { entry, claims in
+                try await forEachConnection(question, at: server) { entry, claims in
                     // Older servers do not say whose connection it is; its token does.
                     guard claims.issuer == signingKey, let holder = claims.grant.issuerAccount,
-                        !networkAccounts.contains(holder)
+                        !networkAccounts.contains(holder), let number = entry["cid"]?.intValue
                     else { return }
                     found.append(
                         UserConnection(
-                            server: server.id, number: entry.cid, account: holder, key: claims.subject,
-                            client: entry.name, address: entry.ip))
+                            server: server.id, number: number, account: holder, key: claims.subject,
+                            client: entry["name"]?.stringValue, address: entry["ip"]?.stringValue))
                 }
             }
         }
@@ -75,10 +81,10 @@ struct SystemInterface: Sendable {
     func endedConnections(ofAccount account: String) async throws(NetworkError) -> [String: Int64] {
         var found: [String: Int64] = [:]
         // The state 1 means connections that have ended.
-        let question = ConnectionQuestion(acc: account, state: 1, sort: "stop")
+        let question: MessageMap = ["acc": .string(account), "state": 1, "sort": "stop"]
         for server in try await servers() {
             try await forEachConnection(question, at: server, pages: Self.endedPages) { entry, claims in
-                guard let end = entry.stop.flatMap(Timestamp.init(iso8601:)) else { return }
+                guard let end = entry["stop"]?.stringValue.flatMap(Timestamp.init(iso8601:)) else { return }
                 found[claims.subject] = max(found[claims.subject] ?? .min, end.milliseconds / 1_000)
             }
         }
@@ -87,24 +93,27 @@ struct SystemInterface: Sendable {
 
     /// Asks a server for its connections, page by page. An account that it does not know has none.
     private func forEachConnection(
-        _ question: ConnectionQuestion, at server: Server, pages: Int = .max,
-        _ body: (ConnectionPage.Entry, UserClaims) -> Void
+        _ question: MessageMap, at server: Server, pages: Int64 = .max, _ body: (MessageValue, UserClaims) -> Void
     ) async throws(NetworkError) {
         var question = question
-        for _ in 0..<pages {
-            let text = String(decoding: Wire.json(question), as: UTF8.self)
-            let answer: Answer<ConnectionPage>
-            do throws(NetworkError) { answer = try await ask(text, "$SYS.REQ.SERVER.\(server.id).CONNZ") } catch {
-                guard case .connection(.noResponders) = error, question.acc != nil else { throw error }
+        (question["auth"], question["limit"]) = (true, .int(Self.pageLength))
+        for page in 0..<pages {
+            question["offset"] = .int(page * Self.pageLength)
+            let answer: MessageValue
+            do throws(NetworkError) {
+                answer = try await ask(JSONText.text(.map(question)), "$SYS.REQ.SERVER.\(server.id).CONNZ")
+            } catch {
+                guard case .connection(.noResponders) = error, question["acc"] != nil else { throw error }
                 return
             }
-            if question.acc == nil { _ = try answer.content() }
-            let entries = answer.data?.connections ?? []
+            if question["acc"] == nil { try Self.check(answer) }
+            let entries = answer["data"]?["connections"]?.arrayValue ?? []
             for entry in entries {
-                if let claims = entry.jwt.flatMap({ try? UserClaims.decode($0) }) { body(entry, claims) }
+                if let claims = entry["jwt"]?.stringValue.flatMap({ try? UserClaims.decode($0) }) {
+                    body(entry, claims)
+                }
             }
-            guard entries.count >= Self.pageLength else { return }
-            question.offset += Self.pageLength
+            guard entries.count >= Int(Self.pageLength) else { return }
         }
     }
 
@@ -125,13 +134,11 @@ struct SystemInterface: Sendable {
 
     /// Hands the server an account's token, which holds from then on, for open connections too.
     func install(_ token: String) async throws(NetworkError) {
-        let answer: Answer<AccountInformation> = try await ask(token, "$SYS.REQ.CLAIMS.UPDATE")
-        _ = try answer.content()
+        try Self.check(await ask(token, "$SYS.REQ.CLAIMS.UPDATE"))
     }
 
     func token(ofAccount account: String) async throws(NetworkError) -> String? {
-        let answer: Answer<AccountInformation> = try await ask("", "$SYS.REQ.ACCOUNT.\(account).INFO")
-        return answer.data?.jwt
+        try await ask("", "$SYS.REQ.ACCOUNT.\(account).INFO")["data"]?["jwt"]?.stringValue
     }
 
     /// Of which accounts the servers keep tokens, as each of them said, by its id. Asked for one account's token,
@@ -140,8 +147,10 @@ struct SystemInterface: Sendable {
     func keptAccounts(of servers: [Server]) async throws(NetworkError) -> [String: [String]] {
         var kept: [String: [String]] = [:]
         try await connection.askAll("$SYS.REQ.CLAIMS.LIST", within: .seconds(5)) { bytes in
-            guard let answer = Wire.value(Answer<[String]>.self, from: bytes) else { return false }
-            if let server = answer.server?.id, let accounts = answer.data { kept[server] = accounts }
+            guard let answer = try? JSONText.parse(bytes: bytes), let server = answer["server"]?["id"]?.stringValue,
+                let accounts = answer["data"]?.arrayValue
+            else { return false }
+            kept[server] = accounts.compactMap(\.stringValue)
             return kept.count >= servers.count
         }
         return kept
@@ -161,18 +170,18 @@ struct SystemInterface: Sendable {
 
     func servers() async throws(NetworkError) -> [Server] { try await roll().servers }
 
-    /// All servers that answer, and how many there are by what they know of each other. One that was killed is counted
-    /// among them for some minutes.
+    /// All servers that answer, and how many they know of: one that was killed counts for some minutes.
     func roll() async throws(NetworkError) -> (servers: [Server], count: Int) {
         var found: [Server] = []
         var expected = 1
         try await connection.askAll("$SYS.REQ.SERVER.PING", within: .seconds(5)) { bytes in
-            guard let answer = Wire.value(Ping.self, from: bytes) else { return false }
-            found.append(
-                Server(
-                    id: answer.server.id, name: answer.server.name ?? "", version: answer.server.ver ?? "",
-                    connections: answer.statsz?.connections))
-            expected = max(expected, answer.statsz?.activeServers ?? 1)
+            guard let answer = try? JSONText.parse(bytes: bytes), let id = answer["server"]?["id"]?.stringValue else {
+                return false
+            }
+            func text(_ name: String) -> String { answer["server"]?[name]?.stringValue ?? "" }
+            func count(_ name: String) -> Int? { (answer["statsz"]?[name]?.intValue).map { Int(clamping: $0) } }
+            found.append(Server(id: id, name: text("name"), version: text("ver"), connections: count("connections")))
+            expected = max(expected, count("active_servers") ?? 1)
             return found.count >= expected
         }
         guard !found.isEmpty else { throw .timedOut("Asking who of the servers is there") }
@@ -181,73 +190,23 @@ struct SystemInterface: Sendable {
 
     // MARK: The server's words
 
-    private func ask<Content: Decodable>(
-        _ question: String, _ subject: String
-    ) async throws(NetworkError) -> Answer<Content> {
+    private func ask(_ question: String, _ subject: String) async throws(NetworkError) -> MessageValue {
         let reply = try await reached {
             try await connection.request(ByteBuffer(string: question), to: subject, timeout: .seconds(10))
         }
-        guard let answer = Wire.value(Answer<Content>.self, from: reply.bytes) else {
+        guard let answer = try? JSONText.parse(bytes: reply.bytes) else {
             throw .refused("its answer is not understood")
         }
         return answer
     }
 
-    private struct Answer<Content: Decodable>: Decodable {
-        struct Failure: Decodable { var description: String? }
-
-        var server: ServerName?
-        var data: Content?
-        var error: Failure?
-
-        func content() throws(NetworkError) -> Content {
-            guard let data, error == nil else { throw .refused(error?.description ?? "it gave no reason") }
-            return data
+    /// Throws the server's reason where an answer is a refusal.
+    private static func check(_ answer: MessageValue) throws(NetworkError) {
+        let error = answer["error"] ?? .null
+        guard error.isNull, answer["data"]?.isNull == false else {
+            throw .refused(error["description"]?.stringValue ?? "it gave no reason")
         }
     }
-
-    private struct ServerName: Decodable {
-        var id: String
-        var name: String?
-        var ver: String?
-    }
-
-    private struct Ping: Decodable {
-        struct Statistics: Decodable {
-            var activeServers: Int?
-            var connections: Int?
-
-            private enum CodingKeys: String, CodingKey {
-                case connections
-                case activeServers = "active_servers"
-            }
-        }
-        var server: ServerName
-        var statsz: Statistics?
-    }
-
-    private struct ConnectionQuestion: Encodable {
-        var auth = true
-        var acc: String?
-        var limit = SystemInterface.pageLength
-        var offset = 0
-        var state: Int?
-        var sort: String?
-    }
-
-    private struct ConnectionPage: Decodable {
-        struct Entry: Decodable {
-            var cid: UInt64
-            var jwt: String?
-            var name: String?
-            var ip: String?
-            var stop: String?
-        }
-
-        var connections: [Entry]?
-    }
-
-    private struct AccountInformation: Decodable { var jwt: String? }
 }
 
 // One of several servers is enough for most that a network asks.

@@ -4,20 +4,14 @@ import Relay
 
 extension NetworkDirectory {
     /// The credentials by which this machine uses the network as a user, made on first use with every topic granted.
-    /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated`, `.keyRevoked`, `.file`, `.damaged`
-    ///   or `.credentials`.
+    /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated` or `.keyRevoked`.
     public func credentials(for user: String) throws(NetworkError) -> Credentials {
         let name = try UserName(user)
         return try identified { identity throws(NetworkError) in
             let known = try record(of: name)
             var record = if let known { known } else { try makeUser(name, rights: .all, expires: nil, identity) }
             try record.standing.check(name)
-            // Credentials whose key the record lacks are of a user whose record was lost.
-            if let (own, index) = try ownKey(record, of: name) {
-                guard record.keys[index].revoked == nil else { throw .keyRevoked(name.text) }
-                return own
-            }
-            guard record.mayMakeIdentity else { throw .keyRevoked(name.text) }
+            if let own = try holdingCredentials(record, of: name) { return own }
             return try makeKey(&record, of: name, .identity, identity).credentials
         }
     }
@@ -30,7 +24,6 @@ extension NetworkDirectory {
     }
 
     /// Every user of the network, by name.
-    /// - Throws: `NetworkError.file`.
     public func userNames() throws(NetworkError) -> [UserName] {
         guard PrivateFile.exists(users) else { return [] }
         return try PrivateFile.names(in: users).filter { $0.hasSuffix(".json") }
@@ -83,8 +76,7 @@ extension NetworkDirectory {
             }
         }
         try record.keys.add(key, of: name, at: key.created)
-        // A key is remembered, and its account signed, before it can be used. Whoever made the user of this machine's
-        // own may have been interrupted before that.
+        // A key is remembered, and its account signed, before it can be used; making the user may have been cut short.
         if key.account == nil, kind != .identity {
             try keep(record, of: name)
         } else {
@@ -96,6 +88,7 @@ extension NetworkDirectory {
         return (key, credentials)
     }
 
+    /// Changes what is kept of a user, and signs the user's accounts anew.
     @discardableResult
     func changeUser<R>(
         _ name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
@@ -121,18 +114,21 @@ extension NetworkDirectory {
         }
     }
 
-    func checkOwnKey(of name: UserName) throws(NetworkError) {
-        guard let record = try record(of: name) else { return }
-        let known = try ownKey(record, of: name)
-        guard known.map({ record.keys[$0.index].revoked == nil }) ?? record.mayMakeIdentity else {
-            throw .keyRevoked(name.text)
-        }
-    }
-
     /// Whether this machine has a key of its own as this user, which holds.
     func hasOwnKey(of name: UserName) throws(NetworkError) -> Bool {
         let record = try knownRecord(of: name)
         return try ownKey(record, of: name).map { record.keys[$0.index].revoked == nil } ?? false
+    }
+
+    /// The credentials of this machine as a user; nil where there are none and some may be made. Credentials whose key
+    /// the record lacks are of a user whose record was lost.
+    /// - Throws: `NetworkError.keyRevoked`.
+    func holdingCredentials(_ record: UserRecord, of name: UserName) throws(NetworkError) -> Credentials? {
+        let known = try ownKey(record, of: name)
+        guard known.map({ record.keys[$0.index].revoked == nil }) ?? record.mayMakeIdentity else {
+            throw .keyRevoked(name.text)
+        }
+        return known?.own
     }
 
     func renewOwnCredentials(of name: UserName) throws(NetworkError) {

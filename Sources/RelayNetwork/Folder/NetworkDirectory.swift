@@ -77,7 +77,6 @@ extension NetworkDirectory {
     }
 
     /// Whether a host has the network in its care, so that what has ended comes back.
-    /// - Throws: `NetworkError.file`.
     public func isHosted() throws(NetworkError) -> Bool {
         guard PrivateFile.exists(hostLock) else { return false }
         return try FileLock.isHeld(hostLock, against: .shared)

@@ -13,8 +13,7 @@ struct NetworkIdentity: Sendable {
     let account: NKey
     /// Issues the users of the network's account and of every user's account.
     let signingKey: NKeyPair
-    /// The user of the system account, which asks the servers about themselves; nil where somebody else administers
-    /// them and has given none.
+    /// The user of the system account, which asks the servers about themselves; nil where none was given.
     var administrator: Credentials?
 
     var systemAccount: NKey? {
@@ -33,7 +32,7 @@ struct NetworkIdentity: Sendable {
         guard try directory.cluster() == nil else {
             throw .invalidProvision("This network was not provisioned to its end: run parley network provision again.")
         }
-        return try files.make(Names(namespace: "local", hash: randomHash()))
+        return try files.make(Names(namespace: "local", hash: randomHash()), signedBy: files.makeOperator())
     }
 
     static func randomHash() -> String {
@@ -44,8 +43,7 @@ struct NetworkIdentity: Sendable {
     var issuer: UserTokenIssuer { UserTokenIssuer(account: account, signingKey: signingKey) }
 }
 
-/// Issues the tokens of users: those of the network's own account, and those of every user's account. It is all of a
-/// network's keys that its services need.
+/// Issues the tokens of users, in the network's own account and in their own: all that its services need of its keys.
 struct UserTokenIssuer: Sendable {
     let account: NKey
     let signingKey: NKeyPair
@@ -115,14 +113,6 @@ extension StringProtocol {
 }
 
 struct IdentityFiles {
-    /// What the configuration of a server of the network's own begins with: the operator's token, and the system
-    /// account's with its key.
-    struct ServerTokens {
-        let `operator`: String
-        let system: String
-        let systemAccount: NKey
-    }
-
     let folder: String
 
     /// Written last: where it is, everything is.
@@ -135,11 +125,6 @@ struct IdentityFiles {
     private var systemToken: String { folder + "/system.jwt" }
     private var accountToken: String { folder + "/account.jwt" }
     var administrator: String { folder + "/administrator.creds" }
-
-    /// Makes a new identity and writes it. Should this be interrupted, the next attempt begins anew.
-    func make(_ newNames: NetworkIdentity.Names) throws(NetworkError) -> NetworkIdentity {
-        try make(newNames, signedBy: makeOperator())
-    }
 
     /// Makes an operator, the system account and a user of that, whose credentials are written last.
     func makeOperator() throws(NetworkError) -> NKeyPair {
@@ -159,8 +144,8 @@ struct IdentityFiles {
         return root
     }
 
-    /// Makes the identity of a network on servers of another operator, with the operator's key or a signing key of it.
-    /// Should this be interrupted, the next attempt begins anew.
+    /// Makes a network's identity, with its servers' operator's key or a signing key of it. An attempt that was
+    /// interrupted begins anew.
     func make(_ newNames: NetworkIdentity.Names, signedBy root: NKeyPair) throws(NetworkError) -> NetworkIdentity {
         let account = try kept(.generate(.account), in: accountSeed)
         let signing = try kept(.generate(.account), in: signingSeed)
@@ -190,11 +175,12 @@ struct IdentityFiles {
         }
     }
 
-    func serverTokens() throws(NetworkError) -> ServerTokens {
-        let (root, system) = (try token(operatorToken), try token(systemToken))
-        return try parsed(systemToken) {
-            ServerTokens(operator: root, system: system, systemAccount: try NKey(AccountClaims.verify(system).subject))
-        }
+    /// What the configuration of a server of the network's own begins with: the operator's token, and the system
+    /// account's with its key.
+    func serverTokens() throws(NetworkError) -> (operator: String, system: String, systemAccount: NKey) {
+        let system = try token(systemToken)
+        let account = try parsed(systemToken) { try NKey(AccountClaims.verify(system).subject) }
+        return (try token(operatorToken), system, account)
     }
 
     func operatorPair() throws(NetworkError) -> NKeyPair {

@@ -2,8 +2,7 @@ import Logging
 import NATS
 import Platform
 
-/// Keeps servers from filling the disk: a server that cannot write ends JetStream altogether, and then users could not
-/// even read.
+/// Keeps servers from filling the disk: one that cannot write ends JetStream, and users could not even read.
 struct DiskWatch: Sendable {
     let directory: NetworkDirectory
     let identity: NetworkIdentity
@@ -45,8 +44,7 @@ struct DiskGuard: Hashable, Sendable {
     /// What the server was told; nil where that is not known, so that the next look tells it.
     private var accepts: Bool?
 
-    /// - Parameter isFresh: whether the server has just started, and so stores messages. One that has run for a while
-    ///   may have been told either.
+    /// - Parameter isFresh: whether the server has just started, and so stores messages; others may have been told.
     init(reserved: Int64, isFresh: Bool) {
         self.reserved = reserved
         accepts = isFresh ? true : nil

@@ -18,8 +18,7 @@ package struct EndingSignals {
 
     /// Watches from now on, until ``cancel()``. A signal that comes right after this is not lost.
     ///
-    /// - Parameter stops: whether the signal that asks the process to stop is among them. Whoever hears of it calls
-    ///   ``stop()``.
+    /// - Parameter stops: whether to watch the signal to stop, too. Whoever hears of it calls ``stop()``.
     package init(stops: Bool = false) {
         watched = [SIGTERM, SIGINT, SIGHUP] + (stops ? [Self.stopping] : [])
         let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(8))
@@ -42,8 +41,7 @@ package struct EndingSignals {
     }
 
     /// Stops the process, as the signal that asked for it does where nobody watches, and returns when it runs again.
-    /// The next such signal is heard of. Where this comes so late that another signal has stopped the process already,
-    /// once is enough.
+    /// The next such signal is heard of.
     package func stop() { cprocess_stop() }
 
     /// Stops watching: the signals have their standard action again.
@@ -67,13 +65,11 @@ package struct EndingSignals {
         case ignored
     }
 
-    /// Takes a terminal that is gone for the signal that comes with it, which may have been heard before or come later:
-    /// it counts once.
+    /// Takes a terminal that is gone for the signal that comes with it, before or later: it counts once.
     package static func hangUp() -> HangUp {
         let before = signal(SIGHUP, SIG_IGN)
         return hungUp.withLockedValue { state in
-            // It is ignored since the last call, or was from the start, as nohup wants it. Swift compares no functions
-            // of C but by where they are.
+            // Ignored since the last call, or from the start, as by nohup. Swift compares C functions by address alone.
             if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self), !state.isTaken {
                 return .ignored
             }
@@ -84,12 +80,7 @@ package struct EndingSignals {
         }
     }
 
-    private struct HungUp {
-        var watcher: AsyncStream<Int32>.Continuation?
-        var isTaken = false
-    }
-
-    private static let hungUp = NIOLockedValueBox(HungUp())
+    private static let hungUp = NIOLockedValueBox((watcher: AsyncStream<Int32>.Continuation?.none, isTaken: false))
 
     /// Waits for the first, or for the task's cancellation.
     static func wait(isWanted: Bool = true) async {

@@ -44,19 +44,15 @@ enum HostRole: String {
         try issuer.issue(name: name, permissions: permissions)
     }
 
+    /// Connects to one of several servers.
     func connect(
-        to address: ServerAddress, _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5), logger: Logger = .silent
+        to addresses: [ServerAddress], _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5),
+        logger: Logger = .silent
     ) async throws(NetworkError) -> NATSConnection {
         let options = ConnectOptions(
             name: "parley network \(self)", authentication: .init(try credentials(issuer)), connectTimeout: timeout,
             logger: logger)
-        return try await reached { try await NATSConnection.connect(to: address, options: options) }
-    }
-
-    func connect(
-        toOneOf addresses: [ServerAddress], _ issuer: UserTokenIssuer, logger: Logger = .silent
-    ) async throws(NetworkError) -> NATSConnection {
-        try await addresses.firstToTake { try await connect(to: $0, issuer, logger: logger) }
+        return try await addresses.firstToTake { try await NATSConnection.connect(to: $0, options: options) }
     }
 
     /// Runs the body with JetStream as this role reaches it at one of several servers.
@@ -64,7 +60,7 @@ enum HostRole: String {
         at addresses: [ServerAddress], _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5),
         _ body: (JetStream) async throws -> R
     ) async throws(NetworkError) -> R {
-        let connection = try await connect(toOneOf: addresses, issuer)
+        let connection = try await connect(to: addresses, issuer)
         defer { connection.closeNow() }
         return try await reached { try await body(JetStream(connection, timeout: timeout)) }
     }

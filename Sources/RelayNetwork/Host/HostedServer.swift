@@ -1,7 +1,10 @@
 import Logging
 import NATS
 import Platform
+import Relay
 
+/// The server of a private network, and the host's work on each process of it: waiting for its answer, provisioning,
+/// announcing, answering services, and watching over what users make and what the disk holds.
 struct HostedServer: Sendable {
     let directory: NetworkDirectory
     let options: NetworkHost.Options
@@ -14,6 +17,15 @@ struct HostedServer: Sendable {
     /// The port of a network's newest server, kept so that clients find the next one where it was.
     private struct Record: Codable { var port: Int }
 
+    /// One process of the server.
+    private struct Run {
+        let process: ServerProcess
+        let address: ServerAddress
+        /// When it was started, in seconds since 1970: older tokens it read itself.
+        let start: Int64
+        let answered: @Sendable () -> Void
+    }
+
     var keeper: ProcessKeeper {
         ProcessKeeper(
             name: "nats-server", output: directory.serverLog,
@@ -23,10 +35,22 @@ struct HostedServer: Sendable {
 
     private func start() throws(NetworkError) -> ProcessKeeper.Start {
         let own = try IdentityFiles(folder: directory.keys).serverTokens()
-        try installTokens(own)
+        // The network's own is signed anew, as another version may have exported something else.
+        let network = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
+        for (account, token) in [(own.systemAccount, own.system), (identity.account, network)] {
+            try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
+        }
+        try directory.identified { identity throws(NetworkError) in
+            try AccountSigner.bringUpToDate(directory, identity, mappings: program.mapsWildcards ? .wildcards : .tokens)
+        }
         let startTime = NetworkAdministrator.now
-        let before = try? PrivateFile.readJSON(Record.self, from: directory.serverFile)
-        let address = try address(preferred: before?.port)
+        let address: ServerAddress
+        if let listener {
+            address = try listener.localAddress()
+        } else {
+            let before = try? PrivateFile.readJSON(Record.self, from: directory.serverFile)
+            address = ServerAddress(host: "127.0.0.1", port: try LoopbackPort.choose(preferred: before?.port))
+        }
         let configuration = ServerConfiguration(
             port: address.port, operatorToken: own.operator, systemAccount: own.systemAccount.text,
             resolver: directory.resolver, store: directory.store, processFile: directory.serverProcessFile,
@@ -36,26 +60,114 @@ struct HostedServer: Sendable {
         try PrivateFile.writeJSON(Record(port: address.port), to: directory.serverFile)
         return .init(command: [program.path, "-c", directory.serverConfiguration]) {
             process, answered throws(NetworkError) in
-            let session = HostSession(
-                server: self, process: process, address: address, start: startTime, answered: answered)
-            try await session.run()
+            try await work(on: Run(process: process, address: address, start: startTime, answered: answered))
         }
     }
 
-    /// Where the server is reached: at the port that is preferred, if it is free and nothing else was asked for.
-    private func address(preferred port: Int?) throws(NetworkError) -> ServerAddress {
-        if let listener { return try listener.localAddress() }
-        return ServerAddress(host: "127.0.0.1", port: try LoopbackPort.choose(preferred: port))
+    /// Works until the task is cancelled, which it is when the process ends, or until it cannot go on.
+    private func work(on run: Run) async throws(NetworkError) {
+        defer { PrivateFile.remove(directory.networkFile) }
+        // What the server was told of the disk outlives the connection over which it was.
+        var isFresh = true
+        while true {
+            let end = ContinuousClock.now + options.startTimeout
+            let keeping = try await persist(until: end, every: .milliseconds(20)) {
+                try await HostRole.keeping.connect(
+                    to: [run.address], identity.issuer, timeout: .seconds(2), logger: log)
+            }
+            do throws(NetworkError) {
+                defer { keeping.closeNow() }
+                try await serve(run, keeping, isFresh: isFresh)
+            } catch {
+                if Task.isCancelled { throw .cancelled }
+                guard case .connection(let cause) = error, cause.isRetryable || !keeping.isOpen else { throw error }
+                log.warning("the host's connection ended", metadata: ["error": "\(cause)"])
+            }
+            isFresh = false
+            try await Pause.sleep(.milliseconds(100))
+        }
     }
 
-    private func installTokens(_ own: IdentityFiles.ServerTokens) throws(NetworkError) {
-        // The network's own is signed anew, as another version may have exported something else.
-        let network = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
-        for (account, token) in [(own.systemAccount, own.system), (identity.account, network)] {
-            try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
+    private func serve(_ run: Run, _ keeping: NATSConnection, isFresh: Bool) async throws(NetworkError) {
+        let answering = try await HostRole.answering.connect(
+            to: [run.address], identity.issuer, timeout: .seconds(2), logger: log)
+        defer { answering.closeNow() }
+        let settings = try directory.settings()
+        let plan = NetworkPlan(names: identity.names, settings: settings)
+        let services = try await reached { try await provision(plan, JetStream(keeping), answering) }
+        try announce(run, keeping.info.version)
+        try await untilOneEnds(
+            { try await services.run() },
+            {
+                // Requests are answered meanwhile, however many tokens there are.
+                try await installNewerTokens(run, keeping)
+                await DiskWatch(
+                    directory: directory, identity: identity, folder: directory.store, places: [run.address],
+                    freeSpace: options.freeDiskSpace, log: log
+                ).run(DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh))
+            }, { await NetworkAdministrator(directory: directory, logger: log).finishActs() })
+    }
+
+    /// Makes what is missing of the plan, and has the services hear requests.
+    private func provision(
+        _ plan: NetworkPlan, _ jetStream: JetStream, _ answering: NATSConnection
+    ) async throws -> NetworkServices {
+        // Messages that were stored before there were bounds are removed only for the administrator's own bounds.
+        let areBoundsSet = PrivateFile.exists(directory.settingsFile)
+        for stream in plan.streams {
+            let mayLose = areBoundsSet || stream.name != plan.topics.name
+            let part = try await jetStream.provide(stream, losing: mayLose ? [.messages] : [])
+            part.log(to: log)
         }
-        try directory.identified { identity throws(NetworkError) in
-            try AccountSigner.bringUpToDate(directory, identity, mappings: program.mapsWildcards ? .wildcards : .tokens)
+        // Grants may have been narrowed while no server ran.
+        if let narrowings = try? directory.narrowings(), !narrowings.isEmpty {
+            for narrowing in narrowings { try await jetStream.endReaders(of: narrowing, identity.names) }
+            directory.forgetNarrowings()
         }
+        let services = try NetworkServices(
+            answering: answering, jetStream: jetStream, plan: plan, users: directory, issuer: identity.issuer,
+            id: NetworkServices.newID(), figures: .init(.init(start: NetworkAdministrator.now)), logger: log)
+        if PrivateFile.exists(directory.unalignedMarker) {
+            await services.postboxes.align((try? directory.userNames()) ?? [])
+            PrivateFile.remove(directory.unalignedMarker)
+        }
+        try await answering.flush()
+        try await jetStream.connection.flush()
+        return services
+    }
+
+    /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed
+    /// now. Acts wait meanwhile: otherwise an older token could replace a newer one.
+    private func installNewerTokens(_ run: Run, _ connection: NATSConnection) async throws(NetworkError) {
+        var lock = try FileLock.attempt(directory.administrationLock, .exclusive)
+        while lock == nil {
+            guard connection.isOpen else { return }
+            try await Pause.sleep(.milliseconds(20))
+            lock = try FileLock.attempt(directory.administrationLock, .exclusive)
+        }
+        defer { withExtendedLifetime(lock) {} }
+        let system = try await SystemInterface(at: run.address, identity: identity)
+        defer { system.close() }
+        for name in try directory.userNames() {
+            guard let record = try directory.record(of: name), record.signed >= run.start else { continue }
+            for account in record.accounts {
+                guard let token = try PrivateFile.readText(directory.tokenPath(ofAccount: account)) else { continue }
+                // An account that the server has not had to do with yet it reads itself. The imports of others are made
+                // anew with every token: requests on their way are lost with the old, and a login may be unanswered.
+                guard let known = try await system.token(ofAccount: account), known != token else { continue }
+                try await system.install(token)
+            }
+        }
+    }
+
+    private func announce(_ run: Run, _ version: String) throws(NetworkError) {
+        let (names, address) = (identity.names, run.address)
+        let description = NetworkDescription(
+            servers: ["\(address)"], serverVersion: version, hostPid: getpid(),
+            serverPid: directory.runningServer?.pid ?? run.process.id, namespace: names.namespace, hash: names.hash,
+            certificateName: address.certificateName, authorityFile: address.authorityFile, listens: listener?.text)
+        try PrivateFile.writeJSON(description, to: directory.networkFile)
+        log.info("the network can be used", metadata: ["server": "\(address)", "version": "\(version)"])
+        run.answered()
     }
 }

@@ -83,29 +83,20 @@ public struct NetworkHost: Sendable {
     private func untilIdle() async throws(NetworkError) -> FileLock {
         var idleSince: ContinuousClock.Instant?
         while true {
-            if let lock = try idleLock(&idleSince) { return lock }
+            // Free again before the pause, or clients that come meanwhile would have to wait.
+            do {
+                let lock = try FileLock.attempt(directory.clientsLock, .exclusive)
+                let isIdle = lock != nil && !PrivateFile.exists(directory.keepMarker)
+                idleSince = isIdle ? idleSince ?? .now : nil
+                if let lock, let idleSince, .now - idleSince >= options.idleTimeout { return lock }
+            }
             try await Pause.sleep(min(.seconds(1), options.idleTimeout / 4))
         }
-    }
-
-    /// Looks once. Before it is time to end, the lock is free again on return, or clients that come during the pause
-    /// would have to wait.
-    private func idleLock(_ idleSince: inout ContinuousClock.Instant?) throws(NetworkError) -> FileLock? {
-        guard let lock = try FileLock.attempt(directory.clientsLock, .exclusive),
-            !PrivateFile.exists(directory.keepMarker)
-        else {
-            idleSince = nil
-            return nil
-        }
-        let begin = idleSince ?? .now
-        idleSince = begin
-        return .now - begin >= options.idleTimeout ? lock : nil
     }
 }
 
 extension NetworkDirectory {
-    /// Does a host's work with the `nats-server` of this machine, as the folder's only host, and tells clients why it
-    /// could not go on.
+    /// Does a host's work with this machine's `nats-server`, as the folder's only one, and tells clients why it failed.
     func host(
         _ options: NetworkHost.Options,
         _ work: (Logger, ServerProgram) async throws(NetworkError) -> NetworkHost.Outcome

@@ -60,7 +60,7 @@ struct PushConsumerGuard: Sendable {
         while let report = try await iterator.next(isolation: nil) {
             guard let (made, account) = Self.made(report.bytes) else { continue }
             if Self.isOffender(made) {
-                await delete(made)
+                await delete(offender: made)
                 continue
             }
             guard let account, let user = await users.user(ofAccount: account) else { continue }
@@ -102,7 +102,7 @@ struct PushConsumerGuard: Sendable {
         shares.withLockedValue { $0.ended(place) }
     }
 
-    private func delete(_ offender: ConsumerInfo) async {
+    private func delete(offender: ConsumerInfo) async {
         logger.notice("a consumer that pushes where it must not is deleted", metadata: ["stream": "\(offender.stream)"])
         await delete(.init(stream: offender.stream, name: offender.name))
     }
@@ -120,8 +120,8 @@ struct PushConsumerGuard: Sendable {
     private func followBans() async {
         var iterator = words.makeAsyncIterator()
         while let message = try? await iterator.next(isolation: nil) {
-            guard let word = Wire.value(Word.self, from: message.bytes),
-                word.kind == "banned" || word.kind == "deactivated",
+            guard let kind = (try? JSONText.parse(bytes: message.bytes))?["kind"]?.stringValue,
+                kind == "banned" || kind == "deactivated",
                 let user = try? UserName(String(message.subject.split(separator: ".").last ?? ""))
             else { continue }
             let until = ContinuousClock.now + Self.aftermath
@@ -130,11 +130,9 @@ struct PushConsumerGuard: Sendable {
             await purgePresence(of: user.key)
             logger.info(
                 "a user is shut out; the readers and the entries of who is here are deleted",
-                metadata: ["user": "\(user)", "kind": "\(word.kind)", "readers": "\(own.count)"])
+                metadata: ["user": "\(user)", "kind": "\(kind)", "readers": "\(own.count)"])
         }
     }
-
-    private struct Word: Decodable { var kind: String }
 
     private func watchPresence() async {
         while !Task.isCancelled {
@@ -173,7 +171,7 @@ struct PushConsumerGuard: Sendable {
                 for stream in try await jetStream.streamNames() {
                     do throws(NATSError) {
                         for consumer in try await jetStream.consumers(in: stream) where Self.isOffender(consumer) {
-                            await delete(consumer)
+                            await delete(offender: consumer)
                         }
                     } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
                         // Its user was removed meanwhile.
@@ -191,28 +189,20 @@ struct PushConsumerGuard: Sendable {
         return !target.hasPrefix(inboxes) || consumer.stream.hasPrefix(NetworkNames.postboxStreamPrefix)
     }
 
-    /// The consumer that a report says was made, and the account that made it. The server's own account of the consumer
-    /// counts, not the request.
+    /// The consumer that was made by a report's response, not by its request, and the account that made it.
     static func made(_ report: [UInt8]) -> (consumer: ConsumerInfo, account: String?)? {
-        guard let report = Wire.value(Report.self, from: report), report.subject.hasPrefix("$JS.API.CONSUMER."),
-            report.subject.contains(".CREATE."), let response = report.response,
+        guard let report = try? JSONText.parse(bytes: report), let call = report["subject"]?.stringValue,
+            call.hasPrefix("$JS.API.CONSUMER."), call.contains(".CREATE."),
+            let response = report["response"]?.stringValue,
             let made = Wire.value(ConsumerInfo.self, from: response.utf8)
         else { return nil }
-        return (made, report.client?.acc)
-    }
-
-    private struct Report: Decodable {
-        struct Client: Decodable { var acc: String? }
-        var subject: String
-        var response: String?
-        var client: Client?
+        return (made, report["client"]?["acc"]?.stringValue)
     }
 }
 
 /// Who has made which consumers since the host began to watch, and which are beyond a user's share: a pure value.
 ///
-/// A server bounds the consumers of a stream, not those of one user; what it reports of each call names the account
-/// that called.
+/// A server bounds a stream's consumers, not those of one user; its reports name the account of each call.
 struct ConsumerShares: Sendable {
     struct Place: Hashable, Sendable {
         var stream: String

@@ -75,8 +75,7 @@ extension LocalCluster {
     private static let withoutLeader = NetworkError.timedOut("Finding the stream's leader")
 
     /// Kills a server, which the host then does not start again for as long as what this returns is kept.
-    /// - Throws: `NetworkError.file` where another program rehearses the same, `.notRunning` where there is no such
-    ///   server.
+    /// - Throws: `NetworkError.file` where another program rehearses the same, `.notRunning` without such a server.
     package func stopServer(named name: String) async throws(NetworkError) -> Rehearsal {
         let index = try index(ofServer: name)
         let path = server(index).outageLock

@@ -24,8 +24,7 @@ extension NetworkDirectory {
             if !isHosted, wasHosted, PrivateFile.exists(stopMarker) {
                 throw .hostFailed("It was stopped while it was being started.")
             }
-            // A host that was just started takes its lock a moment later, on a busy machine some seconds.
-            // While it runs it is waited for.
+            // A host that was just started may take its lock some seconds later: while it runs it is waited for.
             let isGone = startedAt.duration(to: .now) > .seconds(1) && !(process.map(RunningProcess.exists) ?? false)
             guard !isHosted, starts == 0 || PrivateFile.exists(failureFile) || isGone else { return nil }
             if starts > 0, let failure = try? PrivateFile.readJSON(HostFailure.self, from: failureFile) {
@@ -65,8 +64,7 @@ extension NetworkDirectory {
             guard !isLate(by: kills ? .seconds(5) : .zero) else { throw .timedOut("Ending the network") }
             try await Pause.sleep(.milliseconds(20))
         }
-        // A host gives its lock back before its process is gone, and whoever stops a network expects to find nothing
-        // of it.
+        // A host gives its lock back before its process is gone, which whoever stops a network expects.
         while let asked, asked.pid != getpid(), asked.isRunning, kills || !isLate() {
             if isLate() { kill(asked.pid, SIGKILL) }
             try await Pause.sleep(.milliseconds(5))

@@ -75,7 +75,7 @@ public enum NetworkControl {
 
     /// Lets the network end: now if it is unused, otherwise soon after the last client has left.
     /// - Parameter evenIfUsed: ends it now in any case; clients that reconnect start it again.
-    /// - Throws: `NetworkError.file`, `.timedOut` when it does not end, `.cancelled`.
+    /// - Throws: `NetworkError.timedOut` when it does not end.
     @discardableResult
     public static func stop(
         directory: NetworkDirectory = .standard(), evenIfUsed: Bool = false, timeout: Duration = .seconds(20)

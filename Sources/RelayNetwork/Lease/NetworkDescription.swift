@@ -1,10 +1,8 @@
 import NATS
 
-/// What a client needs to know of a running network whose servers are on this machine: the content of its
-/// `network.json`.
+/// What a client needs to know of a running network on this machine: the content of its `network.json`.
 public struct NetworkDescription: Codable, Hashable, Sendable {
-    /// Where the servers listen, such as `nats://127.0.0.1:40123`, for programs of this machine; in the order of their
-    /// names.
+    /// Where the servers listen for this machine, such as `nats://127.0.0.1:40123`, in the order of their names.
     public var servers: [String]
     /// The servers' version.
     public var serverVersion: String
@@ -52,14 +50,12 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
 
 extension NetworkDirectory {
     /// What the newest host has told of its network, if one runs; its servers may not answer.
-    /// - Throws: `NetworkError.file`.
     public func announced() throws(NetworkError) -> NetworkDescription? {
         guard try isHosted() else { return nil }
         return (try? PrivateFile.readJSON(NetworkDescription.self, from: networkFile)) ?? nil
     }
 
     /// The network, when it runs and more than half of its servers answer. Starts nothing and makes nothing.
-    /// - Throws: `NetworkError.file`.
     public func running() async throws(NetworkError) -> NetworkDescription? {
         guard let known = try announced() else { return nil }
         // So many carry all that is stored.
@@ -67,7 +63,7 @@ extension NetworkDirectory {
     }
 
     /// How many clients are connected to a running network, without the network's own.
-    /// - Throws: `NetworkError.connection`, `.refused`, `.file`, `.damaged` or `.credentials`.
+    /// - Throws: `NetworkError.connection` or `.refused`.
     public func clientCount(of network: NetworkDescription) async throws(NetworkError) -> Int {
         let system = try await SystemInterface(at: network.address(), identity: NetworkIdentity.open(in: self))
         defer { system.close() }

@@ -26,8 +26,7 @@ public final class NetworkLease: Sendable {
     ///   - hostCommand: the path of an executable and its arguments that run ``NetworkHost/run()`` for this folder.
     ///   - environment: the environment of the host, in which it also looks for the server.
     ///   - timeout: how long all of it may take.
-    /// - Throws: `NetworkError.serverMissing`, `.hostFailed` with the host's own reason, `.hostNotStarted`,
-    ///   `.timedOut`, `.file`, `.damaged`, `.credentials` or `.cancelled`.
+    /// - Throws: `NetworkError.serverMissing`, `.hostFailed` with the host's reason, `.hostNotStarted` or `.timedOut`.
     public static func acquire(
         directory: NetworkDirectory = .standard(), hostCommand: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment, timeout: Duration = .seconds(30)

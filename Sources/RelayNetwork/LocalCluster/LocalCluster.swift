@@ -56,7 +56,7 @@ extension LocalCluster {
     ///   this folder, in this process's environment.
     /// - Returns: the running cluster, and whether it ran before.
     /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed`
-    ///   with the host's own reason, `.hostNotStarted`, `.timedOut`, `.file`, `.damaged` or `.cancelled`.
+    ///   with the host's own reason, `.hostNotStarted` or `.timedOut`.
     public func start(
         hostCommand: [String]
     ) async throws(NetworkError) -> (cluster: NetworkDescription, ranBefore: Bool) {
@@ -70,7 +70,7 @@ extension LocalCluster {
 
     /// Ends the servers; what is stored stays.
     /// - Returns: false when nothing of it ran.
-    /// - Throws: `NetworkError.file`, `.timedOut` when it does not end, `.cancelled`.
+    /// - Throws: `NetworkError.timedOut` when it does not end.
     @discardableResult
     public func stop() async throws(NetworkError) -> Bool {
         guard PrivateFile.exists(directory.hostLock) else { return false }
@@ -101,9 +101,9 @@ extension LocalCluster {
     public func credentials(for user: String) async throws(NetworkError) -> String {
         let name = try UserName(user)
         let path = directory.credentialsPath(for: name)
-        let isKnown = try directory.record(of: name) != nil && PrivateFile.exists(path)
-        if !isKnown || directory.unpublishedUsers().contains(name) {
-            try directory.checkOwnKey(of: name)
+        let record = try directory.record(of: name)
+        if record == nil || !PrivateFile.exists(path) || directory.unpublishedUsers().contains(name) {
+            if let record { _ = try directory.holdingCredentials(record, of: name) }
             _ = try await NetworkAdministrator(directory: directory).add(user: user, for: .identity)
         }
         return path

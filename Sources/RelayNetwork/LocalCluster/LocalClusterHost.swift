@@ -1,6 +1,5 @@
 import Logging
 import NATS
-import NIOConcurrencyHelpers
 import Platform
 
 /// The process behind a cluster on this machine: it keeps the servers running, puts the network onto them and answers
@@ -25,12 +24,13 @@ public struct LocalClusterHost: Sendable {
             try cluster.prepare()
             try await cluster.endServers(log)
             for attempt in 1... {
-                let processes = try cluster.choosePorts()
+                let known = try cluster.choosePorts()
                 let run = LocalClusterRun(
-                    cluster: cluster, options: options, server: server, log: log, processes: .init(processes))
+                    cluster: cluster, options: options, server: server, log: log, known: known,
+                    record: LocalClusterRecord(known, in: cluster.processesFile, log))
                 do throws(NetworkError) { return try await run.run() } catch {
                     // Between a look at a port and its use somebody else may take it.
-                    let ports = processes.servers.flatMap { [$0.port, $0.routePort] }
+                    let ports = known.servers.flatMap { [$0.port, $0.routePort] }
                     guard error != .cancelled, attempt < Self.tries, !ports.allSatisfy(LoopbackPort.isFree) else {
                         throw error
                     }
@@ -73,19 +73,39 @@ extension LocalCluster {
     }
 }
 
-struct LocalClusterRun: Sendable {
+/// Writes down the cluster's processes, one change after the other: each is on the disk when its call returns.
+private actor LocalClusterRecord {
+    private(set) var processes: LocalClusterProcesses
+    private let file: String
+    private let log: Logger
+
+    init(_ processes: LocalClusterProcesses, in file: String, _ log: Logger) {
+        (self.processes, self.file, self.log) = (processes, file, log)
+    }
+
+    func note(_ process: RunningProcess?, ofServer index: Int) {
+        processes.servers[index].process = process
+        do throws(NetworkError) { try PrivateFile.writeJSON(processes, to: file) } catch {
+            log.error("the processes could not be written down", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+private struct LocalClusterRun: Sendable {
     let cluster: LocalCluster
     let options: NetworkHost.Options
     let server: ServerProgram
     let log: Logger
-    let processes: NIOLockedValueBox<LocalClusterProcesses>
+    /// The ports and the password.
+    let known: LocalClusterProcesses
+    let record: LocalClusterRecord
 
     /// How long three servers may take until there is a network on them, whatever one alone may.
     private static let startTimeout = Duration.seconds(120)
 
     private var directory: NetworkDirectory { cluster.directory }
     private var addresses: [ServerAddress] {
-        processes.withLockedValue { $0.servers.map { ServerAddress(host: "127.0.0.1", port: $0.port) } }
+        known.servers.map { ServerAddress(host: "127.0.0.1", port: $0.port) }
     }
 
     /// Runs until a signal comes, or it cannot go on, as without a server that never answers.
@@ -121,17 +141,16 @@ struct LocalClusterRun: Sendable {
                     while await !ServerProbe.answers(at: address) { try await Pause.sleep(.milliseconds(50)) }
                     answered()
                     let own = RunningProcess(writtenTo: server.processFile, configuration: server.configuration)
-                    if let own { record { $0.servers[index].process = own } }
+                    if let own { await record.note(own, ofServer: index) }
                     try await Pause.untilCancelled()
                 }
             },
-            running: { process in record { $0.servers[index].process = process } },
+            running: { process in await record.note(process, ofServer: index) },
             isHeldBack: { Rehearsal.isUnderWay(server.outageLock) })
     }
 
     private func command(ofServer index: Int) throws(NetworkError) -> [String] {
         let own = try IdentityFiles(folder: directory.keys).serverTokens()
-        let known = processes.withLockedValue(\.self)
         let place = cluster.server(index)
         // A disk that was lost is begun anew, and the others' copies come onto it.
         for folder in [place.accounts, place.store] { try PrivateFile.makeFolder(folder) }
@@ -148,15 +167,6 @@ struct LocalClusterRun: Sendable {
         return [server.path, "-c", place.configuration]
     }
 
-    private func record(_ change: (inout LocalClusterProcesses) -> Void) {
-        processes.withLockedValue { processes in
-            change(&processes)
-            do throws(NetworkError) { try PrivateFile.writeJSON(processes, to: cluster.processesFile) } catch {
-                log.error("the processes could not be written down", metadata: ["error": "\(error)"])
-            }
-        }
-    }
-
     // MARK: The network
 
     private func provision() async throws(NetworkError) {
@@ -164,9 +174,9 @@ struct LocalClusterRun: Sendable {
         wanted.servers = addresses.map { "\($0)" }
         wanted.replicas = LocalCluster.size
         wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
-        wanted.applies = true
+        (wanted.applies, wanted.logger) = (true, log)
         let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
-        let report = try await persist(
+        _ = try await persist(
             until: .now + Self.startTimeout, every: .milliseconds(250),
             where: { error in
                 switch error {
@@ -176,9 +186,6 @@ struct LocalClusterRun: Sendable {
                 }
             }
         ) { try await provision.run() }
-        for part in report.parts where part.state != .same {
-            log.notice("the network was changed", metadata: ["part": "\(part.name)", "state": "\(part.state)"])
-        }
     }
 
     /// Answers for the network and watches its disk. Others are told of it as soon as it is answered for, and again
@@ -188,7 +195,7 @@ struct LocalClusterRun: Sendable {
         var serving = NetworkServing.Options()
         serving.handlesSignals = false
         serving.logger = log
-        serving.answering = { () throws(NetworkError) in try announce(identity) }
+        serving.answering = { () async throws(NetworkError) in try await announce(identity) }
         let services = try NetworkServing(ServiceAccess(path: directory.servicesFile), options: serving)
         let watch = DiskWatch(
             directory: directory, identity: identity, folder: cluster.servers, places: addresses,
@@ -200,12 +207,12 @@ struct LocalClusterRun: Sendable {
             { await NetworkAdministrator(directory: directory, logger: log).finishActs() })
     }
 
-    private func announce(_ identity: NetworkIdentity) throws(NetworkError) {
-        try PrivateFile.writeJSON(
-            NetworkDescription(
-                servers: addresses.map { "\($0)" }, serverVersion: server.version ?? "", hostPid: getpid(),
-                serverPid: processes.withLockedValue { $0.servers[0].process?.pid } ?? getpid(),
-                namespace: identity.names.namespace, hash: identity.names.hash), to: directory.networkFile)
+    private func announce(_ identity: NetworkIdentity) async throws(NetworkError) {
+        let first = await record.processes.servers[0].process
+        let description = NetworkDescription(
+            servers: addresses.map { "\($0)" }, serverVersion: server.version ?? "", hostPid: getpid(),
+            serverPid: first?.pid ?? getpid(), namespace: identity.names.namespace, hash: identity.names.hash)
+        try PrivateFile.writeJSON(description, to: directory.networkFile)
         log.info("the network can be used")
     }
 }

@@ -48,8 +48,7 @@ struct NetworkPlan: Codable, Hashable, Sendable {
         return stream
     }
 
-    /// A bucket as ADR-8 has it, without history. It takes no rollups: with one, the owner of a key could erase all
-    /// others.
+    /// A bucket as ADR-8 has it, without history, and without rollups: by one, a key's owner could erase all others.
     static func bucket(_ name: String) -> StreamConfiguration {
         var stream = StreamConfiguration(
             name: NetworkNames.stream(ofBucket: name), subjects: [NetworkNames.key(">", in: name)])

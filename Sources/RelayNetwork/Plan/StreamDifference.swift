@@ -56,8 +56,7 @@ struct StreamDifference: Hashable, Sendable {
         plans("max_msg_size", plan.maximumMessageSize.map { .int(Int64($0)) })
         let (age, presentAge) = (plan.maximumAge ?? 0, present["max_age"]?.intValue ?? 0)
         let isShorter = age > 0 && (presentAge == 0 || age < presentAge)
-        // Nothing says how old the oldest message is by the server's clock, so a shorter life counts wherever there is
-        // one.
+        // Nothing says how old the oldest message is by the server's clock: a shorter life may cost any message.
         let endsSome = isShorter && state["messages"]?.intValue ?? 0 > 0
         plans("max_age", plan.maximumAge.map(MessageValue.int), if: endsSome)
         // The window for repetitions cannot be longer than a message lives (ADR-8).
@@ -112,7 +111,7 @@ extension JetStream {
             part.changes = difference.changes.map { "\($0)" }
             part.withheld = difference.changes.filter { !made.contains($0) }.map { "\($0)" }
             guard mends, let settings = difference.settings(losing: losses) else { return part }
-            _ = try await ask("UPDATE", plan.name, .map(settings))
+            _ = try await ask("STREAM.UPDATE.\(plan.name)", .map(settings))
             part.state = .changed
         }
         return part
@@ -121,7 +120,7 @@ extension JetStream {
     /// A stream as the server describes it; nil for one that is not there.
     func description(of stream: String) async throws(NATSError) -> MessageValue? {
         do throws(NATSError) {
-            let description = try await ask("INFO", stream, nil)
+            let description = try await ask("STREAM.INFO.\(stream)")
             guard description["config"]?.mapValue != nil else {
                 throw NATSError.protocolViolation("the answer to STREAM.INFO has no config")
             }
@@ -131,19 +130,18 @@ extension JetStream {
         }
     }
 
-    private func ask(_ verb: String, _ stream: String, _ body: MessageValue?) async throws(NATSError) -> MessageValue {
+    /// Asks the API for any JSON, of which a caller wants some or has to give back all.
+    func ask(_ call: String, _ body: MessageValue? = nil) async throws(NATSError) -> MessageValue {
         let reply = try await connection.request(
             body.map { ByteBuffer(string: JSONText.text($0)) } ?? ByteBuffer(),
-            to: "\(Self.standardPrefix).STREAM.\(verb).\(stream)", timeout: timeout)
+            to: "\(Self.standardPrefix).\(call)", timeout: timeout)
         guard let answer = try? JSONText.parse(bytes: reply.bytes) else {
-            throw .protocolViolation("the answer to STREAM.\(verb) is no JSON")
+            throw .protocolViolation("the answer to \(call) is no JSON")
         }
-        if let failure = answer["error"] {
-            throw .jetStream(
-                JetStreamFailure(
-                    code: Int(failure["code"]?.intValue ?? 0), errorCode: Int(failure["err_code"]?.intValue ?? 0),
-                    text: failure["description"]?.stringValue ?? ""))
-        }
-        return answer
+        guard let failure = answer["error"] else { return answer }
+        throw .jetStream(
+            JetStreamFailure(
+                code: Int(failure["code"]?.intValue ?? 0), errorCode: Int(failure["err_code"]?.intValue ?? 0),
+                text: failure["description"]?.stringValue ?? ""))
     }
 }

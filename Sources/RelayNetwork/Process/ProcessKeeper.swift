@@ -20,7 +20,7 @@ struct ProcessKeeper: Sendable {
     var givesUp = false
     let log: Logger
     let prepare: @Sendable () throws(NetworkError) -> Start
-    var running: @Sendable (RunningProcess?) -> Void = { _ in }
+    var running: @Sendable (RunningProcess?) async -> Void = { _ in }
     var isHeldBack: @Sendable () -> Bool = { false }
 
     /// Runs until the task is cancelled, or processes end again and again; the last process has ended then.
@@ -58,7 +58,7 @@ struct ProcessKeeper: Sendable {
     private func live(_ answered: @escaping @Sendable () -> Void) async throws(NetworkError) {
         let start = try prepare()
         let process = try await ServerProcess.start(start.command, environment: environment, log: LogFile(output))
-        running(RunningProcess(process.id) ?? RunningProcess(pid: process.id, arguments: start.command))
+        await running(RunningProcess(process.id) ?? RunningProcess(pid: process.id, arguments: start.command))
         log.info("a server was started", metadata: ["server": "\(name)", "pid": "\(process.id)"])
         // Whoever holds it back ends the process that is known then; this one may have become known too late.
         if isHeldBack() { process.signal(SIGKILL) }
@@ -69,13 +69,13 @@ struct ProcessKeeper: Sendable {
             failure = error
         }
         if !process.hasEnded { await process.stop(grace: grace) }
-        running(nil)
+        await running(nil)
+        log.info("a server has ended", metadata: ["server": "\(name)", "pid": "\(process.id)"])
         if let failure { throw failure }
     }
 }
 
-/// When to start a process again that ended by itself: at once after a good life, ever later after short ones, and not
-/// any more when it never lives.
+/// When to start a process again: at once after a good life, later after short ones, never if it never lives.
 struct RestartPolicy: Hashable, Sendable {
     /// From this lifetime on, a process counts as having lived.
     var goodLifetime: Duration = .seconds(10)
@@ -89,8 +89,6 @@ struct RestartPolicy: Hashable, Sendable {
     var maximumSilentLives = 3
 
     private var shortLives = 0
-
-    init() {}
 
     mutating func delay(afterLifetime lifetime: Duration, didAnswer: Bool) -> Duration? {
         if lifetime >= goodLifetime { shortLives = 0 }

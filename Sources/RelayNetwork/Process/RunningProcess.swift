@@ -13,8 +13,7 @@ struct RunningProcess: Codable, Hashable, Sendable {
         self.init(pid: pid, arguments: arguments)
     }
 
-    /// A server that runs, by the file that it writes its process to: where `nats-server` in `PATH` is a script, the
-    /// process that was started is another.
+    /// A running server, by its pid file: where `nats-server` in `PATH` is a script, another process was started.
     init?(writtenTo file: String, configuration: String) {
         guard let text = try? PrivateFile.read(file).map({ String(decoding: $0, as: UTF8.self) }),
             let pid = text.split(whereSeparator: \.isWhitespace).first.flatMap({ pid_t($0) }), pid > 1
@@ -25,8 +24,7 @@ struct RunningProcess: Codable, Hashable, Sendable {
 
     var isRunning: Bool { pid > 1 && Self.arguments(of: pid) == arguments }
 
-    /// Ends processes that a host left behind, as one does that is killed where the kernel does not end its children
-    /// too: by force where they take long.
+    /// Ends processes that a host left behind which was killed, by force where they take long.
     static func end(_ processes: [RunningProcess], _ log: Logger?) async throws(NetworkError) {
         let left = processes.filter(\.isRunning)
         for process in left {
@@ -112,8 +110,7 @@ func persist<R>(
     }
 }
 
-/// Runs all of these until one of them ends, and cancels the others then. All have ended when this returns or throws
-/// what the first one did.
+/// Runs all of these until the first ends, and cancels the others. All have ended when this returns what it did.
 func untilOneEnds<R: Sendable>(_ works: (@Sendable () async throws -> R)...) async throws(NetworkError) -> R {
     try await untilOneEnds(among: works)
 }

@@ -77,8 +77,7 @@ package final class ServerProcess: Sendable {
         return await waiter.value(onCancel: nil)
     }
 
-    /// Asks the process to end, ends it by force when it has not after the grace, and waits for its end. Cancellation
-    /// does not shorten this.
+    /// Asks the process to end, by force after the grace, and waits for its end. Cancellation does not shorten this.
     package func stop(grace: Duration) async {
         signal(SIGTERM)
         let force = Task.detached { [self] in
@@ -173,8 +172,7 @@ enum OwnThread {
 }
 
 /// What the network's processes inherit of the environment. They outlive the program that starts them, and everyone who
-/// may look at them sees their environment, so they get only what they need: the person's tokens and passwords are left
-/// out.
+/// may look at them sees their environment, so they get what they need, and no token or password of the person's.
 enum ChildEnvironment {
     private static let names: Set<String> = [
         "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",

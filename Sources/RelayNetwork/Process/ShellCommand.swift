@@ -38,8 +38,7 @@ package struct ShellCommand: Sendable {
     /// - Throws: ``ShellCommandError``.
     package func run() async throws(ShellCommandError) -> Output {
         let run = CommandRun(self)
-        // The library knows nothing of the cancellation: it would signal the shell by itself, and perhaps after reaping
-        // it, when the id may be another's.
+        // The library hears of no cancellation: it might signal the shell after reaping it, and so another process.
         let task = Task.detached { await run.result() }
         let result = await withTaskCancellationHandler {
             await task.value
@@ -130,8 +129,7 @@ private final class CommandRun: Sendable {
 
     // MARK: While it runs
 
-    /// Reads what the shell writes, and returns when it has ended. The library reaps it afterwards: only until then is
-    /// the group's id nobody else's.
+    /// Reads what the shell writes, to its end. The library reaps it afterwards: until then the group's id is its own.
     private func follow(
         _ execution: Execution<CustomWriteInput, SequenceOutput, SequenceOutput>
     ) async -> (output: [UInt8], errors: [UInt8]) {

@@ -71,7 +71,6 @@ extension NetworkDirectory {
     }
 
     /// Where the network is, if others run its servers; nil for one that runs its own.
-    /// - Throws: `NetworkError.file` or `.damaged`.
     public func cluster() throws(NetworkError) -> ClusterNetwork? {
         try PrivateFile.readJSON(ClusterNetwork.self, from: clusterFile)
     }
@@ -91,7 +90,6 @@ extension NetworkDirectory {
 
     /// The file with the newest token of a user's account, where nobody but the servers' administrators hands it to
     /// them.
-    /// - Throws: as ``cluster()``.
     public func tokensToHandOver(of user: String) throws(NetworkError) -> [String] {
         guard try cluster() != nil, try IdentityFiles(folder: keys).read().administrator == nil,
             let record = try record(of: UserName(user))
@@ -115,8 +113,7 @@ extension NetworkDirectory {
     func markPublished(_ user: UserName) { PrivateFile.remove("\(unpublished)/\(user)") }
 }
 
-/// The key of the operator of somebody's servers, or a signing key of it. It is read when an account is signed, and
-/// kept nowhere.
+/// The key of the servers' operator, or a signing key of it: read when an account is signed, and kept nowhere.
 enum OperatorKey {
     /// The variable that holds the seed where no file is named.
     static let variable = "PARLEY_OPERATOR_KEY"

@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Platform
 import Relay
@@ -20,8 +21,7 @@ public struct NetworkProvision: Sendable {
         public var tags: [String]?
         /// The cluster's name, in a super cluster; nil for what was said before.
         public var cluster: String?
-        /// The 0600 file of the operator's key, or of a signing key of it; nil for the one named before, or the
-        /// environment.
+        /// The 0600 file of the operator's key or a signing key; nil for the one named before, or the environment.
         public var operatorKeyFile: String?
         /// The 0600 credentials file of a user of the system account; nil for those given before. Without any, the
         /// accounts' tokens are written and not handed to the servers.
@@ -34,6 +34,8 @@ public struct NetworkProvision: Sendable {
         public var losesCopies = false
         /// Whether messages that do not fit new bounds may be deleted.
         public var losesMessages = false
+        /// Receives what is found and made; silent by default.
+        public var logger = Logger.silent
 
         /// Wants what was wanted before.
         public init() {}
@@ -56,8 +58,7 @@ public struct NetworkProvision: Sendable {
     }
 
     /// Looks, and makes and mends what it may.
-    /// - Throws: `NetworkError.invalidProvision`, `.credentials`, `.connection`, `.refused`, `.file` or `.cancelled`.
-    ///   What was made by then stays, and the next run goes on from there.
+    /// - Throws: `NetworkError.invalidProvision`, `.connection` or `.refused`. What was made stays for the next run.
     public func run() async throws(NetworkError) -> ProvisionReport {
         var cluster = try wanted()
         let addresses = try cluster.addresses()
@@ -121,32 +122,31 @@ public struct NetworkProvision: Sendable {
         let settings = try directory.settings()
         let plan = NetworkPlan(names: identity.names, settings: settings, placement: cluster.placement)
         var report = ProvisionReport()
-        guard identity.administrator != nil else {
+        var provision = self
+        if identity.administrator == nil {
             try renewAccounts(.wildcards)
             if !options.isRehearsal {
                 // For those who administer the servers.
                 let token = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
                 try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: identity.account.text))
             }
-            try await streams(plan, identity, addresses, &report)
-            return report
-        }
-        let system = try await addresses.firstToTake { try await SystemInterface(at: $0, identity: identity) }
-        defer { system.close() }
-        let (servers, count) = try await system.roll()
-        // The oldest of the servers may need another form of the accounts.
-        let isOld = servers.contains { !ServerProgram(path: "", version: $0.version).mapsWildcards }
-        let mappings: UserPermissions.MappingStyle = isOld ? .tokens : .wildcards
-        try renewAccounts(mappings)
-        let signer = try AccountSigner(directory, identity, root: root, mappings: mappings)
-        let found = try await accounts(system, servers, outOf: count, signer)
-        // Where a token that somebody changed by hand may be on a server that does not answer, nothing is touched.
-        var provision = self
-        if found.contains(where: { $0.part.state == .unknown }), !options.applies {
-            provision.options.isRehearsal = true
-        }
-        for account in found {
-            report.parts.append(try await provision.made(account, signedBy: signer, system))
+        } else {
+            let system = try await addresses.firstToTake { try await SystemInterface(at: $0, identity: identity) }
+            defer { system.close() }
+            let (servers, count) = try await system.roll()
+            // The oldest of the servers may need another form of the accounts.
+            let isOld = servers.contains { !ServerProgram(path: "", version: $0.version).mapsWildcards }
+            let mappings: UserPermissions.MappingStyle = isOld ? .tokens : .wildcards
+            try renewAccounts(mappings)
+            let signer = try AccountSigner(directory, identity, root: root, mappings: mappings)
+            let found = try await accounts(system, servers, outOf: count, signer)
+            // Where a token that somebody changed by hand may be on a server that does not answer, nothing is touched.
+            if !options.applies, found.contains(where: { $0.part.state == .unknown }) {
+                provision.options.isRehearsal = true
+            }
+            for account in found {
+                report.add(try await provision.made(account, signedBy: signer, system), options.logger)
+            }
         }
         try await provision.streams(plan, identity, addresses, &report)
         return report
@@ -161,10 +161,7 @@ public struct NetworkProvision: Sendable {
         PrivateFile.remove(directory.unalignedMarker)
     }
 
-    private struct FoundAccount {
-        var claims: AccountClaims
-        var part: ProvisionReport.Part
-    }
+    private typealias FoundAccount = (claims: AccountClaims, part: ProvisionReport.Part)
 
     private func accounts(
         _ system: SystemInterface, _ servers: [SystemInterface.Server], outOf count: Int, _ signer: AccountSigner
@@ -197,7 +194,7 @@ public struct NetworkProvision: Sendable {
                         part.changes = ["\(told.count) of \(count) servers say which accounts they have"]
                     }
                 }
-                found.append(FoundAccount(claims: claims, part: part))
+                found.append((claims, part))
             }
         }
         return found
@@ -240,12 +237,13 @@ public struct NetworkProvision: Sendable {
             let mayHaveLearned = identity.administrator != nil && !options.isRehearsal
             connection = try await persist(
                 until: .now + .seconds(mayHaveLearned ? 10 : 0), every: .milliseconds(100), where: \.isOfConnection
-            ) { try await HostRole.keeping.connect(toOneOf: addresses, identity.issuer) }
+            ) { try await HostRole.keeping.connect(to: addresses, identity.issuer) }
         } catch {
             guard case .connection(.authorization) = error else { throw error }
             if identity.administrator == nil {
                 // Servers that were not given the account yet let nobody of it in.
-                report.parts.append(.init(name: "account \(name)", state: options.isRehearsal ? .missing : .handOver))
+                let state: ProvisionReport.State = options.isRehearsal ? .missing : .handOver
+                report.add(.init(name: "account \(name)", state: state), options.logger)
                 return streams(are: .missing)
             }
             if options.isRehearsal, account != .same { return streams(are: .unknown) }
@@ -263,16 +261,14 @@ public struct NetworkProvision: Sendable {
                     mends: options.applies && !options.isRehearsal)
             }
         }
-        for stream in plan.streams {
-            report.parts.append(try await provide(stream, makes: true))
-        }
+        for stream in plan.streams { report.add(try await provide(stream, makes: true), options.logger) }
         let register = try translated { try BucketUserRegister(jetStream) }
         for user in try directory.userNames() {
             // A user's stream is made by the services when the user first comes, with the subjects of its postboxes.
             var letters = plan.letters(of: user, in: PostboxRegister(sudoId: "", at: 0))
             letters.subjects = nil
             let part = try await provide(letters, makes: false)
-            if part.state != .missing { report.parts.append(part) }
+            if part.state != .missing { report.add(part, options.logger) }
             guard !options.isRehearsal, let record = try directory.record(of: user) else { continue }
             try await register.renew(record, of: user)
             directory.markPublished(user)

@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import Platform
 import Relay
@@ -37,6 +38,11 @@ public struct ProvisionReport: Hashable, Sendable {
     /// The parts, in the order in which they are made.
     public internal(set) var parts: [Part] = []
 
+    mutating func add(_ part: Part, _ log: Logger) {
+        parts.append(part)
+        part.log(to: log)
+    }
+
     /// Whether all is as planned by now.
     public var isComplete: Bool {
         parts.allSatisfy { part in [.same, .made, .changed].contains(part.state) && part.withheld.isEmpty }
@@ -44,6 +50,17 @@ public struct ProvisionReport: Hashable, Sendable {
 
     /// Whether nothing was done, for there was nothing to do.
     public var isUnchanged: Bool { parts.allSatisfy { $0.state == .same } }
+}
+
+extension ProvisionReport.Part {
+    /// Logs how the part stands, unless it is as planned.
+    func log(to log: Logger) {
+        guard state != .same else { return }
+        var metadata: Logger.Metadata = ["part": "\(name)", "state": "\(state)"]
+        if !changes.isEmpty { metadata["changes"] = "\(changes.joined(separator: ", "))" }
+        if !withheld.isEmpty { metadata["withheld"] = "\(withheld.joined(separator: ", "))" }
+        log.log(level: state == .made ? .info : .notice, "a part of the network was looked at", metadata: metadata)
+    }
 }
 
 extension AccountClaims {

@@ -6,8 +6,7 @@ extension NetworkDirectory {
 
     /// Asks how a network on a cluster is doing: its servers, streams and services, and who is connected. What does not
     /// answer in time is said in the report.
-    /// - Throws: `NetworkError.connection` where no server can be reached, `.notRunning` where there is none, `.file`,
-    ///   `.damaged`, `.credentials` or `.cancelled`.
+    /// - Throws: `NetworkError.connection` where no server can be reached, `.notRunning` where there is none.
     package func report() async throws(NetworkError) -> NetworkReport {
         let identity = try NetworkIdentity.open(in: self)
         let cluster = try cluster()
@@ -17,7 +16,7 @@ extension NetworkDirectory {
         // Each by itself: one that others know of may be out of reach.
         let found = await inParallel(places) { place in
             do throws(NetworkError) {
-                let connection = try await HostRole.keeping.connect(to: place, identity.issuer)
+                let connection = try await HostRole.keeping.connect(to: [place], identity.issuer)
                 defer { connection.closeNow() }
                 let info = connection.info
                 return Result<NetworkReport.Server, NetworkError>.success(
@@ -100,7 +99,7 @@ extension NetworkReport.Service {
     static func ask(
         _ addresses: [ServerAddress], _ identity: NetworkIdentity, within limit: Duration
     ) async throws(NetworkError) -> [NetworkReport.Service] {
-        let connection = try await HostRole.observing.connect(toOneOf: addresses, identity.issuer)
+        let connection = try await HostRole.observing.connect(to: addresses, identity.issuer)
         defer { connection.closeNow() }
         var found: [NetworkReport.Service] = []
         try await connection.askAll("$SRV.STATS.\(ServiceDiscovery.name)", within: limit) { bytes in
@@ -111,12 +110,37 @@ extension NetworkReport.Service {
     }
 
     init?(_ answer: [UInt8]) {
-        guard let said = Wire.value(ServiceAnswer.self, from: answer) else { return nil }
-        let endpoints = said.endpoints ?? []
-        self.init(
-            id: said.id, started: said.started ?? "", requests: endpoints.reduce(0) { $0 &+ ($1.requests ?? 0) },
-            errors: endpoints.reduce(0) { $0 &+ ($1.errors ?? 0) })
+        guard let said = try? JSONText.parse(bytes: answer), let id = said["id"]?.stringValue else { return nil }
+        self.init(id: id, started: said["started"]?.stringValue ?? "", requests: 0, errors: 0)
+        for endpoint in said["endpoints"]?.arrayValue ?? [] {
+            requests &+= endpoint.count("num_requests")
+            errors &+= endpoint.count("num_errors")
+        }
     }
+}
+
+extension NetworkReport.Stream {
+    /// - Parameter server: who told it; alone it leads all that it has, and does not say so.
+    fileprivate init?(_ entry: MessageValue, toldBy server: String) {
+        guard let name = entry["config"]?["name"]?.stringValue else { return nil }
+        let group = entry["cluster"]?.mapValue
+        let leader = group.map { $0["leader"]?.stringValue ?? "" } ?? server
+        let copies = (group?["replicas"]?.arrayValue ?? []).map { copy in
+            NetworkReport.Copy(
+                server: copy["name"]?.stringValue ?? "", isCurrent: copy["current"]?.boolValue ?? false,
+                isOffline: copy["offline"]?.boolValue ?? false, lag: copy.count("lag"))
+        }
+        let limit = entry["config"]?["max_bytes"]?.intValue ?? 0
+        self.init(
+            name: name, leader: leader.isEmpty ? nil : leader, copies: copies.sorted { $0.server < $1.server },
+            messages: entry["state"]?.count("messages") ?? 0, bytes: entry["state"]?.count("bytes") ?? 0,
+            limit: limit > 0 ? limit : nil)
+    }
+}
+
+extension MessageValue {
+    /// The number under a key that counts something; 0 where there is none, or one that cannot be.
+    fileprivate func count(_ key: String) -> UInt64 { UInt64(clamping: self[key]?.intValue ?? 0) }
 }
 
 struct StreamStandings: Hashable, Sendable {
@@ -128,14 +152,16 @@ struct StreamStandings: Hashable, Sendable {
     /// How many more there are, of which nobody told in time.
     var untold = 0
 
-    fileprivate mutating func take(_ page: StreamPage, from server: String) {
-        for entry in page.streams ?? [] {
-            let stream = entry.stream(of: server)
+    /// Takes in a part of the list, and returns how many streams it tells of.
+    fileprivate mutating func take(_ page: MessageValue, from server: String) -> Int {
+        let (told, named) = (page["streams"]?.arrayValue ?? [], page["missing"]?.arrayValue ?? [])
+        for stream in told.compactMap({ NetworkReport.Stream($0, toldBy: server) }) {
             if isLetters(stream.name) { postboxes.add(stream) } else { streams.append(stream) }
         }
-        for name in page.missing ?? [] {
+        for name in named.compactMap(\.stringValue) {
             if isLetters(name) { postboxes.add(NetworkReport.Stream(name: name)) } else { missing.append(name) }
         }
+        return told.count + named.count
     }
 
     private func isLetters(_ stream: String) -> Bool { stream.hasPrefix(NetworkNames.postboxStreamPrefix) }
@@ -149,65 +175,16 @@ extension JetStream {
         found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage
         var offset = 0
         repeat {
-            let page: StreamPage
-            do throws(NATSError) { page = try await call("STREAM.LIST", ["offset": offset]) } catch {
+            let page: MessageValue
+            do throws(NATSError) { page = try await ask("STREAM.LIST", ["offset": .int(Int64(offset))]) } catch {
                 // What is known is worth telling.
                 guard found.untold > 0, case .timeout = error else { throw error }
                 return found
             }
-            found.take(page, from: connection.info.serverName ?? "")
-            let count = (page.streams?.count ?? 0) + (page.missing?.count ?? 0)
+            let count = found.take(page, from: connection.info.serverName ?? "")
             offset += count
-            found.untold = count > 0 ? max(offset, page.total ?? 0) - offset : 0
+            found.untold = count > 0 ? max(offset, Int(page["total"]?.intValue ?? 0)) - offset : 0
         } while found.untold > 0 && ContinuousClock.now < end
         return found
     }
-}
-
-private struct StreamPage: Decodable {
-    struct Entry: Decodable {
-        struct Configuration: Decodable {
-            var name: String
-            var limit: Int64?
-
-            private enum CodingKeys: String, CodingKey {
-                case name
-                case limit = "max_bytes"
-            }
-        }
-        struct State: Decodable {
-            var messages: ServerNumber
-            var bytes: ServerNumber
-        }
-        struct Copy: Decodable {
-            var name: String
-            var current: Bool
-            var offline: Bool?
-            var lag: ServerNumber?
-        }
-        struct Group: Decodable {
-            var leader: String?
-            var replicas: [Copy]?
-        }
-        var config: Configuration
-        var state: State
-        var cluster: Group?
-
-        /// - Parameter server: who told it; alone it leads all that it has, and does not say so.
-        func stream(of server: String) -> NetworkReport.Stream {
-            let leader = cluster.map { $0.leader.flatMap { $0.isEmpty ? nil : $0 } } ?? server
-            let copies = (cluster?.replicas ?? []).map {
-                NetworkReport.Copy(
-                    server: $0.name, isCurrent: $0.current, isOffline: $0.offline ?? false, lag: $0.lag?.value ?? 0)
-            }
-            return NetworkReport.Stream(
-                name: config.name, leader: leader, copies: copies.sorted { $0.server < $1.server },
-                messages: state.messages.value, bytes: state.bytes.value,
-                limit: config.limit.flatMap { $0 > 0 ? $0 : nil })
-        }
-    }
-
-    var total: Int?
-    var streams: [Entry]?
-    var missing: [String]?
 }

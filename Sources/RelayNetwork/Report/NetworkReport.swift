@@ -113,14 +113,12 @@ package struct NetworkReport: Hashable, Sendable {
         }
     }
 
-    /// Puts together what each server said of itself, by the place where it is meant to be, and what those say who
-    /// answered the system account.
+    /// Puts together what each server said of itself, by its place, and what those say who answered the system account.
     mutating func take(_ reached: [(place: String, answer: Result<Server, NetworkError>)], told: [Server]?) {
         var known: [String: Server] = [:]
         var lost: [Server] = []
         for server in told ?? [] { known[server.name] = server }
-        // Those that others tell of and nobody has reached, as one that has just begun: they have no place to know them
-        // by.
+        // Those that others tell of and nobody has reached, as one that has just begun: their place is not known.
         var unplaced = Set(known.keys)
         for (place, answer) in reached {
             switch answer {

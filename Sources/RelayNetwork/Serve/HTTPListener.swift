@@ -36,7 +36,7 @@ struct HTTPAddress: Hashable, Sendable {
             throw .invalidListener("\(text.debugDescription) is no address with a port, such as 127.0.0.1:7422.")
         }
         (self.host, self.port) = (plain, port)
-        isLoopback = plain.hasPrefix("127.") || plain == "::1"
+        isLoopback = IPLiteral(plain)?.isLoopback == true
     }
 }
 

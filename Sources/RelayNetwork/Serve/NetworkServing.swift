@@ -21,7 +21,7 @@ public struct NetworkServing: Sendable {
         /// Receives the log; silent by default.
         public var logger = Logger.silent
         /// Called whenever requests begin to be answered; where it throws, that is tried again.
-        var answering: @Sendable () throws(NetworkError) -> Void = {}
+        var answering: @Sendable () async throws(NetworkError) -> Void = {}
 
         /// Tells nobody how it is doing.
         public init() {}
@@ -47,8 +47,7 @@ public struct NetworkServing: Sendable {
     }
 
     /// Answers requests until a signal comes or the task is cancelled. A server that is gone is replaced by another.
-    /// - Throws: `NetworkError.invalidListener`, `.file`, or `.invalidProvision` for an access that the servers do not
-    ///   take.
+    /// - Throws: `NetworkError.invalidListener`, `.file`, or `.invalidProvision` for an access that no server takes.
     public func run() async throws(NetworkError) {
         let folder = try access.authority.map { text throws(NetworkError) in
             let folder = try TemporaryFolder.make("serve")
@@ -127,10 +126,10 @@ public struct NetworkServing: Sendable {
 
     private func answer(_ addresses: [ServerAddress]) async throws(NetworkError) {
         let (issuer, logger) = (access.issuer, options.logger)
-        let keeping = try await HostRole.keeping.connect(toOneOf: addresses, issuer, logger: logger)
+        let keeping = try await HostRole.keeping.connect(to: addresses, issuer, logger: logger)
         defer { keeping.closeNow() }
         if isEnding { return }
-        let answering = try await HostRole.answering.connect(toOneOf: addresses, issuer, logger: logger)
+        let answering = try await HostRole.answering.connect(to: addresses, issuer, logger: logger)
         defer { answering.closeNow() }
         try await reached {
             let jetStream = JetStream(keeping)
@@ -150,7 +149,7 @@ public struct NetworkServing: Sendable {
             let server = answering.info.serverName ?? "\(addresses[0])"
             life.withLockedValue { life in if !life.isEnding { life.state.began(at: server) } }
             logger.info("answers at \(server)")
-            try options.answering()
+            try await options.answering()
             try await services.run()
         }
     }
@@ -166,8 +165,6 @@ struct ServiceState: Hashable, Sendable {
     private(set) var hindrance = "it has just started"
     /// How often it was connected.
     private(set) var connections: UInt64 = 0
-
-    init(id: String, network: String) { (self.id, self.network) = (id, network) }
 
     mutating func began(at server: String) {
         self.server = server

@@ -27,14 +27,13 @@ public struct ServiceAccess: Sendable {
     /// The file's text, which is a secret.
     func text() -> String {
         let content = issuer.signingKey.withSeedText { seed in
-            Content(
-                servers: servers, authority: authority, plan: plan, account: issuer.account.text, signingKey: seed)
+            Content(servers: servers, authority: authority, plan: plan, account: issuer.account.text, signingKey: seed)
         }
         return String(decoding: Wire.json(content, isPretty: true), as: UTF8.self) + "\n"
     }
 
     /// Reads the file, which its owner alone may read.
-    /// - Throws: `NetworkError.file`, `.credentials` for one that others may read, `.damaged`.
+    /// - Throws: `NetworkError.invalidProvision` for another file.
     public init(path: String) throws(NetworkError) {
         let text = try PrivateFile.text(in: path, isSecret: true)
         guard let content = Wire.value(Content.self, from: text.utf8), content.version == 1,

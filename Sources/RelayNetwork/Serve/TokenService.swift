@@ -12,8 +12,7 @@ public struct TokenService: Sendable {
     private let administrator: NetworkAdministrator
     private let secret: SharedSecret
 
-    /// For the users of a network whose folder is on this machine. Its administrator logs why something failed that the
-    /// asker learns nothing of.
+    /// For the users of a network whose folder is here. Its administrator logs failures that the asker is not told.
     public init(_ administrator: NetworkAdministrator, secret: SharedSecret) {
         (self.administrator, self.secret) = (administrator, secret)
     }
@@ -23,6 +22,7 @@ public struct TokenService: Sendable {
         let parts = question.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 2, parts[0].isEmpty, parts[1] == "tokens" else { return nil }
         guard secret.isPresented(by: question.authorization) else {
+            administrator.logger.debug("a question without the secret is refused")
             return Self.failure(401, "Present the secret: Authorization: Bearer SECRET.")
         }
         do throws(NetworkError) {
@@ -67,8 +67,7 @@ public struct TokenService: Sendable {
         let made = try await administrator.makeToken(
             of: order.user, rights: order.rights, expires: NetworkAdministrator.now + lifetime, makesUser: true)
         let expires = made.key.expires.map { Timestamp(seconds: $0).iso8601 } ?? ""
-        return Self.object(
-            201, ["user": order.user, "key": made.key.id, "token": made.token, "expires": expires])
+        return Self.object(201, ["user": order.user, "key": made.key.id, "token": made.token, "expires": expires])
     }
 
     private func revoke(_ id: String) async throws(NetworkError) -> HTTPAnswer {
@@ -115,7 +114,7 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable
     }
 
     /// Reads a file that its owner alone may read.
-    /// - Throws: `NetworkError.file`, `.credentials` for one that others may read, `.invalidListener`.
+    /// - Throws: as ``init(_:from:)``.
     public init(file path: String) throws(NetworkError) {
         try self.init(PrivateFile.text(in: path, isSecret: true), from: path)
     }

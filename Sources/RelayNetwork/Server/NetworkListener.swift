@@ -11,8 +11,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         public var certificateFile: String
         /// Its private key.
         public var keyFile: String
-        /// The authorities that clients are to trust; nil where the certificate vouches for itself, or the authorities
-        /// of every system vouch for it.
+        /// The authorities that clients are to trust; nil for the certificate itself, or those of every system.
         public var authorityFile: String?
 
         /// Names the files.
@@ -34,9 +33,9 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - text: an IP address or `localhost`, with or without a port; 4222 is the port where none is written.
     ///   - tls: the certificate; relative paths are below the working folder.
-    ///   - now: seconds since 1970.
+    ///   - now: seconds since 1970; nil for the clock's time.
     /// - Throws: `NetworkError.invalidListener` with what is wrong: an address beyond this machine without TLS, say.
-    public init(listen text: String, tls: TLS? = nil, now: Int64 = NetworkListener.now) throws(NetworkError) {
+    public init(listen text: String, tls: TLS? = nil, now: Int64? = nil) throws(NetworkError) {
         let address: ServerAddress
         do throws(NATSError) { address = try ServerAddress(parsing: text) } catch {
             throw .invalidListener("The address to listen at is an IP address and a port, such as 0.0.0.0:4222.")
@@ -58,7 +57,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
             return
         }
         let certificate = try tls.certificate()
-        guard now <= certificate.validUntil else {
+        guard now ?? NetworkAdministrator.now <= certificate.validUntil else {
             throw .invalidListener("\(tls.certificateFile) has expired: nobody would trust it.")
         }
         guard !certificate.names.isEmpty || !certificate.addresses.isEmpty else {
@@ -73,11 +72,8 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         }
     }
 
-    /// Seconds since 1970.
-    public static var now: Int64 { NetworkAdministrator.now }
-
     /// Whether only this machine reaches it.
-    public var isLoopback: Bool { host.hasPrefix("127.") || host == "::1" }
+    public var isLoopback: Bool { IPLiteral(host)?.isLoopback ?? false }
 
     var text: String { "\(ServerAddress(host: host, port: port, usesTLS: tls != nil))" }
 
@@ -98,7 +94,8 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         guard let tls else { return isLoopback ? ServerAddress(host: host, port: port) : nil }
         let certificate = try tls.certificate()
         let known = isEverywhere ? [] : [host]
-        let candidates = known + certificate.hosts.filter { isLoopback || !Self.isOwn($0) }
+        func isOwn(_ host: String) -> Bool { host == "localhost" || IPLiteral(host)?.isLoopback == true }
+        let candidates = known + certificate.hosts.filter { isLoopback || !isOwn($0) }
         return candidates.first { certificate.isFor($0) }.map { ServerAddress(host: $0, port: port, usesTLS: true) }
     }
 
@@ -110,9 +107,6 @@ public struct NetworkListener: Codable, Hashable, Sendable {
 
     /// Whether the certificate, if there is one, is for a host.
     public func isFor(_ host: String) throws(NetworkError) -> Bool { try tls?.certificate().isFor(host) ?? true }
-
-    /// Whether a name or address is this machine's for itself alone.
-    private static func isOwn(_ host: String) -> Bool { host == "localhost" || host.hasPrefix("127.") || host == "::1" }
 }
 
 extension NetworkListener.TLS {
@@ -143,7 +137,6 @@ extension NetworkDirectory {
     private var listenerFile: String { path + "/listener.json" }
 
     /// Where the network's server is to listen; nil for a port of its own choice on 127.0.0.1.
-    /// - Throws: `NetworkError.file` or `.damaged`.
     public func listener() throws(NetworkError) -> NetworkListener? {
         guard let listener = try PrivateFile.readJSON(NetworkListener.self, from: listenerFile) else { return nil }
         // Somebody may have written it by hand.

@@ -111,8 +111,7 @@ package enum ServerProbe {
 package enum LoopbackPort {
     /// The port that everybody's NATS server has; a private network never takes it.
     static let reserved = 4222
-    /// Ports below those that systems give to outgoing connections, one of which could have the server's port just when
-    /// it starts again.
+    /// Ports below those of outgoing connections, one of which could have the server's when it starts again.
     private static let own = 20_000..<32_000
 
     /// The preferred port when it is free, else one of a server's own.

@@ -1,3 +1,4 @@
+import Logging
 import NATS
 import NIOConcurrencyHelpers
 import Relay
@@ -67,16 +68,6 @@ struct NamespaceService: Sendable {
 struct StreamNamesService: Sendable {
     let names: NetworkIdentity.Names
 
-    private struct Request: Decodable { var subject: String? }
-
-    private struct Reply: Encodable {
-        var type = "io.nats.jetstream.api.v1.stream_names_response"
-        var total: Int
-        var offset = 0
-        var limit = 1_024
-        var streams: [String]
-    }
-
     /// JetStream's own words where it answers nothing for now.
     static let refusal = Array(
         (#"{"type":"io.nats.jetstream.api.v1.stream_names_response","error":{"code":503,"err_code":10008,"#
@@ -84,13 +75,17 @@ struct StreamNamesService: Sendable {
 
     /// The answer to a user; what cannot be read asks for all.
     func reply(to payload: [UInt8], of user: UserName) -> [UInt8] {
-        let asked = Wire.value(Request.self, from: payload)?.subject
+        let asked = (try? JSONText.parse(bytes: payload))?["subject"]?.stringValue
         let streams = [
             (names.hash + ".", NetworkNames.topicStream(of: names.namespace)),
             (NetworkNames.letters(to: user.text, ""), user.postboxStream),
             (NetworkNames.key("", in: names.namespace), NetworkNames.stream(ofBucket: names.namespace)),
         ].filter { stem, _ in asked.map { $0.isEmpty || $0 == ">" || $0.hasPrefix(stem) } ?? true }.map(\.1)
-        return Wire.json(Reply(total: streams.count, streams: streams))
+        let reply: MessageValue = [
+            "type": "io.nats.jetstream.api.v1.stream_names_response", "total": .int(Int64(streams.count)), "offset": 0,
+            "limit": 1_024, "streams": .array(streams.map(MessageValue.string)),
+        ]
+        return Array(JSONText.text(reply).utf8)
     }
 }
 
@@ -98,10 +93,16 @@ struct StreamNamesService: Sendable {
 struct EnrolmentService: Sendable {
     let users: any UserRegister
     let issuer: UserTokenIssuer
+    var logger = Logger.silent
 
     func reply(to payload: [UInt8], of user: UserName) async -> [UInt8] {
-        do throws(NetworkError) { return Wire.json(EnrolmentReply(token: try await token(payload, user))) } catch {
+        do throws(NetworkError) {
+            let token = try await token(payload, user)
+            logger.info("an invitation was used", metadata: ["user": "\(user)"])
+            return Wire.json(EnrolmentReply(token: token))
+        } catch {
             let failure: InvitationFailure = if case .invitation(let failure) = error { failure } else { .unavailable }
+            logger.debug("an invitation is refused", metadata: ["user": "\(user)", "reason": "\(failure.rawValue)"])
             return Wire.json(EnrolmentReply(error: failure.rawValue))
         }
     }

@@ -58,7 +58,7 @@ struct NetworkServices: Sendable {
         postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: users)
         namespace = NamespaceService(names: plan.names, users: users, issuer: issuer, jetStream: jetStream)
         streams = StreamNamesService(names: plan.names)
-        enrolment = EnrolmentService(users: users, issuer: issuer)
+        enrolment = EnrolmentService(users: users, issuer: issuer, logger: logger)
         requests = try ServiceEndpoint.allCases.map { endpoint throws(NATSError) in
             // Requests are only put in line here, so that these buffers hold what one turn of the loop brings.
             let subscription = try answering.subscribe(
@@ -125,8 +125,7 @@ struct NetworkServices: Sendable {
         }
     }
 
-    /// Takes no more requests, and returns when those that came before are answered or the time is up. Another process
-    /// gets what comes from here on.
+    /// Leaves new requests to other processes, and returns when earlier ones are answered or the time is up.
     func drain(within limit: Duration) async {
         state.withLockedValue { $0.isDraining = true }
         let deadline = ContinuousClock.now + limit

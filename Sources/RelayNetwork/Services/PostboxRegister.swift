@@ -62,12 +62,8 @@ struct PostboxRegister: Codable, Hashable, Sendable {
     /// least one, a subject that no user may send to. Each has a wildcard: JetStream hands a consumer's deliveries to
     /// literal subjects, wherever they are.
     func subjects(of user: UserName) -> [String] {
-        let enabled = postboxes.filter(\.isEnabled).map { Self.subject($0.id, of: user) }
+        let enabled = postboxes.filter(\.isEnabled).map { NetworkNames.letters(to: user.text, $0.id, from: "*") }
         return enabled.isEmpty ? ["postbox-none.\(user).*"] : enabled
-    }
-
-    static func subject(_ id: String, of user: UserName, from sender: String = "*") -> String {
-        NetworkNames.letters(to: user.text, id, from: sender)
     }
 
     /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.

@@ -118,7 +118,8 @@ struct PostboxService: Sendable {
             // A title is no part of an address.
             if change != .rename { _ = try await settle(user, (register, revision)) }
             if change == .delete {
-                try await jetStream.purgeStream(user.postboxStream, filter: PostboxRegister.subject(entry.id, of: user))
+                try await jetStream.purgeStream(
+                    user.postboxStream, filter: NetworkNames.letters(to: user.text, entry.id, from: "*"))
             }
             return entry
         }
@@ -157,7 +158,7 @@ struct PostboxService: Sendable {
                 """)
         _ = try await jetStream.publish(
             ByteBuffer(bytes: Wire.json(letter)),
-            to: PostboxRegister.subject(PostboxRegister.firstName, of: user, from: HostRole.sender),
+            to: NetworkNames.letters(to: user.text, PostboxRegister.firstName, from: HostRole.sender),
             messageID: letter.id)
     }
 

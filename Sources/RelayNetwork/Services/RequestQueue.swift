@@ -1,5 +1,4 @@
-/// Which request is worked on next: a pure value. A user with many requests waits for its own and does not delay
-/// others.
+/// Which request is worked on next: a pure value. A user with many requests does not delay others.
 struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
     enum Verdict: Sendable { case start, wait, refuse }
 

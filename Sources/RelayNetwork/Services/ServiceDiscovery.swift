@@ -31,72 +31,52 @@ struct ServiceDiscovery: Sendable {
                     while let message = try? await iterator.next(isolation: nil) {
                         // Answers go to whoever observes the network, and to no user who listens to `_INBOX.>`.
                         guard let reply = message.reply, reply.hasPrefix(HostRole.observing.inboxPrefix + "."),
-                            let answer = ServiceAnswer(to: message.subject, id, figures.withLockedValue(\.self))
+                            let answer = Self.answer(to: message.subject, id, figures.withLockedValue(\.self))
                         else { continue }
-                        _ = try? connection.publish(Wire.json(answer), to: reply)
+                        _ = try? connection.publish(Array(JSONText.text(answer).utf8), to: reply)
                     }
                 }
             }
         }
     }
-}
 
-struct ServiceAnswer: Codable, Hashable, Sendable {
-    struct Endpoint: Codable, Hashable, Sendable {
-        var name: String
-        var subject: String
-        var queue = NetworkServices.queue
-        var metadata: [String: String]?
-        var requests: UInt64?
-        var errors: UInt64?
-        var lastError: String?
-        /// In nanoseconds.
-        var time: Int64?
-        var averageTime: Int64?
-
-        private enum CodingKeys: String, CodingKey {
-            case name, subject, metadata
-            case queue = "queue_group"
-            case requests = "num_requests"
-            case errors = "num_errors"
-            case lastError = "last_error"
-            case time = "processing_time"
-            case averageTime = "average_processing_time"
-        }
-    }
-
-    var type: String
-    var name = ServiceDiscovery.name
-    var id: String
-    var version = "1.0.0"
-    var metadata: [String: String] = [:]
-    var description: String?
-    var started: String?
-    var endpoints: [Endpoint]?
-
-    init?(to subject: String, _ id: String, _ figures: ServiceFigures) {
+    /// The answer to a question; nil for what is none, or is for another service.
+    static func answer(to subject: String, _ id: String, _ figures: ServiceFigures) -> MessageValue? {
         let tokens = subject.split(separator: ".").map(String.init)
         guard (2...4).contains(tokens.count), tokens[0] == "$SRV", tokens.count < 3 || tokens[2] == name,
             tokens.count < 4 || tokens[3] == id
         else { return nil }
-        self.id = id
-        type = "io.nats.micro.v1.\(tokens[1].lowercased())_response"
+        func endpoints(_ add: (inout MessageMap, ServiceEndpoint) -> Void) -> MessageValue {
+            .array(
+                ServiceEndpoint.allCases.map { endpoint in
+                    var entry: MessageMap = [
+                        "name": .string(endpoint.rawValue), "subject": .string(endpoint.subject),
+                        "queue_group": .string(NetworkServices.queue),
+                    ]
+                    add(&entry, endpoint)
+                    return .map(entry)
+                })
+        }
+        var answer: MessageMap = [
+            "type": .string("io.nats.micro.v1.\(tokens[1].lowercased())_response"), "name": .string(name),
+            "id": .string(id), "version": "1.0.0", "metadata": [:],
+        ]
         switch tokens[1] {
         case "PING": break
         case "INFO":
-            description = "Names, postboxes and invitations of a Parley network"
-            endpoints = ServiceEndpoint.allCases.map { .init(name: $0.rawValue, subject: $0.subject, metadata: [:]) }
+            answer["description"] = "Names, postboxes and invitations of a Parley network"
+            answer["endpoints"] = endpoints { entry, _ in entry["metadata"] = [:] }
         case "STATS":
-            started = Timestamp(seconds: figures.start).iso8601
-            endpoints = ServiceEndpoint.allCases.map { endpoint in
+            answer["started"] = .string(Timestamp(seconds: figures.start).iso8601)
+            answer["endpoints"] = endpoints { entry, endpoint in
                 let own = figures[endpoint]
                 let time = own.time.wholeNanoseconds
-                return .init(
-                    name: endpoint.rawValue, subject: endpoint.subject, requests: own.requests, errors: own.errors,
-                    lastError: "", time: time,
-                    averageTime: own.requests == 0 ? 0 : time / Int64(clamping: own.requests))
+                (entry["num_requests"], entry["num_errors"]) = (.integer(own.requests), .integer(own.errors))
+                (entry["last_error"], entry["processing_time"]) = ("", .int(time))
+                entry["average_processing_time"] = .int(own.requests == 0 ? 0 : time / Int64(clamping: own.requests))
             }
         default: return nil
         }
+        return .map(answer)
     }
 }

@@ -9,8 +9,7 @@ protocol UserRegister: Sendable {
     func found(_ user: UserName) async throws(NetworkError) -> UserRecord?
     func block() async throws(NetworkError) -> UserStanding.Decision?
     func owner(ofAccount account: String) async -> UserName?
-    /// Uses an invitation up for a key, which is taken into the register. Whoever asks again for the same key has
-    /// missed the answer.
+    /// Uses an invitation up for a key, and registers that. Who asks again for the same key missed the answer.
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord
@@ -48,7 +47,6 @@ extension NetworkDirectory: UserRegister {
             return record
         }
     }
-
 }
 
 /// The users of a network on a cluster, in its bucket `relay_users`. An administrator's machine writes what is decided;

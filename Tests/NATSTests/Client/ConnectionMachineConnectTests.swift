@@ -147,9 +147,7 @@ import Testing
     ) func finalReasons(_ reason: ConnectionReason) {
         #expect(reason.isFinal)
         for step in 0..<3 {
-            var policy = ReconnectPolicy.relayx
-            policy.tokenRenewals = 0
-            var driver = MachineDriver(policy)
+            var driver = MachineDriver(.relayx)
             driver.connect()
             if step > 0 { driver.handle(.dialSucceeded(generation: 1)) }
             if step > 1 { driver.handle(.restored(generation: 1)) }
@@ -195,62 +193,36 @@ import Testing
         #expect(driver.state == .connected, "A word that is not final ends nothing")
     }
 
-    @Test("B5: an expired token is renewed, at most as often as the policy says")
+    @Test("B5: nothing is dialled while another token is asked for, and at once when it has come")
     func renewal() {
-        var policy = ReconnectPolicy.rongcloud
-        policy.tokenRenewals = 2
-        var driver = MachineDriver(policy)
-        driver.connect()
-        for round in 1...2 {
-            driver.fail(.tokenExpired)
-            #expect(driver.renewals == round && driver.state == .connecting)
-            driver.advance(.seconds(100))
-            #expect(driver.dials.count == round, "Nothing is dialled while the provider works")
-            driver.handle(.credentialsRenewed(generation: driver.generation))
-            #expect(driver.dials.count == round + 1)
-        }
-        driver.fail(.tokenExpired)
-        #expect(driver.status.reason == .tokenExpired && driver.state == .disconnected)
-        #expect(driver.completions == [.tokenExpired])
-    }
-
-    @Test("B5: a refused token is renewed as an expired one is, and the refusal is what ends the session")
-    func renewalOfRefused() {
         var driver = MachineDriver(.rongcloud)
         driver.connect()
-        for round in 1...2 {
-            driver.fail(.authenticationFailed("x"))
-            #expect(driver.renewals == round)
+        for (round, reason) in [ConnectionReason.tokenExpired, .authenticationFailed("x")].enumerated() {
+            driver.needCredentials(reason)
+            #expect(driver.renewals == round + 1 && driver.state == .connecting && driver.status.reason == reason)
+            driver.advance(.seconds(100))
+            #expect(driver.dials.count == round + 1, "Nothing is dialled while the provider works")
             driver.handle(.credentialsRenewed(generation: driver.generation))
+            #expect(driver.dials.count == round + 2)
         }
         driver.fail(.authenticationFailed("y"))
-        #expect(driver.status.reason == .authenticationFailed("y") && driver.renewals == 2)
+        #expect(driver.status.reason == .authenticationFailed("y") && driver.state == .disconnected)
+        #expect(driver.completions == [.authenticationFailed("y")])
     }
 
-    @Test("B5: tokens that are refused right after each login are not renewed for ever")
-    func renewalOfShortLived() {
-        var driver = MachineDriver.connected(.rongcloud)
-        for _ in 1...2 {
-            driver.fail(.tokenExpired)
-            driver.handle(.credentialsRenewed(generation: driver.generation))
-            driver.succeed()
-        }
-        driver.fail(.tokenExpired)
-        #expect(driver.state == .disconnected && driver.status.reason == .tokenExpired)
-    }
-
-    @Test("B5, B6: a connection that lasts resets the count; a failing provider ends the session without attempts")
+    @Test("B5, B6: a connection whose token ends is an outage; a failing provider ends the session without attempts")
     func renewalAfterConnection() {
-        var policy = ReconnectPolicy.rongcloud
-        policy.tokenRenewals = 1
-        var driver = MachineDriver.connected(policy)
-        driver.fail(.tokenExpired)
+        var driver = MachineDriver.connected(.rongcloud)
+        driver.needCredentials()
         #expect(driver.state == .reconnecting && driver.events == [.connected, .reconnecting])
+        #expect(driver.sockets.isEmpty)
         driver.handle(.credentialsRenewed(generation: 1))
         driver.succeed()
         driver.advance(.seconds(5))
-        driver.fail(.tokenExpired)
+        driver.needCredentials()
         #expect(driver.renewals == 2)
+        driver.handle(.credentialsNeeded(generation: 1, reason: .tokenExpired))
+        #expect(driver.renewals == 2, "A word from an older socket does not count")
         driver.handle(.credentialsUnavailable(generation: 1))
         #expect(driver.state == .reconnecting, "An answer for an older dial does not count")
         driver.handle(.credentialsUnavailable(generation: 2))

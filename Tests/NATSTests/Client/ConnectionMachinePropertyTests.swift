@@ -101,9 +101,7 @@ import Testing
     @Test(
         "B11, B13, B16, B17, B20: 120,000 random events never break a rule", .processorBound,
         arguments: [ReconnectPolicy.parley, .relayx, .rongcloud, .supabase]
-    ) func randomLife(_ preset: ReconnectPolicy) async {
-        var policy = preset
-        policy.tokenRenewals = 2
+    ) func randomLife(_ policy: ReconnectPolicy) async {
         var random = NATS.SeededGenerator(seed: 11)
         var machine = ConnectionMachine(policy: policy, seed: 12)
         var books = Books()
@@ -118,7 +116,8 @@ import Testing
             case .connectRequested:
                 isConnect = true
                 books.noteConnect()
-            case .connectionFailed(let generation, _, _, _): if books.socket == generation { books.socket = nil }
+            case .connectionFailed(let generation, _, _, _), .credentialsNeeded(let generation, _):
+                if books.socket == generation { books.socket = nil }
             case .timerFired(let id): books.timers.remove(id)
             default: break
             }
@@ -148,7 +147,7 @@ import Testing
         let stale = Int.random(in: 0..<6, using: &random) == 0
         let generation = stale ? UInt64.random(in: 0...(machine.generation + 1), using: &random) : machine.generation
         let reason = Self.reasons[Int.random(in: 0..<Self.reasons.count, using: &random)]
-        switch Int.random(in: 0..<33, using: &random) {
+        switch Int.random(in: 0..<35, using: &random) {
         case 0: return .connectRequested(timeLimit: nil)
         case 1: return .connectRequested(timeLimit: .seconds(Int64.random(in: -1...60, using: &random)))
         case 2...7: return .dialSucceeded(generation: generation)
@@ -165,6 +164,7 @@ import Testing
         case 28: return .credentialsRenewed(generation: generation)
         case 29: return .credentialsUnavailable(generation: generation)
         case 30: return .silence(generation: generation, since: Bool.random(using: &random) ? .now : nil)
+        case 31, 32: return .credentialsNeeded(generation: generation, reason: reason)
         default:
             let late = ConnectionMachine.TimerID(kind: .retry, serial: UInt64.random(in: 0...5, using: &random))
             let running = books.timers.sorted { $0.serial < $1.serial }

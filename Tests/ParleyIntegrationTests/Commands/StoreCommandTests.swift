@@ -24,7 +24,7 @@ private struct StoreCommands: Sendable {
 
     /// Keeps messages, the first with the number 1, as the chat would.
     func keep(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async throws {
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         await store.append(messages)
         try await store.flush()
         try await store.commit(changes)

@@ -65,7 +65,7 @@ extension EndToEndTests {
             let postbox = Relay.Postbox(
                 id: "personal", name: "personal", sudoId: "the-seller", isEnabled: true, createdAt: told)
             let status = try await network.parley(["store", "status", "--json"])
-            let store = try LocalStore.open(try JSONLine(status.output)["path"].string).store
+            let store = try LocalStore.open(try JSONLine(status.output)["path"].string)
             try await store.commit([.postboxesListed(KeptPostboxes(items: [postbox], asOf: told))])
             try await store.close()
 

@@ -11,7 +11,7 @@ extension EndToEndTests {
         private static func leave(
             _ messages: [(id: String, text: String, reason: String?)], in network: PrivateNetworkFixture
         ) async throws {
-            let store = try LocalStore.open(network.folder.path("data/parley/stores/alice@local.sqlite")).store
+            let store = try LocalStore.open(network.folder.path("data/parley/stores/alice@local.sqlite"))
             let time = try #require(Timestamp(iso8601: "2026-11-20"))
             let changes = messages.map { message -> StoreChange in
                 let line = ChatLine(username: "alice", text: message.text, timestamp: time)
@@ -79,7 +79,6 @@ extension EndToEndTests {
                 #expect(refused.exitCode == 75 && refused.output.isEmpty, "\(refused)")
                 try alice.type("half a thought")
                 let store = try LocalStore.open(network.folder.path("data/parley/stores/alice@local.sqlite"))
-                    .store
                 try await eventually("the draft in the local store") {
                     try await store.desk().drafts["chat.lobby"] == "half a thought"
                 }

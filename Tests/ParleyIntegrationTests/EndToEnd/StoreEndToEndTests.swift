@@ -237,8 +237,8 @@ extension EndToEndTests {
                 ]
                 for (topic, texts) in lines { #expect(try await network.texts(on: topic) == texts) }
                 let path = network.folder.path("data/parley/stores/alice@local.sqlite")
-                let (store, isRecreated) = try LocalStore.open(path)
-                #expect(!isRecreated && store.rescue == nil)
+                let store = try LocalStore.open(path)
+                #expect(store.opening == .found)
                 #expect(try await Set(store.desk().joined) == Set(lines.keys))
                 for (topic, texts) in lines {
                     let pattern = try TopicPattern(topic)

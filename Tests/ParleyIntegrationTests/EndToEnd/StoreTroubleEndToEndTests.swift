@@ -25,10 +25,19 @@ extension EndToEndTests {
             /// Alice's local store.
             var path: String { folder.path("data/parley/stores/alice@127.0.0.1-1.sqlite") }
 
+            /// The mount that makes the folder of her stores read-only, for what runs behind it alone.
+            static let readOnly = [
+                "-rm", "sh", "-c",
+                #"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@""#, "sh",
+            ]
+
             /// Alice's chat, which shows long sentences whole.
-            func chat() throws -> PseudoTerminal {
-                try PseudoTerminal(
-                    try BuiltProduct.url("parley").path, ["--config", configuration],
+            func chat(isReadOnly: Bool = false) throws -> PseudoTerminal {
+                let chat = [try BuiltProduct.url("parley").path, "--config", configuration]
+                let stores = folder.path("data/parley/stores")
+                return try PseudoTerminal(
+                    isReadOnly ? "unshare" : chat[0],
+                    isReadOnly ? Self.readOnly + [stores] + chat : Array(chat.dropFirst()),
                     environment: [
                         "XDG_DATA_HOME": folder.path("data"), "XDG_STATE_HOME": folder.path("state"),
                         "XDG_CONFIG_HOME": folder.path("config"), "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no",
@@ -72,7 +81,7 @@ extension EndToEndTests {
                     place: KeptPlace(stream: stream, sequence: UInt64(number)), topic: "chat.lobby",
                     time: Timestamp(milliseconds: 0), payload: [UInt8](repeating: 0x20, count: 300))
             }
-            let store = try LocalStore.open(machine.path).store
+            let store = try LocalStore.open(machine.path)
             try await store.commit([.join("chat.lobby"), .draft(conversation: "chat.lobby", "half a thought")])
             await store.append(messages, [.cursor("chat.lobby", KeptPlace(stream: stream, sequence: 600))])
             try await store.close()
@@ -148,6 +157,52 @@ extension EndToEndTests {
 
 #if os(Linux)
     extension EndToEndTests.StoreTroubles {
+        @Test(
+            "B9 On a read-only disk the chat shows and searches what its store has, and says once that nothing is kept",
+            .enabled(if: Probe.canMount, "\(Probe.missing)"))
+        func readOnlyDisk() async throws {
+            let machine = try Machine()
+            let stream = StreamIdentity(name: "n_stream", incarnation: 1)
+            let messages = (1...20).map { number in
+                let time = Timestamp(milliseconds: Int64(number) * 1_000)
+                let line = ChatLine(username: "bob", text: "line number \(number)", timestamp: time)
+                let envelope = Envelope(id: "id-\(number)", room: "chat.lobby", message: line.value, start: time)
+                return KeptMessage(
+                    place: KeptPlace(stream: stream, sequence: UInt64(number)), topic: "chat.lobby", id: envelope.id,
+                    from: "bob", time: time, payload: envelope.encoded())
+            }
+            let store = try LocalStore.open(machine.path)
+            try await store.commit([.join("chat.lobby")])
+            await store.append(
+                messages,
+                [
+                    .received("chat.lobby", stream, 1...20),
+                    .cursor("chat.lobby", KeptPlace(stream: stream, sequence: 20)),
+                ])
+            try await store.close()
+            let before = try Data(contentsOf: URL(fileURLWithPath: machine.path))
+
+            let alice = try machine.chat(isReadOnly: true)
+            defer { alice.close() }
+            try await alice.waitFor(text: "line number 20")
+            try alice.type("/search number 7")
+            try alice.press(.enter)
+            try await alice.waitFor("what was found") { screen in
+                screen.contains("search: number 7 ─ 1 found")
+                    && screen.rows.contains { $0.contains("▌") && $0.contains("line number 7") }
+            }
+            try alice.press(.escape)
+            try await alice.waitFor(text: "line number 20")
+            try alice.press(.f(8))
+            let words = "\(machine.path) may not be written: its history can be read, and nothing new is kept."
+            let log = try await alice.waitFor("the log") {
+                $0.main(row: 1).contains("connection log") && $0.rows.dropLast(2).contains { $0.contains(words) }
+            }
+            #expect(log.rows.dropLast(2).count { $0.contains("may not be written") } == 1, "\(log)")
+            #expect(!log.contains(Self.failure))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: machine.path)) == before)
+        }
+
         @Test(
             "B9 On a disk that is full the chat says so once and goes on online; what waited is kept when there is room",
             .enabled(if: Probe.canMount, "\(Probe.missing)"))

@@ -59,7 +59,7 @@ struct RestoreTests {
     func firstPage(readThrough: UInt64) async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         try await Self.fill(store, "chat.lobby", 1...1_000)
         let mark = KeptPlace(stream: Self.stream, sequence: readThrough)
         if readThrough > 0 { try await store.commit([.readMark("chat.lobby", mark)]) }
@@ -85,7 +85,7 @@ struct RestoreTests {
     func historyAlone(mark: UInt64?) async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         try await Self.fill(store, "chat.lobby", 801...1_000, isFollowed: false)
         if let mark {
             try await store.commit([.readMark("chat.lobby", KeptPlace(stream: Self.stream, sequence: mark))])
@@ -113,7 +113,7 @@ struct RestoreTests {
     func damagedInUse() async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         let padding = String(repeating: " and so on", count: 100)
         try await Self.fill(store, "chat.lobby", 1...1_000, padding: padding)
         try await store.close()
@@ -145,10 +145,10 @@ struct RestoreTests {
 
     @Test("B9 What is the matter with the local store is said in words, with what was saved and what is not kept")
     func words() {
-        #expect(ChatEngine.words(LocalStore.Opening(isRecreated: true)) == nil)
+        #expect(ChatEngine.words(LocalStore.Opening.made) == nil)
         func damaged(_ entries: Int) -> String? {
             let rescue = StoreRescue(path: "/a/b.sqlite.damaged-2026-11-25", entries: entries)
-            return ChatEngine.words(LocalStore.Opening(isRecreated: true, rescue: rescue))
+            return ChatEngine.words(LocalStore.Opening.rescued(rescue))
         }
         let rest = "it is put aside as b.sqlite.damaged-2026-11-25. Messages come again from the network."
         #expect(
@@ -160,8 +160,11 @@ struct RestoreTests {
         let error = RelayError.storage("b.sqlite: the disk is full; make room, and what waits is kept then")
         let failure = "The local store failed: b.sqlite: the disk is full; make room, and what waits is kept then. "
         #expect(ChatEngine.words(.failing(error)).hasPrefix(failure))
+        #expect(ChatEngine.words(LocalStore.Opening.failed(error)) == ChatEngine.words(.failing(error)))
         #expect(
-            ChatEngine.words(LocalStore.Opening(isRecreated: false, error: error)) == ChatEngine.words(.failing(error)))
+            ChatEngine.words(LocalStore.Opening.readOnly(path: "/a/b.sqlite"))
+                == "The local store /a/b.sqlite may not be written: its history can be read, and nothing new is kept. "
+                + "What waits in its outbox stays there.")
         let again = "The local store keeps what comes again."
         #expect(ChatEngine.words(.recovered(notKept: 0)) == again)
         let one = "\(again) 1 message of the meantime is on the network alone."
@@ -198,7 +201,7 @@ struct RestoreTests {
     func postboxes(areTold: Bool) async throws {
         let folder = try TemporaryDirectory("restore")
         let path = folder.path("alice.sqlite")
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         let boxes = KeptPostboxes(
             items: [
                 Postbox(

@@ -64,7 +64,7 @@ struct CommandNamesTests {
         let path = folder.path("alice.sqlite")
         #expect(!LocalStore.hasTopic("lits", inFile: path))
         #expect(!FileManager.default.fileExists(atPath: path))
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         try await store.commit([.join("lits"), .join("chat.>")])
         #expect(LocalStore.hasTopic("lits", inFile: path) && !LocalStore.hasTopic("chta", inFile: path))
         try await store.close()

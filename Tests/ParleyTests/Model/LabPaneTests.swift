@@ -39,6 +39,14 @@ struct LabPaneTests {
         #expect(desk.model.compose.isEmpty)
     }
 
+    @Test("The row that stands for an act does it")
+    func rowsOfActs() {
+        for name in LabAct.Name.allCases {
+            guard let choice = name.choice else { continue }
+            #expect(choice.acts.contains { $0.name == name }, "\(name)")
+        }
+    }
+
     @Test("The link is cut until it is restored: newcomers are refused, and the connection is reset")
     func cut() throws {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))

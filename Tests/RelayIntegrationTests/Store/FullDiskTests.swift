@@ -98,7 +98,7 @@
         func inside() async throws {
             let folder = try #require(Self.environment[Self.folder])
             let path = folder + "/alice.sqlite"
-            let store = try LocalStore.open(path).store
+            let store = try LocalStore.open(path)
             await store.append([Self.line(1)])
             try await store.flush()
             var news = store.news.makeAsyncIterator()
@@ -125,9 +125,9 @@
             #expect(kept.map(\.place.sequence) == Array(1...400) && kept.last == Self.line(400))
             try await store.close()
             let again = try LocalStore.open(path)
-            #expect(!again.isRecreated)
-            #expect(try await again.store.status().messages == 400)
-            try await again.store.close()
+            #expect(again.opening == .found)
+            #expect(try await again.status().messages == 400)
+            try await again.close()
         }
     }
 #endif

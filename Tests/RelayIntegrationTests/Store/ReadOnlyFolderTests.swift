@@ -18,14 +18,21 @@
         }
 
         @Test(
-            "B9 a folder that is read-only is named, by root too, for a new store and for one that there is",
+            "B9 in a folder that is read-only, by root too, a store that is there is read, and a new one is refused by name",
             .enabled(if: Probe.canMount, "\(Probe.missing)"))
         func readOnly() async throws {
             guard Self.environment[Self.folder] == nil else { return }
             let directory = try TemporaryDirectory("read-only")
-            let path = directory.path("there.sqlite")
-            let store = try LocalStore.open(path).store
+            let path = directory.path("there?.sqlite")
+            let store = try LocalStore.open(path)
             await store.append((UInt64(1)...9).map { Self.line($0) })
+            try await store.commit([.draft(conversation: "chat.lobby", "half a thought")])
+            try await store.flush()
+            // As the end of the process would leave it, with what is still in its log.
+            for ending in ["", "-wal", "-shm"] {
+                let (from, to) = (path + ending, directory.path("killed?.sqlite") + ending)
+                try Data(contentsOf: URL(fileURLWithPath: from)).write(to: URL(fileURLWithPath: to))
+            }
             try await store.close()
             let before = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
 
@@ -44,22 +51,38 @@
             // Nothing was made there, and what was there is whole.
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == before)
             let again = try LocalStore.open(path)
-            #expect(!again.isRecreated && again.store.rescue == nil)
-            let kept = try await again.store.messages(of: TopicPattern(">"), limit: 100).messages
+            #expect(again.opening == .found)
+            let kept = try await again.messages(of: TopicPattern(">"), limit: 100).messages
             #expect(kept == (UInt64(1)...9).map { Self.line($0) })
-            try await again.store.close()
+            try await again.close()
         }
 
         @Test(
             "A read-only folder (only in a process of its own)",
             .enabled(if: environment[folder] != nil, "the test before this one runs it in a process of its own"))
-        func inside() throws {
+        func inside() async throws {
             let folder = try #require(Self.environment[Self.folder])
-            for name in ["new.sqlite", "there.sqlite"] {
+            #expect(throws: RelayError.storage("\(folder)/new.sqlite: Read-only file system")) {
+                try LocalStore.open(folder + "/new.sqlite")
+            }
+            for name in ["there?.sqlite", "killed?.sqlite"] {
                 let path = folder + "/" + name
-                #expect(throws: RelayError.storage("\(path): Read-only file system")) {
-                    try LocalStore.open(path)
-                }
+                let store = try LocalStore.open(path)
+                #expect(store.opening == .readOnly(path: path) && !store.opening.isRecreated)
+                let lines = (UInt64(1)...9).map { Self.line($0) }
+                #expect(try await store.messages(of: TopicPattern(">"), limit: 100).messages == lines)
+                #expect(try await store.search(SearchQuery("in:chat.lobby")).hits.count == 9)
+                #expect(try await store.desk().drafts == ["chat.lobby": "half a thought"])
+                // What would change it is refused, and what arrives is not kept.
+                let refusal = RelayError.storage(
+                    "\(path): it may not be written; allow writing to the file and its folder")
+                #expect(store.opening.error == refusal)
+                await #expect(throws: refusal) { try await store.commit([.join("chat.qa")]) }
+                await #expect(throws: refusal) { try await store.forget(TopicPattern("chat.lobby")) }
+                #expect(await store.append([Self.line(10)]) == false)
+                try await store.flush()
+                #expect(try await store.messages(of: TopicPattern(">"), limit: 100).messages == lines)
+                try await store.close()
             }
             #expect(RongCloudCode(RelayError.storage(folder)).rawValue == 33_002)
         }

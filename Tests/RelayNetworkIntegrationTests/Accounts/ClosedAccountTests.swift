@@ -117,7 +117,7 @@ struct ClosedAccountTests {
             try directory.changeUser(alice) { $0.standing.banned = .init(since: 1, reason: reason) }
             let identity = try NetworkIdentity.open(in: directory)
             let system = try await SystemInterface(at: network.description.address(), identity: identity)
-            try await network.administrator.install([alice], connections: 0, identity, system)
+            try await network.administrator.install([alice], connections: 0, on: system)
             system.close()
             return lock
         }

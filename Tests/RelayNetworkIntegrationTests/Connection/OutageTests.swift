@@ -284,7 +284,7 @@ struct OutageTests {
             try await client.connect()
             let answers = wasThere.withLockedValue(\.self)
             #expect(!answers.isEmpty && answers.allSatisfy(\.self), "\(answers)")
-            #expect(await openings.next() == LocalStore.Opening(isRecreated: true))
+            #expect(await openings.next() == LocalStore.Opening.made)
         }
     }
 }

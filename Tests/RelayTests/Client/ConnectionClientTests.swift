@@ -392,7 +392,7 @@ extension RelayClient {
         afterSleepOf duration: Duration, _ time: ManualTime
     ) throws(RelayError) -> Completion<ConnectOutcome> {
         time.advance(by: duration)
-        return try startConnecting(within: nil).outcome
+        return try startConnecting(within: nil)
     }
 }
 

@@ -31,7 +31,7 @@ private struct KeptOutbox {
 
     /// What the file holds.
     func rows() async throws -> [KeptPublish] {
-        let store = try LocalStore.open(path).store
+        let store = try LocalStore.open(path)
         let rows = try await store.outbox()
         try await store.close()
         return rows

@@ -57,8 +57,9 @@ struct TokenProviderClientTests {
         let first = Task { try await client.connect() }
         try await desk.isAsked()
         // It takes longer than it may, and does not heed its cancellation.
-        try await eventually("the provider's limit") { network.time.waits.contains(client.limits.provider) }
-        network.time.advance(by: client.limits.provider)
+        let limit = client.configuration.tokenRenewal.timeout
+        try await eventually("the provider's limit") { network.time.waits.contains(limit) }
+        network.time.advance(by: limit)
         let gaveNone = RelayError.connection(.invalidCredentials("the token provider gave none"))
         await #expect(throws: gaveNone) { try await first.value }
         await client.beginConnecting()

@@ -36,6 +36,12 @@ struct SignInTests {
         }
     }
 
+    private func needsToken(
+        _ signIn: inout SignIn, after reason: ConnectionReason, at now: ContinuousClock.Instant = .now
+    ) -> Bool {
+        signIn.needsToken(after: reason, at: now)
+    }
+
     @Test("B7 another user's credentials are taken only where they may be, and nothing of the one before is sent")
     func otherUser() throws {
         var signIn = try signIn(UserToken.credentials())
@@ -82,12 +88,57 @@ struct SignInTests {
         #expect(signIn.isExpired(at: 100) && !signIn.isExpired(at: 99))
         #expect(try handle(&signIn, .answered(UserToken.credentials(expires: 100), epoch: 0)) == ["adopt alice"])
         #expect(!signIn.isExpired(at: 100))
-        #expect(handle(&signIn, .failed(.connectionLost("by chance"))) == [])
+        #expect(!needsToken(&signIn, after: .connectionLost("by chance")))
         #expect(!signIn.isExpired(at: 100))
-        #expect(handle(&signIn, .failed(.tokenExpired)) == [])
+        #expect(needsToken(&signIn, after: .tokenExpired))
         #expect(signIn.isExpired(at: 100))
         // Without a provider nobody could give another one, so the server says it.
         #expect(try !self.signIn(UserToken.credentials(expires: 100)).isExpired(at: 100))
+    }
+
+    @Test("B5 an expired, refused or revoked token is renewed at most as often in a row as the policy says")
+    func renewals() throws {
+        for reason in [ConnectionReason.tokenExpired, .authenticationFailed("x"), .credentialsRevoked(nil)] {
+            for attempts in 0...3 {
+                var configuration = RelayConfiguration(servers: .fixed([]), credentials: provided(startingWith: nil))
+                configuration.tokenRenewal.attempts = attempts
+                var signIn = SignIn(configuration)
+                for _ in 0..<attempts { #expect(needsToken(&signIn, after: reason)) }
+                #expect(!needsToken(&signIn, after: reason))
+            }
+        }
+        var plain = try signIn(UserToken.credentials())
+        #expect(!needsToken(&plain, after: .tokenExpired), "There is no provider")
+        var provided = signIn(provided(startingWith: nil))
+        for reason in [ConnectionReason.banned(nil), .connectionLost(""), .accessExpired(nil)] {
+            #expect(!needsToken(&provided, after: reason), "Another token is of no use")
+        }
+    }
+
+    @Test("B5 tokens that are refused right after each login are not renewed for ever; a connection that lasts is")
+    func renewalRow() {
+        var signIn = signIn(provided(startingWith: nil))
+        var now = ContinuousClock.now
+        /// Connects, and loses the connection for want of a token.
+        func connection(of length: Duration) -> Bool {
+            signIn.connectionChanged(isConnected: true, at: now)
+            now += length
+            defer { signIn.connectionChanged(isConnected: false, at: now) }
+            return needsToken(&signIn, after: .tokenExpired, at: now)
+        }
+        let short = [Duration.seconds(1), .seconds(4), .milliseconds(4_999)].map(connection)
+        #expect(short == [true, true, false])
+        let long = [Duration.seconds(5), .seconds(1), .zero].map(connection)
+        #expect(long == [true, true, false])
+        // Not lost for want of a token, but one that lasted.
+        signIn.connectionChanged(isConnected: true, at: now)
+        now += .seconds(60)
+        signIn.connectionChanged(isConnected: false, at: now)
+        #expect(needsToken(&signIn, after: .tokenExpired, at: now))
+        #expect(needsToken(&signIn, after: .tokenExpired, at: now + .seconds(60)))
+        #expect(!needsToken(&signIn, after: .tokenExpired, at: now + .seconds(120)))
+        signIn.sessionEnded()
+        #expect(needsToken(&signIn, after: .tokenExpired, at: now))
     }
 
     @Test("B5 a network's token for a name that no user can have is refused; other networks' names are free text")

@@ -24,7 +24,7 @@ struct DamagedStoreTests {
             for start in 1...3 {
                 let store: LocalStore
                 do {
-                    store = try LocalStore.open(fixture.path, clock: fixture.time).store
+                    store = try LocalStore.open(fixture.path, clock: fixture.time)
                 } catch {
                     Issue.record(Comment(rawValue: "start \(start) failed: \(error), \(about)"))
                     break
@@ -104,13 +104,13 @@ struct DamagedStoreTests {
     func slow() async throws {
         let fixture = try StoreFixture()
         try await StoreTemplate().write(to: fixture.path)
-        let (store, isRecreated) = try LocalStore.open(fixture.path, clock: fixture.time, within: .zero)
-        let rescue = try #require(store.rescue)
-        #expect(isRecreated && rescue.entries == 0)
+        let store = try LocalStore.open(fixture.path, clock: fixture.time, within: .zero)
+        let rescue = try #require(store.opening.rescue)
+        #expect(rescue.entries == 0)
         #expect(await Self.use(store).isEmpty)
         try await store.close()
         // Nothing of it is lost.
-        let aside = try LocalStore.open(rescue.path, clock: fixture.time).store
+        let aside = try LocalStore.open(rescue.path, clock: fixture.time)
         #expect(try await aside.outbox().count == StoreTemplate.waiting)
         try await aside.close()
     }

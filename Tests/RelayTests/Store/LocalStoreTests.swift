@@ -20,10 +20,10 @@ struct LocalStoreTests {
     func made() throws {
         let folder = try TemporaryDirectory()
         let path = folder.url.path + "/a/b/alice.sqlite"
-        #expect(try LocalStore.open(path).isRecreated)
+        #expect(try LocalStore.open(path).opening.isRecreated)
         #expect(try mode(path) == 0o600)
         #expect(try mode(folder.url.path + "/a") == 0o700 && mode(folder.url.path + "/a/b") == 0o700)
-        #expect(try LocalStore.open(path).isRecreated == false)
+        #expect(try LocalStore.open(path).opening.isRecreated == false)
     }
 
     @Test(
@@ -36,11 +36,11 @@ struct LocalStoreTests {
         let folder = try TemporaryDirectory()
         let path = folder.url.path + "/alice.sqlite"
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-        #expect(try LocalStore.open(path).isRecreated)
+        #expect(try LocalStore.open(path).opening.isRecreated)
         let aside = try #require(asideNames(folder).first)
         #expect(aside.wholeMatch(of: /alice\.sqlite\.damaged-\d{4}-\d\d-\d\d/) != nil)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(aside))) == Data(content.utf8))
-        #expect(try LocalStore.open(path).isRecreated == false)
+        #expect(try LocalStore.open(path).opening.isRecreated == false)
     }
 
     @Test("B9 a store that is damaged again leaves what was put aside before")
@@ -54,14 +54,14 @@ struct LocalStoreTests {
         for content in contents {
             try content.write(to: URL(fileURLWithPath: fixture.path))
             let store = try fixture.open()
-            #expect(store.rescue?.entries == 0)
+            #expect(store.opening.rescue?.entries == 0)
             try await store.close()
         }
         for (name, content) in zip(["", "-3", "-4"], contents) {
             #expect(try Data(contentsOf: URL(fileURLWithPath: aside + name)) == content)
         }
-        let (store, isRecreated) = try LocalStore.open(fixture.path, clock: fixture.time)
-        #expect(!isRecreated)
+        let store = try LocalStore.open(fixture.path, clock: fixture.time)
+        #expect(store.opening == .found)
         try await store.close()
     }
 
@@ -98,9 +98,9 @@ struct LocalStoreTests {
             let recreations = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
-                        let (store, isRecreated) = try LocalStore.open(path)
+                        let store = try LocalStore.open(path)
                         try await store.close()
-                        return isRecreated
+                        return store.opening.isRecreated
                     }
                 }
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
@@ -128,15 +128,15 @@ struct LocalStoreTests {
                 sql: "PRAGMA user_version = 99; ALTER TABLE lines ADD COLUMN colour TEXT; DROP TABLE muted")
         }
         try database.close()
-        let (store, isRecreated) = try LocalStore.open(fixture.path, clock: fixture.time)
-        #expect(isRecreated && store.rescue?.entries == 4)
+        let store = try LocalStore.open(fixture.path, clock: fixture.time)
+        #expect(store.opening.rescue?.entries == 4)
         #expect(try await store.outbox() == [StoreFixture.publish("1")])
         #expect(try await store.desk().joined == ["b", "a"])
         #expect(try await store.desk().lines == [KeptLine("said")])
         #expect(try await store.sequences() == [])
         #expect(try asideNames(fixture.folder).count >= 1)
         try await store.close()
-        #expect(try LocalStore.open(fixture.path).isRecreated == false)
+        #expect(try LocalStore.open(fixture.path).opening.isRecreated == false)
     }
 
     @Test("B9 a store that cannot be made says where and why")

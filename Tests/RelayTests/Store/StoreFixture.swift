@@ -17,13 +17,13 @@ struct StoreFixture {
 
     /// Opens the store, whose time stands still.
     func open(_ batching: StoreBatching = StoreBatching()) throws -> LocalStore {
-        try LocalStore.open(path, clock: time, batching: batching).store
+        try LocalStore.open(path, clock: time, batching: batching)
     }
 
     /// A store by the system's time, whose folder goes with it.
     static func store() throws -> LocalStore {
         let folder = try TemporaryDirectory("store")
-        return try LocalStore.open(folder.path("alice.sqlite"), clock: FolderTime(folder: folder)).store
+        return try LocalStore.open(folder.path("alice.sqlite"), clock: FolderTime(folder: folder))
     }
 
     /// The system's time, which keeps a folder for as long as somebody asks for it.
@@ -53,6 +53,13 @@ struct StoreFixture {
     static func publish(_ id: String, _ text: String = "typed", to topic: String = "chat.lobby") -> KeptPublish {
         let message = OutboxMessage(id: id, topic: topic, payload: Array(text.utf8))
         return KeptPublish(message: message, since: Timestamp(milliseconds: 5))
+    }
+}
+
+extension LocalStore.Opening {
+    /// What was read of a damaged store.
+    var rescue: StoreRescue? {
+        if case .rescued(let rescue) = self { rescue } else { nil }
     }
 }
 

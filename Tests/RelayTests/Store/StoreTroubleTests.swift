@@ -31,9 +31,9 @@ struct StoreTroubleTests {
 
     /// What a person wrote is there, and the store works.
     private func check(_ fixture: StoreFixture, damaged: Data? = nil) async throws {
-        let (store, isRecreated) = try LocalStore.open(fixture.path, clock: fixture.time)
-        let rescue = try #require(store.rescue)
-        #expect(isRecreated && rescue.entries == 6)
+        let store = try LocalStore.open(fixture.path, clock: fixture.time)
+        let rescue = try #require(store.opening.rescue)
+        #expect(rescue.entries == 6)
         if let damaged { #expect(try Data(contentsOf: URL(fileURLWithPath: rescue.path)) == damaged) }
         #expect(try await store.outbox() == [StoreFixture.publish("1")])
         #expect(try await store.desk().drafts == ["chat.lobby": "half"])
@@ -47,7 +47,7 @@ struct StoreTroubleTests {
         try await store.keep([StoreFixture.line(9_999, "unheard of")])
         try await eventually("the words") { try await store.search(SearchQuery("unheard")).hits.count == 1 }
         try await store.close()
-        #expect(try LocalStore.open(fixture.path).isRecreated == false)
+        #expect(try LocalStore.open(fixture.path).opening.isRecreated == false)
     }
 
     @Test("B9 B38 a store that was cut off is put aside; what a person wrote is in the new one")

@@ -137,7 +137,7 @@ struct StoreWritingTests {
             for ending in ["", "-wal"] { try copyFile(fixture.path + ending, copy + ending) }
             try database.rollback()
         }
-        let other = try LocalStore.open(copy).store
+        let other = try LocalStore.open(copy)
         #expect(try await other.outbox() == [StoreFixture.publish("1")])
         #expect(try await other.desk().drafts == ["chat.lobby": "half a li"])
         #expect(try await other.desk().lines == [KeptLine("typed")])
@@ -165,7 +165,7 @@ struct StoreWritingTests {
                 for ending in ["", "-wal"] { try copyFile(fixture.path + ending, copy + ending) }
                 try database.rollback()
             }
-            let other = try LocalStore.open(copy).store
+            let other = try LocalStore.open(copy)
             let newest = try await other.sequences().last ?? 0
             let read = try await other.readMark(of: "chat.lobby")?.sequence ?? 0
             let draft = try await other.desk().drafts["chat.lobby"]

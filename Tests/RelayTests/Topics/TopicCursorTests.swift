@@ -6,29 +6,29 @@ import Testing
 @Suite struct TopicCursorTests {
     private enum Verdict { case new, recovered, repeated }
 
-    private func judge(_ cursor: inout TopicCursor, sequence: UInt64, id: String? = nil) -> Verdict {
+    private func judge(_ cursor: inout TopicCursor, sequence: UInt64, repetition: Int? = nil) -> Verdict {
         let wasLive = cursor.isLive
-        return cursor.receive(sequence: sequence, id: id) ? wasLive ? .new : .recovered : .repeated
+        return cursor.receive(sequence: sequence, repetition: repetition) ? wasLive ? .new : .recovered : .repeated
     }
 
     @Test("B38: messages are new once, by sequence and by identifier")
     func duplicates() {
         var cursor = TopicCursor()
-        #expect(judge(&cursor, sequence: 5, id: "a") == .new)
-        #expect(judge(&cursor, sequence: 5, id: "a") == .repeated)
-        #expect(judge(&cursor, sequence: 4, id: "older") == .repeated)
-        #expect(judge(&cursor, sequence: 9, id: "a") == .repeated, "The same message stored twice")
-        #expect(judge(&cursor, sequence: 9, id: "b") == .repeated, "Its sequence has been passed")
+        #expect(judge(&cursor, sequence: 5, repetition: 1) == .new)
+        #expect(judge(&cursor, sequence: 5, repetition: 1) == .repeated)
+        #expect(judge(&cursor, sequence: 4, repetition: 3) == .repeated)
+        #expect(judge(&cursor, sequence: 9, repetition: 1) == .repeated, "The same message stored twice")
+        #expect(judge(&cursor, sequence: 9, repetition: 2) == .repeated, "Its sequence has been passed")
         #expect(judge(&cursor, sequence: 10) == .new)
         #expect(cursor.last == 10)
     }
 
     @Test("Only so many identifiers are remembered, the newest")
     func bounded() {
-        var cursor = TopicCursor(rememberedIdentifiers: 3)
-        for number in 1...7 as ClosedRange<UInt64> { _ = cursor.receive(sequence: number, id: "\(number)") }
-        for id in ["5", "6", "7"] { #expect(judge(&cursor, sequence: 10 + (UInt64(id) ?? 0), id: id) == .repeated) }
-        #expect(judge(&cursor, sequence: 18, id: "1") == .new)
+        var cursor = TopicCursor(remembered: 3)
+        for number in 1...7 as ClosedRange<UInt64> { _ = cursor.receive(sequence: number, repetition: Int(number)) }
+        for id in 5...7 { #expect(judge(&cursor, sequence: 10 + UInt64(id), repetition: id) == .repeated) }
+        #expect(judge(&cursor, sequence: 18, repetition: 1) == .new)
     }
 
     @Test("B38: after an outage everything missed is asked for, and marked as recovered until the present is reached")
@@ -104,7 +104,7 @@ import Testing
                 let end = Int.random(in: 0..<3, using: &random) == 0 ? (next + newest) / 2 : newest
                 while next <= end {
                     let isRecovered = !cursor.isLive
-                    if cursor.receive(sequence: next, id: "\(next)") {
+                    if cursor.receive(sequence: next, repetition: Int(next)) {
                         delivered.append(next)
                         #expect(isRecovered)
                     }

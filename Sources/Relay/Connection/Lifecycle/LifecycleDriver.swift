@@ -34,8 +34,6 @@ final class LifecycleDriver {
 
     /// Whether the background has suspended the connection.
     var isSuspended: Bool { machine.isSuspended }
-    /// Whether the connection is let go when nobody needs it.
-    var hasIdleTimeout: Bool { machine.idleTimeout != nil }
 
     // MARK: The user and the connection
 
@@ -106,8 +104,14 @@ final class LifecycleDriver {
 
     // MARK: Signals
 
-    /// Watches the application's and the machine's signals from the first session on, where the configuration wants it.
-    func watchSignals(for client: isolated RelayClient) {
+    /// Watches the application's and the machine's signals from the first session on, where the configuration wants
+    /// it, and what is sent, where the connection is let go when nobody needs it.
+    func begin(for client: isolated RelayClient) {
+        if machine.idleTimeout != nil {
+            client.publisher.whenSubmitted { [weak client] in
+                Task { await client?.connectionIsNeeded() }
+            }
+        }
         let configuration = client.configuration
         guard configuration.handleAppLifecycle, sources.isEmpty else { return }
         sources = configuration.lifecycleSources()

@@ -68,6 +68,20 @@ package struct LifecycleMachine: Sendable {
         case renew
     }
 
+    private enum Place {
+        case foreground
+        case background(since: ContinuousClock.Instant, Connection)
+    }
+
+    /// What the background does to the connection.
+    private enum Connection {
+        /// It is kept, or there is none.
+        case kept
+        /// The grace ends then.
+        case grace(until: ContinuousClock.Instant)
+        case suspended
+    }
+
     private enum Idle {
         /// The connection is needed, or is left alone.
         case needed
@@ -81,21 +95,16 @@ package struct LifecycleMachine: Sendable {
     package let patience: Duration
     /// How long a connection stays that nobody needs; nil for ever.
     package let idleTimeout: Duration?
-    /// Whether the application is in the foreground, by the last signal.
-    package private(set) var isActive = true
     /// Whether the user wants a connection.
     package private(set) var wantsConnection = false
-    /// Whether the machine has put the connection to rest.
-    package private(set) var isSuspended = false
     /// Whether an idle connection is on its way back, and what becomes of that is not known yet.
     package private(set) var isReturning = false
 
+    /// Where the application is, by the last signal.
+    private var place = Place.foreground
     private var idle = Idle.needed
     /// Whether there has been a subscription in this session.
     private var hasFollowed = false
-    /// When the grace ends that runs.
-    private var grace: ContinuousClock.Instant?
-    private var inactiveSince: ContinuousClock.Instant?
     /// When the connection was looked after last.
     private var checkedAt: ContinuousClock.Instant?
 
@@ -112,6 +121,16 @@ package struct LifecycleMachine: Sendable {
         self.policy = policy
         self.patience = patience
         self.idleTimeout = idleTimeout
+    }
+
+    /// Whether the application is in the foreground.
+    package var isActive: Bool { if case .foreground = place { true } else { false } }
+
+    /// Whether the background has suspended the connection.
+    package var isSuspended: Bool { if case .background(_, .suspended) = place { true } else { false } }
+
+    private var grace: ContinuousClock.Instant? {
+        if case .background(_, .grace(let end)) = place { end } else { nil }
     }
 
     /// Whether the connection was let go since nobody needed it.
@@ -132,17 +151,14 @@ package struct LifecycleMachine: Sendable {
         case .userConnected:
             wantsConnection = true
             // The user's own wish wins over the background, for one more grace period.
-            isSuspended = false
-            return resetIdle() + (isActive ? [] : startGrace(at: now))
+            return resetIdle() + startGrace(at: now)
         case .userDisconnected:
             wantsConnection = false
-            isSuspended = false
-            return resetIdle() + cancelGrace()
+            return resetIdle() + change(to: .kept)
         // A timer that was cancelled as it fired comes too early for the next one.
         case .timerFired(.grace, _):
             guard let grace, grace <= now else { return [] }
-            self.grace = nil
-            isSuspended = true
+            _ = change(to: .suspended)
             return [.suspend]
         case .timerFired(.idle, let isNeeded):
             guard case .waiting(let deadline) = idle, deadline <= now else { return [] }
@@ -170,38 +186,29 @@ package struct LifecycleMachine: Sendable {
         case .connectionResumed(let isFollowed): return hasFollowed && !isFollowed ? awaitRest(at: now) : []
         case .policyChanged(let new):
             policy = new
-            guard !isActive, wantsConnection, !isSuspended else { return [] }
-            return new.grace == nil ? cancelGrace() : startGrace(at: now)
+            return wantsConnection && !isSuspended ? startGrace(at: now) : []
         }
     }
 
     private mutating func background(at now: ContinuousClock.Instant) -> [Action] {
         guard isActive else { return [] }
-        isActive = false
-        inactiveSince = now
-        return wantsConnection && !isSuspended ? startGrace(at: now) : []
+        place = .background(since: now, .kept)
+        return wantsConnection ? startGrace(at: now) : []
     }
 
     private mutating func foreground(at now: ContinuousClock.Instant) -> [Action] {
-        guard !isActive else { return [] }
-        isActive = true
-        let away = inactiveSince.map { now - $0 } ?? .zero
-        inactiveSince = nil
-        var actions = cancelGrace()
-        if isSuspended {
-            isSuspended = false
-            // No return to the foreground brings a connection back that nobody needs.
-            if !isIdle { actions.append(.resume) }
-        } else if wantsConnection, away >= LifecyclePolicy.shortestGrace {
-            // The connection was kept, or a stopped process could not let it go in time: it may be dead by now.
-            actions += check(at: now)
-        }
-        return actions
+        guard case .background(let since, let connection) = place else { return [] }
+        let actions = change(to: .kept)
+        place = .foreground
+        // No return to the foreground brings a connection back that nobody needs.
+        if case .suspended = connection { return isIdle ? [] : [.resume] }
+        // The connection was kept, or a stopped process could not let it go in time: it may be dead by now.
+        let mayBeDead = wantsConnection && now - since >= LifecyclePolicy.shortestGrace
+        return mayBeDead ? actions + check(at: now) : actions
     }
 
     private mutating func stopping(at now: ContinuousClock.Instant) -> [Action] {
-        isActive = false
-        inactiveSince = inactiveSince ?? now
+        if isActive { place = .background(since: now, .kept) }
         return wantsConnection && !isSuspended ? suspend() : []
     }
 
@@ -212,9 +219,13 @@ package struct LifecycleMachine: Sendable {
         return asleep >= patience ? renew(at: now) : check(at: now)
     }
 
-    private mutating func suspend() -> [Action] {
-        isSuspended = true
-        return cancelGrace() + [.suspend]
+    private mutating func suspend() -> [Action] { change(to: .suspended) + [.suspend] }
+
+    /// Does something else to the connection in the background, and forgets the grace that runs.
+    private mutating func change(to connection: Connection) -> [Action] {
+        guard case .background(let since, let earlier) = place else { return [] }
+        place = .background(since: since, connection)
+        return if case .grace = earlier { [.cancelTimer(.grace)] } else { [] }
     }
 
     private mutating func check(at now: ContinuousClock.Instant) -> [Action] {
@@ -229,12 +240,9 @@ package struct LifecycleMachine: Sendable {
     }
 
     private mutating func startGrace(at now: ContinuousClock.Instant) -> [Action] {
-        guard let length = policy.grace else { return [] }
-        defer { grace = now + length }
-        return cancelGrace() + [.startTimer(.grace, at: now + length)]
+        guard let length = policy.grace, !isActive else { return change(to: .kept) }
+        return change(to: .grace(until: now + length)) + [.startTimer(.grace, at: now + length)]
     }
-
-    private mutating func cancelGrace() -> [Action] { exchange(&grace, with: nil) == nil ? [] : [.cancelTimer(.grace)] }
 
     /// Begins to wait for the rest of a connection that nobody needs, unless that is waited for or has begun.
     private mutating func awaitRest(at now: ContinuousClock.Instant) -> [Action] {

@@ -2,8 +2,14 @@ import NATS
 import NIOCore
 import Platform
 
-// From a login to a connection over which everything is as it was.
+// From a login to a connection over which everything is as it was, and what waits at its end.
 extension LiveLink {
+    /// Gives what is under way time to be stored, before this side ends the connection.
+    func settle(_ publisher: Publisher, within limit: Duration) async {
+        await publisher.waitUntilEmpty(limit)
+        if publisher.count == 0 { try? await connection?.flush(timeout: .milliseconds(500)) }
+    }
+
     /// Subscriptions first, then what waits in the outbox, and only then counts the connection as restored.
     func restore(_ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ publisher: Publisher) {
         guard let connection else { return }

@@ -12,6 +12,15 @@ enum StoreFailure {
         }
     }
 
+    /// The same of a failure in use. Damage is remembered, so that the next opening puts the file aside.
+    static func noted(_ error: any Error, _ path: String) -> RelayError {
+        if isDamage(error) { StoreFiles.suspect(path) }
+        return Self.error(error, path)
+    }
+
+    /// The error for whoever would write to a store that may not be written.
+    static func readOnly(_ path: String) -> RelayError { error(DatabaseError(resultCode: .SQLITE_READONLY), path) }
+
     private static func words(_ error: DatabaseError) -> String {
         switch error.resultCode {
         case .SQLITE_FULL: "the disk is full; make room, and what waits is kept then"

@@ -66,13 +66,12 @@ enum StoreFiles {
     /// go of all its locks on it, those of SQLite too. Another process would take the store for one that nobody uses
     /// then, and remove its log.
     static func prepare(_ path: String) throws(RelayError) {
-        var folder = path[...]
-        if let slash = folder.lastIndex(of: "/") { folder = folder[..<slash] } else { folder = "." }
+        var folder = Self.folder(of: path)
         var missing: [String] = []
-        while !folder.isEmpty, access(String(folder), F_OK) != 0 {
-            missing.append(String(folder))
-            guard let slash = folder.lastIndex(of: "/") else { break }
-            folder = folder[..<slash]
+        while folder != "/", access(folder, F_OK) != 0 {
+            missing.append(folder)
+            guard folder.contains("/") else { break }
+            folder = Self.folder(of: folder)
         }
         for folder in missing.reversed() where mkdir(folder, 0o700) != 0 && errno != EEXIST {
             throw .storage("\(folder) cannot be made: \(words(errno))")
@@ -89,6 +88,35 @@ enum StoreFiles {
         guard descriptor >= 0 || errno == EEXIST else { throw failure(path) }
         if descriptor >= 0 { close(descriptor) }
     }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    // MARK: A disk that takes nothing
+
+    /// Whether a store is there that can be read, and it or its folder may not be written.
+    static func isReadOnly(_ path: String) -> Bool {
+        access(path, R_OK) == 0 && (access(path, W_OK) != 0 || access(folder(of: path), W_OK) != 0)
+    }
+
+    /// Under which name SQLite reads a store that may not be written. A log is read with the index beside it. A store
+    /// that was closed has neither, and SQLite makes both unless it is told that nothing changes the file.
+    static func nameForReading(_ path: String) -> String {
+        guard bytes(path) == bytes(ofFile: path) else { return path }
+        let plain = path.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+        return "file:\(plain.joined())?immutable=1"
+    }
+
+    // MARK: Locks
 
     /// Takes the lock on the opening of a store. Blocks for five seconds at most.
     static func lock(_ path: String) throws(RelayError) -> StoreLock {
@@ -160,11 +188,11 @@ enum StoreFiles {
     // MARK: Calls
 
     /// The bytes of the database and of its log.
-    static func bytes(_ path: String) -> Int {
-        ["", "-wal"].reduce(0) { sum, ending in
-            var information = stat()
-            return stat(path + ending, &information) == 0 ? sum + Int(information.st_size) : sum
-        }
+    static func bytes(_ path: String) -> Int { bytes(ofFile: path) + bytes(ofFile: path + "-wal") }
+
+    private static func bytes(ofFile path: String) -> Int {
+        var information = stat()
+        return stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
 
     /// What the system's last call has failed with.

@@ -20,8 +20,6 @@ package struct StoreDesk: Hashable, Sendable {
 
 extension LocalStore {
     /// What the person was at.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     package func desk() async throws(RelayError) -> StoreDesk {
         try await reading { database in
             var desk = StoreDesk()

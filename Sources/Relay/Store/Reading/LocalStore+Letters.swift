@@ -52,7 +52,6 @@ extension LocalStore {
     /// Which letters were read on this machine, after all is written that waits.
     ///
     /// - Parameter ids: the letters that are asked about.
-    /// - Throws: ``RelayError/storage(_:)``.
     package func readLetters(among ids: [String]) async throws(RelayError) -> ReadLetters {
         try await flush()
         return try await reading { database in
@@ -101,7 +100,6 @@ extension LocalStore {
     ///   - number: where an earlier part ended; 0 for the beginning.
     ///   - limit: most letters.
     /// - Returns: the letters, and where they end; nil when there are none.
-    /// - Throws: ``RelayError/storage(_:)``.
     package func letters(
         after number: Int64, limit: Int
     ) async throws(RelayError) -> (letters: [KeptLetter], last: Int64?) {
@@ -113,8 +111,6 @@ extension LocalStore {
     }
 
     /// The postboxes as the network told them last; nil where it never did.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     package func postboxes() async throws(RelayError) -> KeptPostboxes? {
         try await reading { try StoreFacts.postboxes($0) }
     }

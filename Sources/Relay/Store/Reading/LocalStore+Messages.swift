@@ -60,26 +60,24 @@ extension LocalStore {
         try Self.check(limit)
         return try await reading { database in
             let end = min(sequence ?? .max, RowNumber.sequences)
-            guard end > 0, let stream = try StorePlaces.stream(of: pattern.text, database) else { return .nothing }
-            let spans = try StorePlaces.spans(of: pattern, in: stream, database)
+            let reading = try StoreReading(database)
+            guard end > 0, let stream = try reading.stream(of: pattern.text) else { return .nothing }
+            let spans = try reading.spans(of: pattern, in: stream)
             // Without a place the newest part is meant, wherever it ends.
             let span = sequence == nil ? spans.all.last : spans.span(holding: end - 1)
             guard acrossHoles || span != nil else { return .nothing }
             let first = acrossHoles ? 0 : span?.lowerBound ?? 0
             let last = acrossHoles || sequence != nil ? end - 1 : span?.upperBound ?? end - 1
-            let reading = try StoreReading(database)
             var page = try reading.page(
                 of: pattern, in: reading.rows(first...last, of: stream), newestFirst: true, limit, bytes: bytes)
-            page.gaps = try StorePlaces.holes(
+            page.gaps = try reading.holes(
                 of: pattern, in: stream, among: page.messages.map(\.place.sequence), through: sequence ?? .max,
-                before: sequence.map { _ in end }, database)
+                before: sequence.map { _ in end })
             return page
         }
     }
 
     /// The newest messages of a part of a stream, oldest first.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     func newest(
         _ limit: Int, of pattern: TopicPattern, in stream: StreamIdentity, _ part: ClosedRange<UInt64>, bytes: Int
     ) async throws(RelayError) -> KeptPage {
@@ -96,7 +94,6 @@ extension LocalStore {
     ///   - start: the earliest time; nil for any.
     ///   - end: the latest time; nil for no end.
     /// - Returns: the messages, and whether the part has others behind `end`.
-    /// - Throws: ``RelayError/storage(_:)``.
     func oldest(
         _ limit: Int, of pattern: TopicPattern, in stream: StreamIdentity, _ part: ClosedRange<UInt64>,
         from start: Timestamp? = nil, through end: Timestamp?, bytes: Int
@@ -117,7 +114,6 @@ extension LocalStore {
     ///
     /// - Parameter isFirst: whether there is nothing before the part.
     /// - Returns: it; nil where the part does not say, since all of it is later, or all earlier.
-    /// - Throws: ``RelayError/storage(_:)``.
     func beginning(
         notBefore moment: Timestamp, in stream: StreamIdentity, _ part: ClosedRange<UInt64>, isFirst: Bool
     ) async throws(RelayError) -> UInt64? {
@@ -132,8 +128,6 @@ extension LocalStore {
     }
 
     /// When the newest message was stored that is here of a topic or pattern; nil where none is.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     func newestTime(of pattern: TopicPattern) async throws(RelayError) -> Timestamp? {
         try await received(of: pattern, limit: 1, bytes: 1, acrossHoles: true).messages.last?.time
     }

@@ -5,8 +5,6 @@ import Platform
 extension LocalStore {
     /// What had not ended when it was written last, in the order in which it was sent. What was under way may be stored
     /// on the network already, as its message says.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     package func outbox() async throws(RelayError) -> [KeptPublish] {
         try await reading { try Self.publishes(in: $0) }
     }
@@ -22,7 +20,6 @@ extension LocalStore {
     ///   - id: the run's name.
     ///   - choice: the identifiers to take over; the others stay for a later run. Nil for all.
     /// - Returns: that the run lives, and what it is to send, oldest first.
-    /// - Throws: ``RelayError/storage(_:)``.
     func takeOver(
         as id: String, only choice: Set<String>? = nil
     ) async throws(RelayError) -> (run: StoreLock, kept: [KeptPublish]) {
@@ -47,15 +44,11 @@ extension LocalStore {
     }
 
     /// What a run is to send, and what was not sent, oldest first.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     func outbox(of run: String) async throws(RelayError) -> [KeptPublish] {
         try await reading { try Self.publishes("WHERE state = 2 OR run = ?", [run], in: $0) }
     }
 
     /// What was not sent, oldest first.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     func notSent() async throws(RelayError) -> [KeptPublish] {
         try await reading { try Self.publishes("WHERE state = 2", in: $0) }
     }
@@ -63,7 +56,6 @@ extension LocalStore {
     /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks.
     ///
     /// - Returns: the message as it was; nil when no message under this identifier waits for the person.
-    /// - Throws: ``RelayError/storage(_:)``.
     func claim(notSent id: String, for run: String) async throws(RelayError) -> KeptPublish? {
         try await writing { database in
             let publish = try Self.publishes("WHERE id = ? AND state = 2", [id], in: database).first
@@ -76,7 +68,6 @@ extension LocalStore {
     /// Forgets messages that were not sent.
     ///
     /// - Returns: those that there were.
-    /// - Throws: ``RelayError/storage(_:)``.
     func drop(notSent ids: [String]) async throws(RelayError) -> [String] {
         try await writing { database in
             try ids.filter { id in
@@ -90,7 +81,6 @@ extension LocalStore {
     ///
     /// - Parameter ids: which; nil for all.
     /// - Returns: those that were forgotten.
-    /// - Throws: ``RelayError/storage(_:)``.
     package func dropFromOutbox(_ ids: Set<String>? = nil) async throws(RelayError) -> Set<String> {
         let path = path
         return try await writing { database in
@@ -105,8 +95,6 @@ extension LocalStore {
     }
 
     /// The runs that live, which send what is theirs.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     package func livingRuns() async throws(RelayError) -> Set<String> {
         try await reading { [path] in try Self.livingRuns(path, $0) }
     }

@@ -3,73 +3,62 @@ import GRDB
 // How far topics were received and read, and what is here of what their streams had.
 extension LocalStore {
     /// How far a topic or pattern has been received; nil where nothing of it was.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     package func cursor(of name: String) async throws(RelayError) -> KeptPlace? {
-        try await reading { try StorePlaces.place(of: name, in: "cursors", $0) }
+        try await reading { try StoreReading($0).place(of: name, in: "cursors") }
     }
 
     /// How far a conversation has been read; nil where that is not known.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     package func readMark(of name: String) async throws(RelayError) -> KeptPlace? {
-        try await reading { try StorePlaces.place(of: name, in: "read_marks", $0) }
+        try await reading { try StoreReading($0).place(of: name, in: "read_marks") }
     }
 
     /// The stream that a topic or pattern was received from last, or that anything was; nil where nothing was.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     func stream(of pattern: TopicPattern) async throws(RelayError) -> StreamIdentity? {
-        try await reading { try StorePlaces.stream(of: pattern.text, $0) }
+        try await reading { try StoreReading($0).stream(of: pattern.text) }
     }
 
     /// Which parts of a stream are here of a topic or pattern.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     func spans(of pattern: TopicPattern, in stream: StreamIdentity) async throws(RelayError) -> KeptSpans {
-        try await reading { try StorePlaces.spans(of: pattern, in: stream, $0) }
+        try await reading { try StoreReading($0).spans(of: pattern, in: stream) }
     }
 
     /// Where the stream no longer had what belongs to a topic or pattern, the first place first.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     func gaps(of pattern: TopicPattern, in stream: StreamIdentity) async throws(RelayError) -> [KeptGap] {
-        try await reading { try StorePlaces.gaps(of: pattern, in: stream, $0) }
+        try await reading { try StoreReading($0).gaps(of: pattern, in: stream) }
     }
 
     /// Where messages have holes between them, the first one first: what the stream no longer had, and with 0 what was
     /// not asked for.
     ///
     /// - Parameter sequences: the messages' sequences, rising.
-    /// - Throws: ``RelayError/storage(_:)``.
     package func holes(
         of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64]
     ) async throws(RelayError) -> [KeptGap] {
         try await reading {
-            try StorePlaces.holes(of: pattern, in: stream, among: sequences, through: sequences.last ?? 0, $0)
+            try StoreReading($0).holes(of: pattern, in: stream, among: sequences, through: sequences.last ?? 0)
         }
     }
 }
 
-/// The same, within a transaction of the caller's.
-enum StorePlaces {
-    static func place(of name: String, in table: String, _ database: Database) throws -> KeptPlace? {
+// The same, within a transaction of the caller's.
+extension StoreReading {
+    func place(of name: String, in table: String) throws -> KeptPlace? {
         let row = try Row.fetchOne(
             database, sql: "SELECT stream, incarnation, sequence FROM \(table) WHERE name = ?", arguments: [name])
         // What a damaged row says is in no stream.
         guard let row, let sequence = UInt64(exactly: try row[at: 2] as Int64), sequence < RowNumber.sequences else {
             return nil
         }
-        return KeptPlace(stream: try identity(row), sequence: sequence)
+        return KeptPlace(stream: try Self.identity(row), sequence: sequence)
     }
 
-    static func stream(of name: String, _ database: Database) throws -> StreamIdentity? {
-        if let cursor = try place(of: name, in: "cursors", database) { return cursor.stream }
+    func stream(of name: String) throws -> StreamIdentity? {
+        if let cursor = try place(of: name, in: "cursors") { return cursor.stream }
         return try Row.fetchOne(
             database,
             sql: "SELECT name, incarnation FROM streams WHERE name NOT LIKE ? ORDER BY number DESC LIMIT 1",
             arguments: ["%\(StoreSchema.lostMark)"]
-        ).map { try identity($0) }
+        ).map { try Self.identity($0) }
     }
 
     /// The stream that a row's first two columns name.
@@ -80,8 +69,8 @@ enum StorePlaces {
 
     /// Which parts of a stream are here of a pattern: what was received of another that has all of its topics counts
     /// too.
-    static func spans(
-        of pattern: TopicPattern, in stream: StreamIdentity, _ database: Database
+    func spans(
+        of pattern: TopicPattern, in stream: StreamIdentity
     ) throws -> KeptSpans {
         let rows = try Row.fetchAll(
             database,
@@ -97,8 +86,8 @@ enum StorePlaces {
     }
 
     /// The holes of what was received, the first one first.
-    static func gaps(
-        of pattern: TopicPattern, in stream: StreamIdentity, _ database: Database
+    func gaps(
+        of pattern: TopicPattern, in stream: StreamIdentity
     ) throws -> [KeptGap] {
         let rows = try Row.fetchAll(
             database,
@@ -115,14 +104,14 @@ enum StorePlaces {
     /// Where messages have holes between them and behind them, up to a sequence.
     ///
     /// - Parameter end: before which sequence their page ends; nil for a page of the newest.
-    static func holes(
+    func holes(
         of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64], through last: UInt64,
-        before end: UInt64? = nil, _ database: Database
+        before end: UInt64? = nil
     ) throws -> [KeptGap] {
         guard let first = sequences.first else { return [] }
-        let gaps = try gaps(of: pattern, in: stream, database).filter { $0.end > first && $0.end <= last }
+        let gaps = try gaps(of: pattern, in: stream).filter { $0.end > first && $0.end <= last }
         let known = Set(gaps.map(\.end))
-        let unknown = try spans(of: pattern, in: stream, database).holes(among: sequences, before: end)
+        let unknown = try spans(of: pattern, in: stream).holes(among: sequences, before: end)
         return (gaps + unknown.filter { !known.contains($0) }.map { KeptGap(end: $0, lost: 0) })
             .sorted { $0.end < $1.end }
     }

@@ -45,10 +45,8 @@ extension LocalStore {
     }
 
     /// Whether the search's words have all messages that are written. A search finds the newest of the others too.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
     package func hasAllWords() async throws(RelayError) -> Bool {
-        try await reading { try Bool.fetchOne($0, sql: "SELECT NOT EXISTS (SELECT 1 FROM unsearched)") ?? true }
+        try await reading { try SearchIndexing.isComplete(in: $0) }
     }
 
     /// A search looks at so many messages at most.

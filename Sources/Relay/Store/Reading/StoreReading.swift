@@ -3,7 +3,7 @@ import Platform
 
 /// Reads messages of topics, within a transaction of the caller's.
 struct StoreReading {
-    private let database: Database
+    let database: Database
     /// The streams by their numbers. There is one for each time that the network's stream was made.
     private let streams: [Int64: StreamIdentity]
 
@@ -11,7 +11,7 @@ struct StoreReading {
         self.database = database
         var streams: [Int64: StreamIdentity] = [:]
         for row in try Row.fetchAll(database, sql: "SELECT name, incarnation, number FROM streams") {
-            streams[try row[at: 2]] = try StorePlaces.identity(row)
+            streams[try row[at: 2]] = try Self.identity(row)
         }
         self.streams = streams
     }

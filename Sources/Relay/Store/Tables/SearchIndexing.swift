@@ -27,7 +27,12 @@ enum SearchIndexing {
         }
         // The same part would come again for ever.
         if database.changesCount == 0 { throw DatabaseError.damage("a part without words stays") }
-        return try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM unsearched)") ?? false
+        return try !isComplete(in: database)
+    }
+
+    /// Whether the words have all messages.
+    static func isComplete(in database: Database) throws -> Bool {
+        try Bool.fetchOne(database, sql: "SELECT NOT EXISTS (SELECT 1 FROM unsearched)") ?? true
     }
 
     /// A message as the words have it.

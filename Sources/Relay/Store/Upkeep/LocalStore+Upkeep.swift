@@ -8,7 +8,7 @@ extension LocalStore {
     public func status() async throws(RelayError) -> StoreStatus {
         var status = StoreStatus(path: path)
         status.bytes = StoreFiles.bytes(path)
-        status.notKept = notKept
+        status.notKept = writer?.notKept ?? 0
         return try await reading { [status] database in
             func number(_ sql: String) throws -> Int { try Int.fetchOne(database, sql: "SELECT " + sql) ?? 0 }
             var status = status
@@ -77,7 +77,7 @@ extension LocalStore {
     ///   - clock: whose time says when. How old something is, the store's own clock says.
     ///   - gate: nothing is done while it is closed, and nothing waits by the clock for the next step.
     func lookAfter(_ policy: RetentionPolicy, by clock: any Timekeeper, while gate: RestGate = RestGate()) {
-        keep(
+        writer?.keep(
             Task { [weak self] in
                 // Whoever has just started the program is shown first what they wait for.
                 var wait = Duration.seconds(10)

@@ -199,16 +199,9 @@ extension RelayClient {
             if !part.hasRoom, part.room > 0 { part.history.next = newest }
         }
         var history = part.history
-        let spans = try await store.spans(of: pattern, in: stream)
         let sequences = (history.messages.map(\.sequence) + history.unreadable.map(\.place.sequence)).sorted()
-        let known = try await store.gaps(of: pattern, in: stream)
-        history.gaps = known.filter { $0.end > sequences.first ?? .max && $0.end <= sequences.last ?? 0 }
         // Between what came nothing may be missing in silence.
-        for end in spans.holes(among: sequences, before: nil)
-        where end > begin && !history.gaps.contains(where: { $0.end == end }) {
-            history.gaps.append(KeptGap(end: end, lost: 0))
-        }
-        history.gaps.sort { $0.end < $1.end }
+        history.gaps = try await store.holes(of: pattern, in: stream, among: sequences).filter { $0.end > begin }
         return history
     }
 

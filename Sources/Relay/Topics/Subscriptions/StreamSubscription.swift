@@ -331,12 +331,12 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 let message = arrived[next]
                 next += 1
                 // The payload's memory is shared by many messages: it is taken hold of once.
-                let (event, id) = message.payload.withUnsafeReadableBytes {
+                let (event, repetition) = message.payload.withUnsafeReadableBytes {
                     words.message(message, $0, stream.incarnation, !progress.cursor.isLive)
                 }
                 let size = max(message.size, words.heldBytes?(event) ?? 0)
                 read += size
-                guard progress.cursor.receive(sequence: message.sequence, id: id) else { continue }
+                guard progress.cursor.receive(sequence: message.sequence, repetition: repetition) else { continue }
                 bytes += size
                 if let message = keeping?.message(event, message, stream) { kept.append(message) }
                 events.append(consume event)

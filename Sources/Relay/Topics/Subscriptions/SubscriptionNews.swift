@@ -5,11 +5,11 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     /// The reading, as a refusal names it.
     var operation: String
     /// A stored message, with its payload's bytes; with it comes the stream's incarnation, and whether the message was
-    /// missed at first. The identifier is the sender's.
+    /// missed at first. With the event comes what the message has in common with its own repetition alone, if known.
     var message:
         @Sendable (
             StoredMessage, _ payload: UnsafeRawBufferPointer, _ incarnation: UInt64, _ isRecovered: Bool
-        ) -> (Event, id: String?)
+        ) -> (Event, repetition: Int?)
     /// How many bytes an event takes where it is held, if they may be more than its message had.
     var heldBytes: (@Sendable (Event) -> Int)?
     /// Everything stored so far has been delivered.

@@ -10,16 +10,16 @@ struct TopicCursor: Sendable {
     private var reached: UInt64 = 0
     /// Messages up to here were stored before the subscription was live again.
     private var recoveryEnd: UInt64?
-    private var recent: RecentSet<String>
+    private var recent: RecentSet<Int>
 
     /// A cursor that has seen nothing.
     ///
     /// - Parameters:
     ///   - last: the last sequence that is known already, from history or a local store; nil for none.
-    ///   - rememberedIdentifiers: how many of the newest identifiers to compare with.
-    init(last: UInt64? = nil, rememberedIdentifiers: Int = 1_024) {
+    ///   - remembered: how many of the newest messages to compare with.
+    init(last: UInt64? = nil, remembered: Int = 1_024) {
         self.last = last
-        recent = RecentSet(capacity: rememberedIdentifiers)
+        recent = RecentSet(capacity: remembered)
     }
 
     /// Whether everything that was stored before the last ``resume(first:newest:)`` has been passed.
@@ -29,13 +29,13 @@ struct TopicCursor: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: its place in the stream.
-    ///   - id: the sender's identifier, if it has one.
-    /// - Returns: whether it is new; false when it was delivered before, by sequence or by identifier.
-    mutating func receive(sequence: UInt64, id: String? = nil) -> Bool {
+    ///   - repetition: what it has in common with its own repetition alone; nil where it cannot be told.
+    /// - Returns: whether it is new; false when it was delivered before, by sequence or as a repetition.
+    mutating func receive(sequence: UInt64, repetition: Int? = nil) -> Bool {
         if let last, sequence <= last { return false }
         last = sequence
         reach(sequence)
-        return id.map { recent.insert($0) } ?? true
+        return repetition.map { recent.insert($0) } ?? true
     }
 
     /// Notes that the server has nothing more to send up to here: no message of this subscription was among the rest.

@@ -1,3 +1,5 @@
+import NATS
+
 /// The system events of the RelayX SDKs, by their wire names.
 ///
 /// ``reconnect`` is the umbrella topic under which RelayX delivers the three reconnection events as strings.
@@ -26,6 +28,30 @@ public enum SystemEvent: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .reconnecting, .reconnected, .reconnectFailed, .reconnect: SystemEvent.reconnect.rawValue
         case .connected, .disconnected, .messageResend: rawValue
+        }
+    }
+}
+
+extension SystemEvent {
+    init(_ event: ConnectionEvent) {
+        self =
+            switch event {
+            case .connected: .connected
+            case .reconnecting: .reconnecting
+            case .reconnected: .reconnected
+            case .reconnectFailed: .reconnectFailed
+            case .disconnected: .disconnected
+            }
+    }
+
+    /// The last RelayX event that a client in this status has seen; nil before the first one of a session, and while it
+    /// rests in the background, for which RelayX has no word.
+    public init?(_ status: ConnectionStatus) {
+        switch status.state {
+        case .initialized, .connecting, .suspended: return nil
+        case .connected: self = status.recoveries == 0 ? .connected : .reconnected
+        case .reconnecting: self = .reconnecting
+        case .disconnected: self = status.reason == .windowExpired ? .reconnectFailed : .disconnected
         }
     }
 }

@@ -1,0 +1,165 @@
+import NIOCore
+
+/// What happens at its time on an open connection: pings that find out whether it still lives, and the end of waits for
+/// answers. Belongs to the connection's event loop.
+final class KeepAlive {
+    private let core: ConnectionCore
+    /// Called when the peer is gone.
+    private let gone: () -> Void
+    private var liveness: LivenessMachine
+    private var silence = SilenceMachine()
+    /// The liveness's own ping under way, and when it was sent.
+    private var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
+    /// Rings when the liveness wants to be asked.
+    private let pingAlarm: LoopAlarm
+    /// Ticks while something waits for an answer.
+    private let clock: LoopAlarm
+
+    init(_ core: ConnectionCore, _ channel: any Channel, gone: @escaping () -> Void) {
+        self.core = core
+        self.gone = gone
+        pingAlarm = LoopAlarm(on: core.eventLoop)
+        clock = LoopAlarm(on: core.eventLoop)
+        let (interval, limit) = (core.options.pingInterval, core.options.pongTimeout)
+        if interval > .zero { SendQueue.setTimeout(interval + limit, channel) }
+        // Without an interval a ping leaves only when it is asked for.
+        liveness = LivenessMachine(
+            interval: interval > .zero ? interval.nanoseconds : .max, limit: limit.nanoseconds, now: Self.now)
+        askLiveness(at: liveness.nextPing)
+    }
+
+    static var now: Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
+
+    /// The connection has ended.
+    func end() {
+        pingAlarm.cancel()
+        clock.cancel()
+    }
+
+    /// Bytes arrived.
+    func heard() {
+        liveness.heard()
+        if silence.heard() { core.emit(.heardAgain) }
+    }
+
+    // MARK: Liveness
+
+    func probe(limit: Duration) {
+        guard core.isOpen, liveness.hasten(now: Self.now, limit: limit.nanoseconds) else { return }
+        askLiveness(at: Self.now)
+    }
+
+    private func askLiveness(at moment: Int64) {
+        pingAlarm.cancel()
+        guard moment < .max else { return }
+        pingAlarm.set(at: .uptimeNanoseconds(UInt64(clamping: moment))) { [weak self] in self?.livenessMoment() }
+    }
+
+    private func livenessMoment() {
+        guard core.isOpen else { return }
+        switch liveness.momentCame(now: Self.now, outbound: core.outboundProgress) {
+        case .stale: gone()
+        case .wait(let moment): askLiveness(at: moment)
+        case .ping(let moment):
+            ping = (try? core.sendPing()).map { ($0, .now()) }
+            if ping == nil { liveness.pingFailed() }
+            askLiveness(at: moment)
+            if core.claimClock() { startClock() }
+        }
+    }
+
+    /// A ping was answered.
+    func answered(_ waiter: Completion<Result<Void, NATSError>>) {
+        guard let ping, ping.waiter === waiter else { return }
+        self.ping = nil
+        liveness.answered()
+        // That the answer is here was to be looked at later: there is nothing more to find out before the next ping.
+        livenessMoment()
+        core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - ping.sent).nanoseconds)))
+    }
+
+    // MARK: The clock
+
+    /// Runs only while requests or pings wait; they are late by at most one tick when they time out.
+    func startClock() {
+        guard !clock.isSet else { return }
+        clock.set(at: .now() + LoopAlarm.tick) { [weak self] in
+            self?.clockTicked()
+        } late: { [weak self] in
+            self?.silence.excuse()
+        }
+    }
+
+    private func clockTicked() {
+        expireRequests()
+        core.expirePings(at: .now())
+        guard core.clockTicked() else { return silence.excuse() }
+        judgeSilence()
+        startClock()
+    }
+
+    private func expireRequests() {
+        let late = core.requests.expire(at: .now())
+        guard !late.isEmpty else { return }
+        // A dead link is found by the liveness; a slow one has brought the requests when it has brought a ping behind
+        // them.
+        probe(limit: core.options.pongTimeout)
+        guard let waiter = try? core.sendPing() else { return core.requests.arrived(late, at: .now()) }
+        Task { [core] in
+            do throws(NATSError) { try await waiter.result() } catch { return }
+            core.requests.arrived(late, at: .now())
+        }
+    }
+
+    /// Says so where nothing arrives although an answer is awaited.
+    private func judgeSilence() {
+        switch silence.waits(now: Self.now, outbound: { core.outboundProgress }) {
+        case .ask: probe(limit: core.options.pongTimeout)
+        case .silent(let since): core.emit(.silent(for: .nanoseconds(Self.now - since)))
+        case nil: break
+        }
+    }
+}
+
+/// Calls back at one moment, on the event loop that it belongs to.
+///
+/// A loop that comes to it very late has not read for a while: the process was stopped, or something held the loop up.
+/// What has arrived meanwhile is to be read before anything is given up, and that is one round of the loop away: the
+/// call comes a tick later then, however late that is.
+final class LoopAlarm {
+    static let tick = TimeAmount.milliseconds(50)
+    /// From here on the loop is very late.
+    private static let patience = TimeAmount.milliseconds(500)
+
+    private let eventLoop: any EventLoop
+    private var timer: Scheduled<Void>?
+
+    init(on eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    /// Whether the call is still to come.
+    var isSet: Bool { timer != nil }
+
+    /// Sets the alarm in place of one that is set.
+    ///
+    /// - Parameter late: called when the loop is very late, and the call is put off.
+    func set(at moment: NIODeadline, _ ring: @escaping () -> Void, late: @escaping () -> Void = {}) {
+        schedule(at: moment) {
+            guard NIODeadline.now() - moment > Self.patience else { return ring() }
+            late()
+            self.schedule(at: .now() + Self.tick, ring)
+        }
+    }
+
+    func cancel() {
+        timer?.cancel()
+        timer = nil
+    }
+
+    private func schedule(at moment: NIODeadline, _ ring: @escaping () -> Void) {
+        cancel()
+        timer = eventLoop.assumeIsolated().scheduleTask(deadline: moment) {
+            self.timer = nil
+            ring()
+        }
+    }
+}
