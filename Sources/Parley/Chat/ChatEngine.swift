@@ -6,8 +6,7 @@ actor ChatEngine {
     private var user: String
     let connector: Connector
     let queue: EventQueue
-    private var topics: [String: Task<Void, Never>] = [:]
-    /// The streams' news, by topic, for what is known of a stream itself.
+    /// The joined topics, whose news go to the queue.
     private(set) var subscriptions: [String: TopicEvents] = [:]
     /// What reads back to what was read in each topic.
     var readBacks: [String: Task<Void, Never>] = [:]
@@ -151,7 +150,6 @@ actor ChatEngine {
 
     /// Ends the session; what waits to be sent has a moment to leave.
     func stop() async {
-        for task in topics.values { task.cancel() }
         for task in readBacks.values { task.cancel() }
         subscriptions = [:]
         lettersTask?.cancel()
@@ -175,9 +173,8 @@ actor ChatEngine {
         switch effect {
         case .subscribe(let topic): await subscribe(topic)
         case .unsubscribe(let topic):
-            topics.removeValue(forKey: topic)?.cancel()
             readBacks.removeValue(forKey: topic)?.cancel()
-            subscriptions[topic] = nil
+            subscriptions.removeValue(forKey: topic)?.cancel()
             labTap.leave(topic)
             resting.remove(topic)
         case .follow(let topic, let isFollowed):
@@ -283,27 +280,17 @@ actor ChatEngine {
     // MARK: Topics
 
     private func subscribe(_ topic: String) async {
-        topics[topic]?.cancel()
+        subscriptions.removeValue(forKey: topic)?.cancel()
         // What was missed since then comes from the network, and nothing that is here already.
         let start = await restore(topic).map { SubscriptionStart.after($0) } ?? .new
-        let events: TopicEvents
         do throws(RelayError) {
-            events = try await client.messages(topic: topic, from: start, onScreenOnly: true)
+            let subscription = try await client.messages(
+                topic: topic, from: start, onScreenOnly: true,
+                into: TopicFeed(topic: topic, queue: queue, labTap: labTap))
+            subscriptions[topic] = subscription
+            if resting.contains(topic) { subscription.setOnScreen(false) }
         } catch {
-            return await queue.send(.topic(topic, [.interrupted(error, passes: false)]))
-        }
-        subscriptions[topic] = events
-        if resting.contains(topic) { events.setOnScreen(false) }
-        topics[topic] = Task { [queue, labTap] in
-            do throws(RelayError) {
-                var iterator = events.makeAsyncIterator()
-                while let events = try await iterator.nextBatch() {
-                    await queue.send(.topic(topic, events))
-                    if labTap.isAttached { await labTap.take(events, of: topic) }
-                }
-            } catch {
-                await queue.send(.topic(topic, [.interrupted(error, passes: false)]))
-            }
+            await queue.send(.topic(topic, [.interrupted(error, passes: false)]))
         }
     }
 

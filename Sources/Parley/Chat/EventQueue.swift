@@ -30,9 +30,15 @@ final class EventQueue: Sendable {
     /// Adds an event; waits while the queue is full.
     func send(_ event: ChatEvent) async {
         let isAnswer = event.isAnswer
-        await channel.hand(event, isPatient: true)
+        await channel.send(event, isPatient: true)
         if isAnswer { tellAnswer() }
     }
+
+    /// Waits until there is room; false when the queue is closed or the task was cancelled.
+    func waitForRoom() async -> Bool { await channel.waitForRoom() }
+
+    /// Adds what a topic tells, for which somebody has waited.
+    func add(_ events: [TopicEvent], of topic: String) { channel.mark(.topic(topic, events)) }
 
     /// Adds an event if there is room; false when there is none. Once the queue is closed, it takes and forgets
     /// everything.
@@ -76,6 +82,21 @@ final class EventQueue: Sendable {
         events += more
         last = .topic(name, events)
         return true
+    }
+}
+
+/// Brings what one topic tells into the queue, and shows it to the lab while that runs.
+struct TopicFeed: EventReceiver {
+    let topic: String
+    let queue: EventQueue
+    let labTap: LabTap
+
+    func waitForRoom() async -> Bool { await queue.waitForRoom() }
+    func offer(_ event: TopicEvent) -> Bool { queue.offer(.topic(topic, [event])) }
+
+    func receive(_ events: [TopicEvent]) async {
+        queue.add(events, of: topic)
+        if labTap.isAttached { await labTap.take(events, of: topic) }
     }
 }
 

@@ -81,13 +81,3 @@ extension ConnectionPlan {
         return store
     }
 }
-
-extension KeptMessage {
-    /// The message as a reader of its topic gets it.
-    var event: TopicEvent {
-        guard let message else {
-            return .unreadable(sequence: place.sequence, topic: topic, bytes: payload.count)
-        }
-        return .message(message)
-    }
-}

@@ -1,5 +1,3 @@
-import Platform
-
 /// A message that was accepted and not sent, or perhaps not, and waits for the person in the local store.
 public struct NotSentMessage: Hashable, Sendable, Identifiable {
     /// The message's identifier, which it keeps when it is sent again.
@@ -26,22 +24,10 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
 
 extension KeptPublish {
     /// What to show of it: a chat line's text, a letter's text, or JSON.
-    package var text: String {
-        switch message.destination {
-        case .topic(let topic):
-            let envelope = try? Envelope(
-                decoding: message.payload, fallbackID: message.id, fallbackRoom: topic, fallbackStart: since)
-            return envelope.map { TopicMessage.text(of: $0.message) } ?? ""
-        case .postbox: return letter?.message ?? ""
-        case .key: return String(decoding: message.payload, as: UTF8.self)
-        }
-    }
+    package var text: String { message.content?.text ?? "" }
 
     /// What it is about, where it is a letter that says so.
-    package var subject: String? { letter?.subject }
-
-    private var letter: PostboxLetter? {
-        guard case .postbox = message.destination else { return nil }
-        return try? JSONDecoder().decode(PostboxLetter.self, from: Data(message.payload))
+    package var subject: String? {
+        if case .letter(let letter)? = message.content { letter.subject } else { nil }
     }
 }

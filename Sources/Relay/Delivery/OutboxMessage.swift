@@ -82,21 +82,11 @@ public final class OutboxMessage: Sendable, Identifiable {
 }
 
 extension OutboxMessage {
-    /// How large what was written is, without what is put around it for the way: of a line or a letter, its text.
-    var contentBytes: Int {
-        switch destination {
-        case .topic(let topic):
-            let envelope = try? Envelope(
-                decoding: payload, fallbackID: id, fallbackRoom: topic, fallbackStart: Timestamp(milliseconds: 0))
-            guard let message = envelope?.message else { return payload.count }
-            if let text = ChatLine.words(in: message)?.text { return text.utf8.count }
-            var writer = MessagePackWriter(capacity: payload.count)
-            writer.write(message)
-            return writer.bytes.count
-        case .postbox: return PostboxLetter(reading: payload)?.message.utf8.count ?? payload.count
-        case .key: return payload.count
-        }
-    }
+    /// What it says; nil where that cannot be read.
+    var content: MessageContent? { MessageContent(payload: payload, to: destination) }
+
+    /// How large what was written is, without what is put around it for the way.
+    var contentBytes: Int { isOnKey ? payload.count : content?.bytes ?? payload.count }
 }
 
 extension OutboxMessage: Hashable {

@@ -59,12 +59,17 @@ extension RelayClient {
     public nonisolated(nonsending) func enqueue(
         topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
     ) async throws(RelayError) -> PendingPublish {
-        let topic = try Self.topic(topic)
+        try await enqueue(topic: topic, content: .value(message), id: id, mayBeStored: mayBeStored)
+    }
+
+    /// Puts a message of any kind into the outbox, as ``enqueue(topic:message:id:mayBeStored:)`` does with its value.
+    @discardableResult
+    public nonisolated(nonsending) func enqueue(
+        topic: String, content: MessageContent, id: String? = nil, mayBeStored: Bool = false
+    ) async throws(RelayError) -> PendingPublish {
         let pending = newPublish(id)
-        let envelope = Envelope(clientID: clientID, id: pending.id, room: topic.text, message: message, start: .now)
         try await publisher.submit(
-            OutboxMessage(
-                id: pending.id, destination: .topic(topic.text), payload: envelope.encoded(), mayBeStored: mayBeStored),
+            outgoing(content, to: Self.topic(topic), start: .now, mayBeStored: mayBeStored, id: pending.id),
             for: pending)
         return pending
     }
@@ -180,7 +185,7 @@ extension RelayClient {
             line.username = user
             message = message.signed(
                 Envelope.encoded(
-                    line, clientID: clientID, id: message.id, room: topic, start: line.timestamp ?? .now))
+                    .line(line), clientID: clientID, id: message.id, room: topic, start: line.timestamp ?? .now))
         }
     }
 
@@ -195,13 +200,20 @@ extension RelayClient {
         _ topic: String, _ text: String, from name: String?, writtenAt time: Timestamp?, mayBeStored: Bool,
         id: String
     ) throws(RelayError) -> OutboxMessage {
-        let topic = try Self.topic(topic)
         let now = Timestamp.now
         let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
-        let payload = Envelope.encoded(line, clientID: clientID, id: id, room: topic.text, start: now)
+        return outgoing(.line(line), to: try Self.topic(topic), start: now, mayBeStored: mayBeStored, id: id)
+    }
+
+    private nonisolated func outgoing(
+        _ content: MessageContent, to topic: Topic, start: Timestamp, mayBeStored: Bool, id: String
+    ) -> OutboxMessage {
+        var unsigned: ChatLine?
+        if case .line(let line) = content, line.username.isEmpty { unsigned = line }
         return OutboxMessage(
-            id: id, destination: .topic(topic.text), payload: payload, mayBeStored: mayBeStored,
-            unsigned: line.username.isEmpty ? line : nil)
+            id: id, destination: .topic(topic.text),
+            payload: Envelope.encoded(content, clientID: clientID, id: id, room: topic.text, start: start),
+            mayBeStored: mayBeStored, unsigned: unsigned)
     }
 
     static func topic(_ text: String) throws(RelayError) -> Topic {

@@ -9,28 +9,19 @@ extension Envelope {
     ///
     /// - Throws: ``EnvelopeError``; ``EnvelopeError/missing(_:)`` when something is absent that has no fallback.
     public init(
-        decoding payload: UnsafeRawBufferPointer, fallbackID: String? = nil, fallbackRoom: String? = nil,
-        fallbackStart: Timestamp? = nil
-    ) throws(EnvelopeError) {
-        var fields = EnvelopeFields()
-        try fields.read(payload)
-        guard let message = fields.message else { throw .missing("message") }
-        guard let id = fields.id ?? fallbackID else { throw .missing("id") }
-        guard let room = fields.room?.string ?? fallbackRoom else { throw .missing("room") }
-        guard let start = fields.start ?? fallbackStart else { throw .missing("start") }
-        self.init(
-            clientID: fields.clientID?.string, id: id, room: room, message: Envelope.opened(message), start: start,
-            unknown: fields.unknown)
-    }
-
-    /// As ``init(decoding:fallbackID:fallbackRoom:fallbackStart:)`` for any collection of bytes.
-    public init(
         decoding payload: some Collection<UInt8>, fallbackID: String? = nil, fallbackRoom: String? = nil,
         fallbackStart: Timestamp? = nil
     ) throws(EnvelopeError) {
-        self = try payload.withRawBytes { raw throws(EnvelopeError) in
-            try Envelope(
-                decoding: raw, fallbackID: fallbackID, fallbackRoom: fallbackRoom, fallbackStart: fallbackStart)
+        self = try payload.withRawBytes { bytes throws(EnvelopeError) -> Envelope in
+            var fields = EnvelopeFields()
+            try fields.read(bytes)
+            guard let message = fields.message else { throw .missing("message") }
+            guard let id = fields.id ?? fallbackID else { throw .missing("id") }
+            guard let room = fields.room?.string ?? fallbackRoom else { throw .missing("room") }
+            guard let start = fields.start ?? fallbackStart else { throw .missing("start") }
+            return Envelope(
+                clientID: fields.clientID?.string, id: id, room: room, message: Envelope.opened(message), start: start,
+                unknown: fields.unknown)
         }
     }
 
@@ -40,6 +31,19 @@ extension Envelope {
             return message
         }
         return json
+    }
+}
+
+extension MessageContent {
+    /// What the envelope in a payload carries; nil where that cannot be read.
+    init?(envelope payload: some Collection<UInt8>) {
+        let message = payload.withRawBytes { bytes -> MessageValue? in
+            var fields = EnvelopeFields()
+            do throws(EnvelopeError) { try fields.read(bytes) } catch { return nil }
+            return fields.message
+        }
+        guard let message else { return nil }
+        self.init(Envelope.opened(message))
     }
 }
 
@@ -63,11 +67,11 @@ extension TopicMessage {
         try fields.read(bytes)
         guard let sent = fields.message else { throw .missing("message") }
         let message = Envelope.opened(sent)
-        let line = ChatLine.words(in: message)
+        let content = MessageContent(message)
         self.init(
             id: fields.id ?? Self.id(ofSequence: sequence), topic: topic, sequence: sequence,
-            from: line?.username ?? fields.clientID?.string, text: line?.text ?? TopicMessage.text(of: message),
-            message: message, time: time, sentAt: fields.start ?? time, isRecovered: isRecovered, payload: payload)
+            from: content.sender ?? fields.clientID?.string, text: content.text, message: message, time: time,
+            sentAt: fields.start ?? time, isRecovered: isRecovered, payload: payload)
     }
 
     /// The identifier of a message that came without one.

@@ -1,5 +1,3 @@
-import NIOConcurrencyHelpers
-
 /// One message as RelayX's SDKs put it on the wire: a MessagePack map `{client_id, id, room, message, start}`.
 public struct Envelope: Hashable, Sendable {
     /// Which client sent it; some SDKs leave it out.
@@ -34,51 +32,19 @@ public struct Envelope: Hashable, Sendable {
 
     /// The bytes to publish: the five keys in the order above, then the unknown ones.
     public func encoded() -> [UInt8] {
-        var writer = MessagePackWriter(capacity: 192)
-        Self.write(clientID, id, room, start, further: unknown.count, into: &writer) { $0.write(message) }
-        for entry in unknown {
-            writer.write(entry.key)
-            writer.write(entry.value)
-        }
-        return writer.bytes
+        Self.encoded(.value(message), clientID: clientID, id: id, room: room, start: start, unknown: unknown)
     }
 
-    /// The bytes to publish for a line of chat, as ``ChatLine/value`` in an envelope has them.
-    static func encoded(_ line: ChatLine, clientID: String?, id: String, room: String, start: Timestamp) -> [UInt8] {
+    /// The bytes to publish for a content: those of the envelope that carries its value.
+    static func encoded(
+        _ content: MessageContent, clientID: String?, id: String, room: String, start: Timestamp,
+        unknown: [MessageMap.Entry] = []
+    ) -> [UInt8] {
         // Enough for the keys, two identifiers and the times; the texts are what differs.
-        var writer = MessagePackWriter(
-            capacity: 224 + room.utf8.count + line.username.utf8.count + line.text.utf8.count)
-        write(clientID, id, room, start, further: 0, into: &writer) { writer in
-            writer.writeMapHeader(count: line.timestamp == nil ? 2 : 3)
-            writer.write("username")
-            writer.write(line.username)
-            writer.write("text")
-            writer.write(line.text)
-            guard let timestamp = line.timestamp else { return }
-            writer.write("timestamp")
-            writer.write(text(of: timestamp))
-        }
-        return writer.bytes
-    }
-
-    /// The newest moment that was written: of many lines a second, most share theirs with the one before.
-    private static let newest = NIOLockedValueBox<(moment: Timestamp, text: String)?>(nil)
-
-    private static func text(of moment: Timestamp) -> String {
-        newest.withLockedValue { newest in
-            if let newest, newest.moment == moment { return newest.text }
-            let text = moment.iso8601
-            newest = (moment, text)
-            return text
-        }
-    }
-
-    @inline(__always)
-    private static func write(
-        _ clientID: String?, _ id: String, _ room: String, _ start: Timestamp, further: Int,
-        into writer: inout MessagePackWriter, message: (inout MessagePackWriter) -> Void
-    ) {
-        writer.writeMapHeader(count: (clientID == nil ? 4 : 5) + further)
+        var texts = room.utf8.count
+        if case .line(let line) = content { texts += line.username.utf8.count + line.text.utf8.count }
+        var writer = MessagePackWriter(capacity: 224 + texts)
+        writer.writeMapHeader(count: (clientID == nil ? 4 : 5) + unknown.count)
         if let clientID {
             writer.write("client_id")
             writer.write(clientID)
@@ -88,9 +54,14 @@ public struct Envelope: Hashable, Sendable {
         writer.write("room")
         writer.write(room)
         writer.write("message")
-        message(&writer)
+        content.write(into: &writer)
         writer.write("start")
         writer.write(start.milliseconds)
+        for entry in unknown {
+            writer.write(entry.key)
+            writer.write(entry.value)
+        }
+        return writer.bytes
     }
 }
 

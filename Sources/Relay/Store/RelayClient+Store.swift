@@ -49,7 +49,9 @@ extension RelayClient {
     /// What the store is to have of a subscription; nil where nothing is kept.
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
-        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { KeptMessage($0, $1, of: $2) }
+        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event, stored, stream in
+            KeptMessage(stored, of: stream, read: event)
+        }
     }
 
     /// What this machine keeps of a topic, connected or not: the newest messages before a place in the stream that came
@@ -78,19 +80,25 @@ extension RelayClient {
 extension KeptMessage {
     /// A message as the server sent it.
     init(reading stored: StoredMessage, of stream: StreamIdentity, own: OwnMessages? = nil) {
-        let event = stored.payload.withUnsafeReadableBytes {
-            TopicEvent.reading(stored, $0, isRecovered: false, own: own).0
+        let (event, _) = stored.payload.withUnsafeReadableBytes {
+            TopicEvent.reading(stored, $0, isRecovered: false, own: own)
         }
-        self = KeptMessage(event, stored, of: stream) ?? KeptMessage(stored, of: stream, topic: "", read: nil)
+        self.init(stored, of: stream, read: event)
     }
 
-    /// The message that an event is about, as the server sent it; nil for an event of another kind.
-    fileprivate init?(_ event: TopicEvent, _ stored: StoredMessage, of stream: StreamIdentity) {
-        switch event {
-        case .message(let message): self.init(stored, of: stream, topic: message.topic, read: message)
-        case .unreadable(_, let topic, _): self.init(stored, of: stream, topic: topic, read: nil)
-        case .gap, .live, .restarted, .interrupted: return nil
-        }
+    /// A message of a stream, with what the reading of it found.
+    init(_ stored: StoredMessage, of stream: StreamIdentity, read event: TopicEvent) {
+        let message: TopicMessage? = if case .message(let message) = event { message } else { nil }
+        self.init(
+            place: KeptPlace(stream: stream, sequence: stored.sequence),
+            topic: message?.topic ?? TopicMessage.topic(ofSubject: stored.subject), id: message?.id,
+            from: message?.from, time: Timestamp(milliseconds: stored.time.milliseconds),
+            payload: Array(stored.payload.readableBytesView), isOwn: message?.isOwn ?? false)
+    }
+
+    /// The message as a reader of its topic gets it.
+    package var event: TopicEvent {
+        message.map { .message($0) } ?? .unreadable(sequence: place.sequence, topic: topic, bytes: payload.count)
     }
 
     /// What it says, with all that its payload holds where that is asked for; nil where it cannot be read.

@@ -90,45 +90,53 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         state.waiting.count >= capacity || state.waiting.bytes >= byteLimit
     }
 
-    /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
-    func send(_ element: consuming Element) async -> Bool {
-        if case nil = await hand(consume element) { true } else { false }
+    /// Waits until there is room: a single writer may ``mark(_:isLast:)`` then, without a wait between what it reads and
+    /// what it adds.
+    ///
+    /// - Parameter isPatient: whether a cancelled task waits, too.
+    /// - Returns: false when the channel is closed or the task was cancelled.
+    package func waitForRoom(isPatient: Bool = false) async -> Bool {
+        while true {
+            let (isOpen, writer) = state.withLockedValue { state -> (Bool, Completion<Wakeup>?) in
+                guard state.ending == nil, isFull(state) else { return (state.ending == nil, nil) }
+                let writer = Completion<Wakeup>()
+                state.writers.append(writer)
+                return (true, writer)
+            }
+            guard let writer else { return isOpen }
+            if isPatient {
+                _ = await writer.value()
+            } else if await writer.value(onCancel: .cancelled) != .ready {
+                state.withLockedValue { state in state.writers.removeAll { $0 === writer } }
+                return false
+            }
+        }
     }
 
     /// Adds an element, waiting for room. Once the reader can have it, it is the reader's alone, who may take it apart
     /// without a copy.
     ///
     /// - Parameter isPatient: whether a cancelled task waits for room, too.
-    /// - Returns: the element, where the channel is closed or the task was cancelled.
+    /// - Returns: false when the channel is closed or the task was cancelled.
     @discardableResult
-    package func hand(_ element: consuming Element, isPatient: Bool = false) async -> Element? {
+    package func send(_ element: consuming Element, isPatient: Bool = false) async -> Bool {
         let weight = weight(element)
         var held: Element? = consume element
-        while true {
-            let (added, writer) = state.withLockedValue { state -> (Added, Completion<Wakeup>?) in
-                guard state.ending == nil else { return (.ended, nil) }
-                guard isFull(state) else { return (add(&held, weight, &state), nil) }
-                let writer = Completion<Wakeup>()
-                state.writers.append(writer)
-                return (.ended, writer)
-            }
-            guard let writer else {
-                tell(added)
-                return held
-            }
-            if isPatient {
-                _ = await writer.value()
-            } else if await writer.value(onCancel: .cancelled) != .ready {
-                state.withLockedValue { state in state.writers.removeAll { $0 === writer } }
-                return held
-            }
+        while await waitForRoom(isPatient: isPatient) {
+            // Another writer may have been quicker.
+            if offer(&held, weight) { return held == nil }
         }
+        return false
     }
 
     /// Adds an element if there is room; false when there is none. A channel that was closed forgets it.
     package func offer(_ element: consuming Element) -> Bool {
         let weight = weight(element)
         var held: Element? = consume element
+        return offer(&held, weight)
+    }
+
+    private func offer(_ held: inout Element?, _ weight: ChannelWeight) -> Bool {
         let added = state.withLockedValue { state -> Added? in
             guard state.ending == nil else { return .ended }
             return isFull(state) ? nil : add(&held, weight, &state)
@@ -137,12 +145,13 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return added != nil
     }
 
-    /// Adds an element without waiting, beyond the bound if the channel is full: for rare events.
+    /// Adds an element without waiting, beyond the bound if the channel is full: for rare events, and for a writer that
+    /// has waited for room.
     ///
     /// - Parameter isLast: whether it takes the place of what waits for room.
-    func mark(_ element: Element, isLast: Bool = false) {
+    package func mark(_ element: consuming Element, isLast: Bool = false) {
         let weight = weight(element)
-        var held: Element? = element
+        var held: Element? = consume element
         tell(
             state.withLockedValue { state in
                 guard state.ending == nil else { return .ended }

@@ -48,14 +48,25 @@ extension RelayClient {
         try subscribe(topic: topic, from: start, withPayload: withPayload, onScreenOnly: onScreenOnly).events
     }
 
+    /// Subscribes as ``messages(topic:from:withPayload:onScreenOnly:)`` does, for a queue of the caller's own, which
+    /// takes the events as they come.
+    ///
+    /// - Returns: the subscription, to be kept and to be told of its view. Its iterators get nothing.
+    package func messages(
+        topic: String, from start: SubscriptionStart, onScreenOnly: Bool, into queue: some EventReceiver<TopicEvent>
+    ) throws(RelayError) -> TopicEvents {
+        try subscribe(topic: topic, from: start, onScreenOnly: onScreenOnly, into: queue).events
+    }
+
     /// Subscribes, and says when the server knows of it; nil while not connected.
     func subscribe(
-        topic: String, from start: SubscriptionStart, withPayload: Bool = false, onScreenOnly: Bool = false
+        topic: String, from start: SubscriptionStart, withPayload: Bool = false, onScreenOnly: Bool = false,
+        into queue: (any EventReceiver<TopicEvent>)? = nil
     ) throws(RelayError) -> (events: TopicEvents, opened: Completion<Void>?) {
         let pattern = try Self.pattern(topic)
         let own = ownMessages
         let stream = StreamSubscription(
-            from: start, keeping: keeping(pattern),
+            from: start, keeping: keeping(pattern), into: queue,
             SubscriptionWords<TopicEvent>(
                 operation: "reading \(pattern.text)",
                 message: { message, payload, _, isRecovered in

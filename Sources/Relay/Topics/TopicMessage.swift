@@ -59,31 +59,8 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         self.payload = payload
     }
 
-    /// What an envelope that arrived on a topic says.
-    public init(
-        _ envelope: Envelope, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false,
-        payload: MessageMap? = nil
-    ) {
-        let line = ChatLine.words(in: envelope.message)
-        self.init(
-            id: envelope.id,
-            topic: topic,
-            sequence: sequence,
-            from: line?.username ?? envelope.clientID,
-            text: line?.text ?? TopicMessage.text(of: envelope.message),
-            message: envelope.message,
-            time: time,
-            sentAt: envelope.start,
-            isRecovered: isRecovered,
-            payload: payload
-        )
-    }
-
-    /// What to show for any message: a chat line's text, a bare string as it is, anything else as JSON.
-    public static func text(of message: MessageValue) -> String {
-        if case .string(let text) = message { return text }
-        return ChatLine.words(in: message)?.text ?? JSONText.text(message)
-    }
+    /// What it says, by the kind of message that it is.
+    public var content: MessageContent { MessageContent(message) }
 }
 
 extension TopicEvent {
@@ -97,7 +74,7 @@ extension TopicEvent {
         _ message: StoredMessage, _ bytes: UnsafeRawBufferPointer, isRecovered: Bool, withPayload: Bool = false,
         own: OwnMessages?
     ) -> (TopicEvent, repetition: Int?) {
-        let topic = topic(ofSubject: message.subject)
+        let topic = TopicMessage.topic(ofSubject: message.subject)
         let time = Timestamp(milliseconds: message.time.milliseconds)
         let payload = withPayload ? MessageMap(payload: message.payload.readableBytesView) : nil
         do throws(EnvelopeError) {
@@ -117,9 +94,9 @@ extension TopicEvent {
     }
 }
 
-extension TopicEvent {
+extension TopicMessage {
     /// What stands behind the first token, which is the network's.
-    private static func topic(ofSubject subject: String) -> String {
+    static func topic(ofSubject subject: String) -> String {
         var subject = subject
         return subject.withUTF8 { bytes in
             guard let dot = bytes.firstIndex(of: UInt8(ascii: ".")) else {
@@ -159,7 +136,7 @@ extension TopicMessage {
         let whole = MessageValue.map(payload)
         self.init(
             id: TopicMessage.id(ofSequence: sequence), topic: topic, sequence: sequence, from: nil,
-            text: TopicMessage.text(of: whole),
-            message: whole, time: time, sentAt: time, isRecovered: isRecovered, payload: payload)
+            text: MessageContent(whole).text, message: whole, time: time, sentAt: time, isRecovered: isRecovered,
+            payload: payload)
     }
 }

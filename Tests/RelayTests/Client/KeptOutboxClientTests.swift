@@ -299,7 +299,7 @@ struct KeptOutboxClientTests {
         try #require(stored.count == 1)
         let envelope = try Envelope(
             decoding: stored[0].payload, fallbackID: "", fallbackRoom: "", fallbackStart: .now)
-        let words = ChatLine.words(in: envelope.message)
+        let words = ChatLine(envelope.message)
         #expect(envelope.id == id && words?.username == MemoryNetwork.user && words?.text == "hello")
         await client.close()
     }

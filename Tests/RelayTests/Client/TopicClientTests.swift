@@ -234,6 +234,40 @@ struct TopicClientTests {
         await client.close()
     }
 
+    /// A reader's own queue, which is full with a hundred events.
+    private struct OwnQueue: EventReceiver {
+        let channel = BoundedChannel<[TopicEvent]>(capacity: 100) { ChannelWeight(count: $0.count) }
+
+        func waitForRoom() async -> Bool { await channel.waitForRoom() }
+        func receive(_ events: [TopicEvent]) async { channel.mark(events) }
+        func offer(_ event: TopicEvent) -> Bool { channel.offer([event]) }
+    }
+
+    @Test("B38 B40 a reader's own queue gets each message once, through outages that come while it is full")
+    func ownQueue() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let count = 2_000
+        for number in 1...count { try network.store("\(number)") }
+        let queue = OwnQueue()
+        let subscription = try await client.messages(
+            topic: "chat.room", from: .all, onScreenOnly: false, into: queue)
+        for _ in 0..<3 {
+            try await eventually("the queue is full") { queue.channel.isFull }
+            await client.setReachable(false)
+            await client.setReachable(true)
+            try await client.state(is: .connected)
+        }
+        var events: [TopicEvent] = []
+        while events.last != .live, let batch = try await queue.channel.next() { events += batch }
+        let texts = events.compactMap { if case .message(let message) = $0 { message.text } else { nil } }
+        #expect(texts == (1...count).map(String.init) && events.count == count + 1)
+        subscription.cancel()
+        try network.store("after the end")
+        await client.close()
+        #expect(queue.channel.waiting.count == 0)
+    }
+
     @Test("B35 wildcards, reserved names and messages over the limit are refused before sending")
     func refusals() async throws {
         let network = try MemoryNetwork()

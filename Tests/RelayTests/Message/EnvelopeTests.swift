@@ -44,7 +44,7 @@ import Testing
                 let envelope = Envelope(
                     clientID: clientID, id: "1", room: "chat.lobby", message: line.value, start: Self.moment)
                 let direct = Envelope.encoded(
-                    line, clientID: clientID, id: "1", room: "chat.lobby", start: Self.moment)
+                    .line(line), clientID: clientID, id: "1", room: "chat.lobby", start: Self.moment)
                 #expect(direct == envelope.encoded())
             }
         }
@@ -131,7 +131,7 @@ import Testing
     func topicMessage() {
         func shown(_ message: MessageValue, client: String? = nil) -> TopicMessage {
             let envelope = Envelope(clientID: client, id: "1", room: "r", message: message, start: Self.moment)
-            return TopicMessage(envelope, topic: "chat.lobby", sequence: 4, time: Timestamp(milliseconds: 5))
+            return Self.message(envelope, time: Timestamp(milliseconds: 5))
         }
         #expect(shown(["username": "bob", "text": "hello"]).text == "hello")
         #expect(shown(["username": "bob", "text": "hello"], client: "c").from == "bob")
@@ -170,12 +170,20 @@ import Testing
         }
     }
 
+    /// What an envelope says that was received.
+    private static func message(_ envelope: Envelope, time: Timestamp) -> TopicMessage {
+        let content = MessageContent(envelope.message)
+        return TopicMessage(
+            id: envelope.id, topic: "chat.lobby", sequence: 4, from: content.sender ?? envelope.clientID,
+            text: content.text, message: envelope.message, time: time, sentAt: envelope.start, isRecovered: true)
+    }
+
     private func compare(_ payload: [UInt8], _ words: Comment) throws {
         let time = Timestamp(milliseconds: 5)
         let envelope = Result<TopicMessage, EnvelopeError> { () throws(EnvelopeError) in
             let envelope = try Envelope(
                 decoding: payload, fallbackID: "sequence-4", fallbackRoom: "chat.lobby", fallbackStart: time)
-            return TopicMessage(envelope, topic: "chat.lobby", sequence: 4, time: time, isRecovered: true)
+            return Self.message(envelope, time: time)
         }
         let direct = Result<TopicMessage, EnvelopeError> { () throws(EnvelopeError) in
             try payload.withRawBytes { bytes throws(EnvelopeError) in

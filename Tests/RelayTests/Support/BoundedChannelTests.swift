@@ -130,13 +130,31 @@ struct BoundedChannelTests {
     func cancelledWriter() async throws {
         let channel = numbers(capacity: 1, bytes: 100)
         #expect(channel.offer(1) && !channel.offer(2))
-        let hasty = Task { await channel.hand(2) }
+        let hasty = Task { await channel.send(2) }
         hasty.cancel()
-        #expect(await hasty.value == 2)
-        let patient = Task { await channel.hand(3, isPatient: true) }
+        #expect(await !hasty.value)
+        let patient = Task { await channel.send(3, isPatient: true) }
         patient.cancel()
         for number in [1, 3] { #expect(try await channel.next() == number) }
-        #expect(await patient.value == nil)
+        #expect(await patient.value)
+    }
+
+    @Test("B40 a writer that waits for room before it reads adds at once then, and hears that it is to stop")
+    func waitsForRoom() async throws {
+        let channel = numbers(capacity: 1, bytes: 100)
+        #expect(await channel.waitForRoom())
+        channel.mark(1)
+        let cancelled = Task { await channel.waitForRoom() }
+        cancelled.cancel()
+        #expect(await !cancelled.value)
+        let waiting = Task { await channel.waitForRoom() }
+        #expect(try await channel.next() == 1)
+        #expect(await waiting.value)
+        channel.mark(2)
+        let closed = Task { await channel.waitForRoom() }
+        channel.close()
+        #expect(await !closed.value)
+        #expect(try await channel.next() == 2)
     }
 
     @Test("A reader that does not wait is woken when something waits where nothing did, and neighbours are joined")

@@ -20,17 +20,16 @@ package final class LiveConsumer {
         }
     }
 
-    /// What a reader finds.
-    package enum Outcome {
-        /// At least one message.
-        case messages([StoredMessage])
+    /// Why no more messages come.
+    package enum Ending: Sendable {
         /// Task cancelled, or connection closed by its owner.
-        case ended
+        case closed
         /// The consumer or a message of it is gone; another one has to take over.
         case lost
         /// A message without bytes has ended the pull that brought it, and what the server sends for that pull reaches
         /// nobody; another one has to take over.
         case cut
+        case failed(NATSError)
     }
 
     /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with
@@ -54,13 +53,15 @@ package final class LiveConsumer {
     private let jetStream: JetStream
     private let stream: String
     let pulls: OpenPulls
+    /// What was taken out of the pulls' buffer, the next one last.
+    private var arrived: [NATSMessage] = []
     private var expectedConsumerSequence: UInt64 = 1
     /// How many messages are on the list of each subject's newest one, which the server makes with the consumer. It
     /// strikes a message off that list before it knows whether a pull has room for it, so one that did not fit would be
     /// lost.
     private let listed: UInt64
-    /// What was found behind messages that were handed out.
-    private var unread: Result<Outcome, NATSError>?
+    /// Why no more messages come, as it was found behind the last of them.
+    package private(set) var ending: Ending?
     /// The filter of what it delivers, and the stream's sequence that it has come to; nil where the server did not say
     /// where it begins.
     private let filter: String?
@@ -127,82 +128,98 @@ package final class LiveConsumer {
         try pulls.add(count, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
     }
 
-    /// Waits for messages, and takes what is at hand then. What else is found on the way is the next call's.
+    /// Waits for messages, and takes those that are at hand then.
     ///
     /// - Parameters:
     ///   - limits: how many to take, and how long to wait for more than one.
     ///   - deadline: when to throw `timeout`; nil for never.
+    /// - Returns: messages; none where no more come, for which ``ending`` has the reason.
+    /// - Throws: a failure, once the messages before it were taken.
     package func next(
         _ limits: BatchLimits, until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
-    ) async throws(NATSError) -> Outcome {
+    ) async throws(NATSError) -> [StoredMessage] {
+        // Another task may go on where one was cancelled.
+        if case .closed? = ending { ending = nil }
         var messages: [StoredMessage] = []
         var bytes = 0
         do throws(NATSError) {
-            if let unread = exchange(&unread, with: nil) { return try unread.get() }
-            while messages.count < limits.count, bytes < limits.bytes {
-                var next = try pulls.nextReady()
-                if next == nil {
+            while ending == nil, messages.count < limits.count, bytes < limits.bytes {
+                if arrived.isEmpty {
                     guard messages.isEmpty else { break }
-                    // Two missed heartbeats mean that the consumer is gone, whatever became of it.
-                    let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
-                    do throws(NATSError) {
-                        next = try await pulls.next(
-                            until: deadline.map { min($0, loss) } ?? loss, gathering: limits.gathering, isolation: actor
-                        )
-                    } catch {
-                        guard case .timeout = error else { throw error }
-                        if let deadline, deadline < loss { throw .timeout("a message of the stream \(stream)") }
-                        return .lost
-                    }
+                    try await refill(until: deadline, gathering: limits.gathering, isolation: actor)
                 }
-                guard let answer = next else { return .ended }
-                guard try take(answer, into: &messages, &bytes) else {
-                    unread = unread ?? .success(.lost)
-                    break
-                }
-                if unread != nil || limits.endsWhenCaughtUp && !messages.isEmpty && pending == 0 { break }
-                if messages.isEmpty, isComparisonDue, await hasFallenBehind(isolation: actor) {
+                guard let message = arrived.popLast() else { break }
+                try take(message, into: &messages, &bytes)
+                if limits.endsWhenCaughtUp, !messages.isEmpty, pending == 0 { break }
+                if ending == nil, messages.isEmpty, isComparisonDue, await hasFallenBehind(isolation: actor) {
                     // What has come while the question was under way goes first.
-                    guard let late = try pulls.nextReady(), try take(late, into: &messages, &bytes), !messages.isEmpty
-                    else { return .lost }
+                    if let late = arrived.popLast() { try take(late, into: &messages, &bytes) }
+                    if messages.isEmpty { ending = .lost }
                 }
             }
         } catch {
             if messages.isEmpty { throw error }
-            unread = .failure(error)
+            ending = .failed(error)
         }
-        if messages.isEmpty, let unread = exchange(&unread, with: nil) { return try unread.get() }
-        return .messages(messages)
+        if messages.isEmpty, case .failed(let error)? = ending { throw error }
+        return messages
     }
 
-    /// Takes in what a pull has brought; false where the consumer is lost.
+    /// Waits until something has come.
+    private func refill(
+        until deadline: NIODeadline?, gathering count: Int, isolation actor: isolated (any Actor)?
+    ) async throws(NATSError) {
+        // Two missed heartbeats mean that the consumer is gone, whatever became of it.
+        let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
+        do throws(NATSError) {
+            try await pulls.refill(
+                &arrived, until: deadline.map { min($0, loss) } ?? loss, gathering: count, isolation: actor)
+            if arrived.isEmpty { ending = .closed }
+        } catch {
+            guard case .timeout = error else { throw error }
+            if let deadline, deadline < loss { throw .timeout("a message of the stream \(stream)") }
+            ending = .lost
+        }
+    }
+
+    /// Takes in what has come for a pull.
     private func take(
-        _ answer: consuming OpenPulls.Answer, into messages: inout [StoredMessage], _ bytes: inout Int
-    ) throws(NATSError) -> Bool {
-        switch consume answer {
-        case .message(let message, let place, let endsEarly):
-            guard place.consumerSequence == expectedConsumerSequence else { return false }
+        _ message: consuming NATSMessage, into messages: inout [StoredMessage], _ bytes: inout Int
+    ) throws(NATSError) {
+        if let place = message.reply.flatMap({ DeliveryPlace($0) }) {
+            let endsEarly = pulls.received(message)
+            guard place.consumerSequence == expectedConsumerSequence else {
+                ending = .lost
+                return
+            }
             expectedConsumerSequence += 1
             position = place.streamSequence
             pending = place.pending
-            bytes += message.size
-            let isEmpty = message.isEmpty
-            messages.append(message)
+            let isEmpty = message.endsAnswers
+            let stored = StoredMessage(message, at: place)
+            bytes += stored.size
+            messages.append(stored)
             if endsEarly {
-                unread = .success(.cut)
-                return true
+                ending = .cut
+                return
             }
             if caution > 0 { goOn(oneByOne: isEmpty ? Self.caution : caution - 1) }
-        case .status(.alive(let sent)):
-            silences += 1
-            goOn(oneByOne: 0)
-            // What it has sent and what has come are the same, unless the last of it was lost on the way.
-            return sent < expectedConsumerSequence
-        case .status(.ended), .status(.tooSmall): break
-        case .status(.unheard), .status(.failed): return false
+        } else {
+            switch try pulls.status(message) {
+            case .alive(let sent)?:
+                silences += 1
+                goOn(oneByOne: 0)
+                // What it has sent and what has come are the same, unless the last of it was lost on the way.
+                if sent >= expectedConsumerSequence { ending = .lost }
+                return
+            case .ended?, .tooSmall?: break
+            case .unheard?, .failed?:
+                ending = .lost
+                return
+            case nil: return
+            }
         }
         try topUp()
-        return true
     }
 
     /// Whether another consumer is to be asked, as the server has said once more that there is nothing: after two

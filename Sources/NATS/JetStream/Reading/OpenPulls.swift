@@ -1,27 +1,17 @@
 import NIOCore
 
-/// The pull requests of one consumer that are under way, read as one, in the order in which their answers arrive.
+/// The pull requests of one consumer that are under way. What comes for any of them comes into one buffer, in the order
+/// in which it arrives.
 ///
 /// Each has an inbox and a subscription of its own, which end with it: a server that reaches JetStream through an
 /// import keeps something for each request until its answers can no longer be received. A server serves waiting
 /// requests in turn, so their messages alternate. Together they ask for no more than the reader's buffer holds, so that
 /// a slow reader loses nothing.
 final class OpenPulls {
-    /// What comes for a pull.
-    enum Answer {
-        /// A message. Where it has ended its pull early, as one without headers and payload does on its way through an
-        /// import, the server keeps back what would follow it.
-        case message(StoredMessage, place: DeliveryPlace, endsEarly: Bool)
-        /// What the server says of the pull.
-        case status(PullStatus)
-    }
-
     private let jetStream: JetStream
     /// The subject that takes the requests.
     let subject: String
     let buffer: SubscriptionBuffer
-    /// What was taken out of the buffer, the next one last.
-    private var arrived: [NATSMessage] = []
     /// What they may still bring.
     private(set) var budget: PullBudget
 
@@ -72,50 +62,45 @@ final class OpenPulls {
         budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
     }
 
-    /// What comes next for any of them; nil at the end. Throws `timeout` when nothing came until `deadline`.
+    /// Waits until something has come for any of them, and moves all of it into `arrived`, the next one last. Nothing is
+    /// there at the end. Throws `timeout` when nothing came until `deadline`.
     ///
-    /// - Parameter count: where nothing is at hand, so many messages are waited for, for a moment.
-    func next(
-        until deadline: NIODeadline, gathering count: Int = 1, isolation actor: isolated (any Actor)? = #isolation
-    ) async throws(NATSError) -> Answer? {
-        while true {
-            if let answer = try nextReady() { return answer }
-            try await jetStream.connection.core.refill(
-                &arrived, from: buffer, until: deadline, gathering: count, isolation: actor)
-            if arrived.isEmpty { return nil }
-        }
-    }
-
-    /// The next that has arrived for any of them; nil when there is none, without waiting.
-    func nextReady() throws(NATSError) -> Answer? {
-        while let message = arrived.popLast() {
-            if let answer = try answer(message) { return answer }
-        }
-        return nil
+    /// - Parameter count: so many messages are waited for, for a moment.
+    func refill(
+        _ arrived: inout [NATSMessage], until deadline: NIODeadline, gathering count: Int = 1,
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(NATSError) {
+        try await jetStream.connection.core.refill(
+            &arrived, from: buffer, until: deadline, gathering: count, isolation: actor)
     }
 
     /// Has each request ask for a single message from now on, or for many again.
     func askForSingles(_ isSingle: Bool) { budget.isSingle = isSingle }
 
-    /// Reads a message and takes it off what its request still allows; nil for one that says nothing.
-    private func answer(_ message: consuming NATSMessage) throws(NATSError) -> Answer? {
-        let index = budget.pulls.firstIndex { UInt32(truncatingIfNeeded: $0.source) == message.source }
-        if let place = message.reply.flatMap({ DeliveryPlace($0) }) {
-            var goesOn = index != nil
-            if let index {
-                let source = budget.pulls[index].source
-                goesOn = !budget.received(PullBudget.size(of: message), at: index)
-                if !goesOn { jetStream.connection.core.removeSource(source) }
-            }
-            let endsEarly = goesOn && message.endsAnswers
-            return .message(StoredMessage(message, at: place), place: place, endsEarly: endsEarly)
-        }
+    /// Takes a stored message off what its request still allows.
+    ///
+    /// - Returns: whether it has ended its request early, as one without headers and payload does on its way through an
+    ///   import: the server keeps back what would follow it.
+    func received(_ message: NATSMessage) -> Bool {
+        guard let index = index(of: message) else { return false }
+        let source = budget.pulls[index].source
+        guard budget.received(PullBudget.size(of: message), at: index) else { return message.endsAnswers }
+        jetStream.connection.core.removeSource(source)
+        return false
+    }
+
+    /// What the server says of a request, which may end it; nil where the message says nothing.
+    func status(_ message: NATSMessage) throws(NATSError) -> PullStatus? {
         guard let status = PullStatus(message) else { return nil }
-        if let index, status == .ended || status == .tooSmall {
+        if status == .ended || status == .tooSmall, let index = index(of: message) {
             jetStream.connection.core.removeSource(budget.pulls[index].source)
             try budget.ended(at: index, isTooSmall: status == .tooSmall)
         }
-        return .status(status)
+        return status
+    }
+
+    private func index(of message: NATSMessage) -> Int? {
+        budget.pulls.firstIndex { UInt32(truncatingIfNeeded: $0.source) == message.source }
     }
 }
 

@@ -57,31 +57,25 @@ public struct OrderedMessages: AsyncSequence, Sendable {
 
         /// The next messages that are at hand, at least one; nil as with `next`.
         package mutating func nextBatch(
-            _ limits: LiveConsumer.BatchLimits, isolation actor: isolated (any Actor)?
-        ) async throws(NATSError) -> [StoredMessage]? {
-            try await nextBatch(limits, until: nil, isolation: actor)
-        }
-
-        private mutating func nextBatch(
-            _ limits: LiveConsumer.BatchLimits, until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+            _ limits: LiveConsumer.BatchLimits, until deadline: NIODeadline? = nil,
+            isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> [StoredMessage]? {
             while true {
                 try await open(until: deadline, isolation: actor)
-                guard let outcome = try await consumer?.next(limits, until: deadline, isolation: actor) else {
-                    continue
-                }
-                switch outcome {
-                case .messages(let messages):
-                    cursor = messages.last?.sequence ?? cursor
+                guard let reader = consumer else { continue }
+                let messages = try await reader.next(limits, until: deadline, isolation: actor)
+                if let last = messages.last {
+                    cursor = last.sequence
                     resets = 0
                     return messages
-                case .ended:
-                    return nil
+                }
+                switch reader.ending {
+                case .closed, .failed, nil: return nil
                 case .cut:
                     consumer = nil
                     caution = LiveConsumer.caution
                 case .lost:
-                    caution = consumer?.caution ?? 0
+                    caution = reader.caution
                     consumer = nil
                     try await pause(isolation: actor)
                 }

@@ -73,6 +73,8 @@ public struct PullConsumer: Sendable {
         defer { jetStream.readerEnded() }
         messages.reserveCapacity(min(batch, 1_000))
         var brought = messages.reduce(0) { $0 + $1.size }
+        // What has come and was not read yet, the next one last.
+        var arrived: [NATSMessage] = []
         // How many messages the server has still. A request that is alone finds out, and is answered at once; where
         // there are more requests than messages, servers forget to tell some of them.
         var (pending, isAlone) = (UInt64(0), true)
@@ -98,24 +100,27 @@ public struct PullConsumer: Sendable {
                 if expires == .zero, pulls.budget.pulls.count > before { jetStream.connection.confirm() }
             }
             let asked = pulls.budget.bytes
-            var next = try pulls.nextReady()
-            if next == nil { next = try await pulls.next(until: max(NIODeadline.now(), end) + patience) }
-            guard let answer = next else { throw Task.isCancelled ? .cancelled : .closed }
-            switch answer {
-            case .message(let message, _, let endsEarly):
-                guard messages.isEmpty || brought + message.size <= bytes else { return false }
-                brought += message.size
-                messages.append(message)
-                pending = message.pending ?? 0
+            if arrived.isEmpty { try await pulls.refill(&arrived, until: max(NIODeadline.now(), end) + patience) }
+            guard let message = arrived.popLast() else { throw Task.isCancelled ? .cancelled : .closed }
+            if let place = message.reply.flatMap({ DeliveryPlace($0) }) {
+                let endsEarly = pulls.received(message)
+                let stored = StoredMessage(message, at: place)
+                guard messages.isEmpty || brought + stored.size <= bytes else { return false }
+                brought += stored.size
+                messages.append(stored)
+                pending = stored.pending ?? 0
                 if endsEarly, !isWhole { return true }
-            case .status(.alive): continue
-            case .status(.ended):
+                continue
+            }
+            switch try pulls.status(message) {
+            case .alive?, nil: continue
+            case .ended?:
                 if isAlone { return false }
                 pending = 0
-            case .status(.tooSmall):
+            case .tooSmall?:
                 if !oneByOne, asked >= bytes - brought, !messages.isEmpty { return false }
-            case .status(.unheard): throw .noResponders(subject: pulls.subject)
-            case .status(.failed(let failure)): throw .jetStream(failure)
+            case .unheard?: throw .noResponders(subject: pulls.subject)
+            case .failed(let failure)?: throw .jetStream(failure)
             }
         }
         return false

@@ -61,14 +61,6 @@ public struct StoredMessage: Sendable {
         return size + min(max(0, payload), Int(Int32.max))
     }
 
-    /// Whether it has neither headers nor a payload.
-    var isEmpty: Bool {
-        switch content {
-        case .delivered(let message): message.endsAnswers
-        case .parts(_, let headers, let payload): headers.isEmpty && payload.readableBytes == 0
-        }
-    }
-
     /// A message that a consumer delivered, with what its reply subject says.
     init(_ message: consuming NATSMessage, at place: DeliveryPlace) {
         content = .delivered(message)

@@ -138,18 +138,14 @@ extension Publisher.Route {
             let stored = try? await jetStream.message(in: stream, sequence: sequence)
         else { return false }
         if stored.subject != subject(of: message.destination) { return true }
-        func read(_ payload: [UInt8]) -> TopicMessage? {
-            try? payload.withRawBytes { bytes throws(EnvelopeError) in
-                try TopicMessage(
-                    decoding: bytes, topic: "", sequence: sequence, time: Timestamp(milliseconds: 0), isRecovered: false
-                )
-            }
-        }
         // The times, and the client's name where there is no line, are others with each run of a program.
-        func same(_ message: TopicMessage?) -> [String?] {
-            [message?.id, message?.text, message.flatMap { ChatLine.words(in: $0.message)?.username }]
+        func identity(_ payload: [UInt8]) -> [String?] {
+            let envelope = try? Envelope(
+                decoding: payload, fallbackID: "", fallbackRoom: "", fallbackStart: Timestamp(milliseconds: 0))
+            let content = envelope.map { MessageContent($0.message) }
+            return [envelope?.id, content?.text, content?.sender]
         }
-        return same(read(Array(stored.payload.readableBytesView))) != same(read(message.payload))
+        return identity(Array(stored.payload.readableBytesView)) != identity(message.payload)
     }
 
     /// Where to begin to look: behind a sequence, or with the newest that are gone through.

@@ -117,15 +117,11 @@ extension LocalStore {
         let (payload, mayBeStored, isUnsigned): (Data, Bool, Bool) = try (row[at: 3], row[at: 4], row[at: 5])
         let state = KeptPublish.State(code: try row[at: 6], reason: try row[at: 7])
         let time = Timestamp(milliseconds: since)
-        var line: ChatLine?
-        if isUnsigned {
-            let envelope = try? Envelope(
-                decoding: Array(payload), fallbackID: id, fallbackRoom: place, fallbackStart: time)
-            line = envelope.flatMap { ChatLine($0.message) }
-        }
+        var unsigned: ChatLine?
+        if isUnsigned, case .line(let line)? = MessageContent(envelope: payload) { unsigned = line }
         let message = OutboxMessage(
             id: id, destination: Self.destination(try row[at: 1], place), payload: Array(payload),
-            mayBeStored: mayBeStored || state == .sending, unsigned: line)
+            mayBeStored: mayBeStored || state == .sending, unsigned: unsigned)
         return KeptPublish(message: message, state: state, since: time, run: try row[at: 9])
     }
 

@@ -55,19 +55,12 @@ enum SearchIndexing {
         var entries: [Entry] = []
         let rows = try Row.fetchCursor(database, sql: sql, arguments: [first, last, limit])
         while let row = try rows.next() {
-            entries.append(
-                Entry(
-                    row: try row[at: 0], topic: try row[at: 1], text: text(of: try row[at: 3]), sender: try row[at: 2]))
+            let payload: Data = try row[at: 3]
+            // What cannot be read has no words.
+            let text = MessageContent(envelope: payload)?.text ?? ""
+            entries.append(Entry(row: try row[at: 0], topic: try row[at: 1], text: text, sender: try row[at: 2]))
         }
         return entries
-    }
-
-    /// What a payload says; nothing where it cannot be read.
-    private static func text(of payload: Data) -> String {
-        let none = Timestamp(milliseconds: 0)
-        let envelope = try? Envelope(
-            decoding: Array(payload), fallbackID: "", fallbackRoom: "", fallbackStart: none)
-        return envelope.map { TopicMessage.text(of: $0.message) } ?? ""
     }
 
     /// Writes entries into the words of a database.

@@ -59,20 +59,6 @@ public struct KeptMessage: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// A message of a stream, with what the reading of it found.
-    ///
-    /// - Parameters:
-    ///   - stored: the message as the server sent it.
-    ///   - stream: the stream that holds it.
-    ///   - topic: the topic that its subject stands for.
-    ///   - read: what it says; nil where it cannot be read.
-    package init(_ stored: StoredMessage, of stream: StreamIdentity, topic: String, read: TopicMessage?) {
-        self.init(
-            place: KeptPlace(stream: stream, sequence: stored.sequence), topic: topic, id: read?.id, from: read?.from,
-            time: Timestamp(milliseconds: stored.time.milliseconds), payload: Array(stored.payload.readableBytesView),
-            isOwn: read?.isOwn ?? false)
-    }
-
     /// What it says; nil where it cannot be read.
     public var message: TopicMessage? {
         var message = try? payload.withRawBytes { payload throws(EnvelopeError) in

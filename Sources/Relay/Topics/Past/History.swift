@@ -63,20 +63,22 @@ struct History: Sendable {
                 next = end + 1
                 continue
             }
-            let (found, pending) = try await page(from: next, or: range.start, part.room, bytes: part.bytesToRead)
-            guard let newest = found.last?.sequence else { return part.history }
+            let (found, pending) = try await page(
+                of: stream, from: next, or: range.start, part.room, bytes: part.bytesToRead)
+            guard let oldest = found.first?.place.sequence, let newest = found.last?.place.sequence else {
+                return part.history
+            }
             var gap: KeptGap?
-            if let from = next, from < extent.first, found[0].sequence >= extent.first {
+            if let from = next, from < extent.first, oldest >= extent.first {
                 let gone = KeptGap(end: extent.first, lost: extent.first - from)
                 part.history.gaps.append(gone)
                 gap = gone
             }
-            await keep(found, (next ?? found[0].sequence)...newest, of: stream, gap)
+            await keep(found, (next ?? oldest)...newest, of: stream, gap)
             let wanted = found.filter { message in
-                message.sequence <= last
-                    && range.end.map { Timestamp(milliseconds: message.time.milliseconds) <= $0 } ?? true
+                message.place.sequence <= last && range.end.map { message.time <= $0 } ?? true
             }
-            if let rest = part.append(wanted.lazy.map { KeptMessage(reading: $0, of: stream, own: own) }) {
+            if let rest = part.append(wanted) {
                 next = rest
                 break
             }
@@ -115,15 +117,25 @@ struct History: Sendable {
     }
 
     private func page(
-        from sequence: UInt64?, or start: Timestamp?, _ count: Int, bytes: Int
-    ) async throws(RelayError) -> (messages: [StoredMessage], pending: UInt64) {
+        of stream: StreamIdentity, from sequence: UInt64?, or start: Timestamp?, _ count: Int, bytes: Int
+    ) async throws(RelayError) -> (messages: [KeptMessage], pending: UInt64) {
         let (nanoseconds, overflow) = max(0, start?.milliseconds ?? 0).multipliedReportingOverflow(by: 1_000_000)
         let time = ServerTime(nanoseconds: overflow ? .max : nanoseconds)
         do throws(NATSError) {
-            if let sequence { return try await source.page(from: sequence, limit: count, bytes: bytes) }
-            return try await source.jetStream.page(
-                of: source.name, filter: source.filter, from: .time(time), limit: count, bytes: bytes)
+            let page =
+                if let sequence {
+                    try await source.page(from: sequence, limit: count, bytes: bytes)
+                } else {
+                    try await source.jetStream.page(
+                        of: source.name, filter: source.filter, from: .time(time), limit: count, bytes: bytes)
+                }
+            return (read(page.messages, of: stream), page.pending)
         } catch { throw RelayError(error, during: "reading \(pattern.text)") }
+    }
+
+    /// Reads what the network brought, once for the store and for the caller.
+    private func read(_ messages: [StoredMessage], of stream: StreamIdentity) -> [KeptMessage] {
+        messages.map { KeptMessage(reading: $0, of: stream, own: own) }
     }
 
     // MARK: Backwards
@@ -164,9 +176,9 @@ struct History: Sendable {
                 continue
             }
             let found = try await newest(part.room, in: max(first, (here ?? 0) + 1)...next, extent, part.bytesLeft)
-            await keep(found.messages, found.reached...next, of: stream)
-            let kept = found.messages.lazy.map { KeptMessage(reading: $0, of: stream, own: own) }
-            if let rest = part.prepend(kept, isCut: !found.isWhole && found.messages.count < part.room) {
+            let messages = read(found.messages, of: stream)
+            await keep(messages, found.reached...next, of: stream)
+            if let rest = part.prepend(messages, isCut: !found.isWhole && messages.count < part.room) {
                 next = rest
                 break
             }
@@ -216,12 +228,12 @@ struct History: Sendable {
 
     /// Keeps what the network brought, and that nothing is missing in this part of the stream.
     private func keep(
-        _ messages: [StoredMessage], _ part: ClosedRange<UInt64>, of stream: StreamIdentity, _ gap: KeptGap? = nil
+        _ messages: [KeptMessage], _ part: ClosedRange<UInt64>, of stream: StreamIdentity, _ gap: KeptGap? = nil
     ) async {
         guard let store else { return }
         var changes: [StoreChange] = [.received(pattern.text, stream, part)]
         if let gap { changes.append(.gap(pattern.text, stream, gap)) }
-        await store.append(messages.map { KeptMessage(reading: $0, of: stream, own: own) }, changes)
+        await store.append(messages, changes)
     }
 }
 

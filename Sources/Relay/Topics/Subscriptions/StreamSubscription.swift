@@ -22,46 +22,23 @@ public enum SubscriptionStart: Hashable, Sendable {
 
 /// A part of a stream followed through any number of connections: each message once, in order.
 ///
-/// The cursor outlives connections. While one is open, a task reads an ordered consumer and waits for the reader's
-/// room, so that a slow reader loses nothing: what it has not taken stays on the server.
+/// The place in the stream outlives connections. While one is open, a task waits for the reader's room, then reads from
+/// a consumer, so that a slow reader loses nothing: what it has no room for stays on the server.
 final class StreamSubscription<Event: Sendable>: Sendable {
-    private enum Held {
-        case news(SubscriptionNews<Event>)
-        case lost(UInt64)
-    }
-
     private struct State {
-        var cursor = TopicCursor()
-        var hasBegun = false
-        var incarnation: UInt64 = 0
-        /// The stream's name, once it is known.
-        var streamName: String?
-        /// From which sequence on every message comes: those before it are a choice.
-        var wholeFrom: UInt64 = 0
-        /// A hole that the next messages are kept with, and its first sequence.
-        var hole: (gap: KeptGap, first: UInt64)?
+        /// Where the subscription is while no task reads.
+        var progress = StreamProgress()
+        var stream: StreamIdentity?
         var task: Task<Void, Never>?
-        /// What the cursor has passed and the channel had no room for when the connection was lost.
-        var held: [Held] = []
-        /// Whether the reader has been sent the news that what comes next was stored before: a reader that never reads
-        /// gets it once, however often the connection is lost.
+        /// Whether the reader has been sent the news that what comes next was stored before.
         var isCatchingUp = false
-        /// Whether an interruption is among what is held.
-        var isInterruptionHeld = false
         /// What the reader knows of the connection.
         var standing = SubscriptionStanding(.resubscribe)
-
-        /// Keeps a loss to be reported, in one figure with one that has not been reported yet.
-        mutating func holdLoss(_ count: UInt64) {
-            if case .lost(let earlier)? = held.last {
-                held[held.count - 1] = .lost(earlier + count)
-            } else {
-                held.append(.lost(count))
-            }
-        }
     }
 
     let channel: BoundedChannel<SubscriptionNews<Event>>
+    /// Has the events in place of the channel.
+    private let queue: (any EventReceiver<Event>)?
     private let start: SubscriptionStart
     let words: SubscriptionWords<Event>
     /// What the local store is to have; nil where nothing is kept.
@@ -70,30 +47,25 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     init(
         from start: SubscriptionStart, capacity: Int = 2_048, keeping: StreamKeeping<Event>? = nil,
-        _ words: SubscriptionWords<Event>
+        into queue: (any EventReceiver<Event>)? = nil, _ words: SubscriptionWords<Event>
     ) {
         self.start = start
+        self.queue = queue
         self.words = words
         self.keeping = keeping
         var state = State()
         if let policy = words.standing?.policy { state.standing = SubscriptionStanding(policy) }
         if case .after(let place) = start {
             // As if an earlier connection had brought all that.
-            state.hasBegun = true
-            state.cursor = TopicCursor(last: place.sequence)
-            state.incarnation = place.stream.incarnation
-            state.streamName = place.stream.name
+            state.progress = StreamProgress(after: place)
+            state.stream = place.stream
         }
         self.state = NIOLockedValueBox(state)
         channel = BoundedChannel(capacity: capacity, bytes: 16 << 20) { $0.weight }
     }
 
     /// The stream that is followed; nil while it is not known.
-    var identity: StreamIdentity? {
-        state.withLockedValue { state in
-            state.streamName.map { StreamIdentity(name: $0, incarnation: state.incarnation) }
-        }
-    }
+    var identity: StreamIdentity? { state.withLockedValue(\.stream) }
 
     /// Follows the stream over this connection, in place of an earlier one.
     ///
@@ -156,6 +128,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         _ report: @escaping @Sendable (FollowerStanding) async -> Void,
         _ source: @escaping @Sendable () async -> StreamSource?
     ) async {
+        // Nothing else moves it while this task runs.
+        var progress = state.withLockedValue { exchange(&$0.progress, with: StreamProgress()) }
+        defer { state.withLockedValue { [progress] in $0.progress = progress } }
         var failures = 0
         var told: (error: NATSError, passes: Bool)?
         // What is stored by now is delivered before anything new, however long it takes to get it.
@@ -164,16 +139,17 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard let source = await source() else { return }
             var openedAt: ContinuousClock.Instant?
             do throws(NATSError) {
-                let (extent, position) = try await beginning(source, clock)
+                let (extent, position) = try await beginning(source, clock, &progress)
                 let consumer = try await LiveConsumer(
                     in: source.name, filter: source.filter, from: position, source.jetStream)
                 openedAt = clock.now
-                if told != nil { markCatchingUp() }
                 await report(.live)
                 // The connection counts as restored however slow this one reader is.
                 opened.fulfil(())
                 told = nil
-                guard let hasProgressed = try await read(consumer, of: source, from: extent) else { return }
+                guard let hasProgressed = try await read(consumer, of: source, from: extent, &progress) else {
+                    return
+                }
                 // Its stream may have been made anew, so the place to go on is found again.
                 failures = hasProgressed || Self.hasStood(since: openedAt, clock) ? 0 : failures + 1
                 markCatchingUp()
@@ -196,12 +172,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     opened.fulfil(())
                     // A failure that passes is reported once, at whichever step it is noticed.
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
-                        told = (error, passes)
                         let failure = RelayError(error, during: words.operation)
-                        state.withLockedValue { $0.standing.wasInterrupted(failure, passes: passes) }
-                        let event = words.interrupted(failure, passes)
+                        state.withLockedValue { state in
+                            state.standing.wasInterrupted(failure, passes: passes)
+                            state.isCatchingUp = false
+                        }
                         guard !channel.isClosed else { return }
-                        tell(interruption: event)
+                        if tell(interruption: words.interrupted(failure, passes)) { told = (error, passes) }
                     }
                 }
                 try? await clock.sleep(for: Self.pause(after: failures, passes))
@@ -209,22 +186,37 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         }
     }
 
+    /// Says that what comes next was stored before. A reader without room hears it before that comes, once, however often
+    /// the connection is lost until then.
     private func markCatchingUp() {
-        let isNews = state.withLockedValue { !exchange(&$0.isCatchingUp, with: true) }
-        if isNews { channel.mark(.catchingUp) }
+        guard queue == nil, !channel.isFull, state.withLockedValue({ !exchange(&$0.isCatchingUp, with: true) }) else {
+            return
+        }
+        channel.mark(.catchingUp)
     }
 
-    /// Reports an interruption. A reader without room for it hears it as soon as it has some.
-    private func tell(interruption event: Event) {
-        let hasRoom = !channel.isFull
-        let isHeld = state.withLockedValue { state -> Bool in
-            state.isCatchingUp = false
-            // Messages of several topics are put in order: what is held for want of room comes before it.
-            guard !hasRoom, words.standing == nil, !state.held.isEmpty else { return false }
-            if !exchange(&state.isInterruptionHeld, with: true) { state.held.append(.news(.event(event))) }
-            return true
+    /// Reports an interruption, which waits for nobody. A reader without room for it hears it as soon as it has some.
+    ///
+    /// - Returns: false where it is to be told again if it lasts.
+    private func tell(interruption event: Event) -> Bool {
+        if let queue { return queue.offer(event) }
+        channel.markWithRoom(.event(event))
+        return true
+    }
+
+    private func waitForRoom() async -> Bool {
+        guard let queue else { return await channel.waitForRoom() }
+        return await queue.waitForRoom() && !channel.isClosed
+    }
+
+    /// Hands over what there is room for.
+    private func hand(_ news: consuming SubscriptionNews<Event>) async {
+        guard let queue, !channel.isClosed else { return channel.mark(news) }
+        switch consume news {
+        case .events(let events, _): await queue.receive(events)
+        case .live: await queue.receive([words.live])
+        case .catchingUp: break
         }
-        if !isHeld { channel.markWithRoom(.event(event)) }
     }
 
     /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
@@ -253,61 +245,53 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     ///
     /// - Returns: whether anything has come, where the consumer is lost; otherwise nil.
     private func read(
-        _ first: LiveConsumer, of source: StreamSource, from extent: StreamExtent
+        _ first: LiveConsumer, of source: StreamSource, from extent: StreamExtent, _ progress: inout StreamProgress
     ) async throws(NATSError) -> Bool? {
-        guard await sendHeld() else { return nil }
+        guard await waitForRoom() else { return nil }
+        markCatchingUp()
+        for event in words.events(progress.takeUntold()) { await hand(.event(event)) }
         var consumer = first
-        var isLive = false
-        if consumer.pendingAtStart == 0 {
-            isLive = true
-            guard await becomeLive(through: extent.last) else { return nil }
+        var isLive = consumer.pendingAtStart == 0
+        if isLive {
+            guard await becomeLive(through: extent.last, &progress) else { return nil }
         }
         var hasProgressed = false
         var limits = LiveConsumer.BatchLimits(count: Self.batch, bytes: Self.batchBytes)
-        while true {
+        while await waitForRoom() {
             limits.endsWhenCaughtUp = !isLive
-            let arrived: [StoredMessage]
-            switch try await consumer.next(limits) {
-            case .messages(let messages): arrived = messages
-            case .ended: return nil
-            case .lost: return hasProgressed
-            case .cut:
-                let cursor = state.withLockedValue { $0.cursor.last ?? 0 }
-                consumer = try await LiveConsumer(
-                    in: source.name, filter: source.filter, from: .sequence(cursor &+ 1), caution: LiveConsumer.caution,
-                    source.jetStream)
-                continue
-            }
-            guard let last = arrived.last else { continue }
-            hasProgressed = true
-            var batch = beginBatch(of: arrived.count)
-            for message in arrived {
-                // What is read may take much more memory than it had bytes.
-                if batch.size >= Self.batchBytes {
-                    guard await deliver(consume batch) else { return nil }
-                    batch = beginBatch(of: 1)
+            let arrived = try await consumer.next(limits)
+            guard let last = arrived.last else {
+                switch consumer.ending {
+                case .cut:
+                    let next = (progress.cursor.last ?? 0) &+ 1
+                    consumer = try await LiveConsumer(
+                        in: source.name, filter: source.filter, from: .sequence(next), caution: LiveConsumer.caution,
+                        source.jetStream)
+                    continue
+                case .lost: return hasProgressed
+                case .closed, .failed, nil: return nil
                 }
-                message.payload.withUnsafeReadableBytes { take(message, $0, into: &batch) }
             }
-            guard await deliver(consume batch) else { return nil }
+            hasProgressed = true
+            guard await handOver(arrived, &progress) else { return nil }
             limits.gathering = Int(clamping: min(last.pending ?? 0, UInt64(Self.gathered)))
             if !isLive, last.pending == 0 {
                 isLive = true
-                guard await becomeLive(through: max(extent.last, last.sequence)) else { return nil }
+                guard await becomeLive(through: max(extent.last, last.sequence), &progress) else { return nil }
             }
         }
+        return nil
     }
 
     /// Says that everything up to a sequence has been handed over. The stream's newest messages may be none of this
     /// subscription's.
-    private func becomeLive(through sequence: UInt64) async -> Bool {
-        let changes = state.withLockedValue { state in
-            state.cursor.reach(sequence)
-            return state.standing.changes
-        }
+    private func becomeLive(through sequence: UInt64, _ progress: inout StreamProgress) async -> Bool {
+        progress.cursor.reach(sequence)
+        let changes = state.withLockedValue(\.standing.changes)
         // Reading stops before the status tells of a lost connection: what is said from here on is taken back where
         // that comes meanwhile.
-        guard !Task.isCancelled, await channel.send(.live(through: sequence)) else { return false }
+        guard await waitForRoom(), !Task.isCancelled else { return false }
+        await hand(.live(through: sequence))
         let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
             state.isCatchingUp = false
             guard state.standing.changes == changes else { return state.standing.status }
@@ -325,178 +309,99 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// As long as the server has so many more, they are waited for together.
     private static var gathered: Int { 128 }
 
-    /// Messages that have come together, each read where it is taken, so that none is copied in between.
-    private struct Batch {
-        /// The sequence that the cursor had passed before.
-        let passed: UInt64?
-        var cursor: TopicCursor
-        let stream: StreamIdentity
-        let wholeFrom: UInt64
-        var events: [Event] = []
-        var bytes = 0
-        var kept: [KeptMessage] = []
-        /// The bytes of all that was taken.
-        var size = 0
-    }
-
-    /// Begins a batch. Nothing else moves the cursor until it is delivered, and decoding needs no lock.
+    /// Reads messages that have come together, and hands over those that are new. There is room for some; what has been
+    /// read reaches the reader in any case.
     ///
-    /// - Parameter count: so many messages may come.
-    private func beginBatch(of count: Int) -> Batch {
-        var batch = state.withLockedValue { state in
-            Batch(
-                passed: state.cursor.last, cursor: exchange(&state.cursor, with: TopicCursor()),
-                stream: StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation),
-                wholeFrom: state.wholeFrom)
-        }
-        batch.events.reserveCapacity(count)
-        if keeping != nil { batch.kept.reserveCapacity(count) }
-        return batch
-    }
-
-    /// Reads a message. It joins the batch where it is new.
-    private func take(_ message: StoredMessage, _ payload: UnsafeRawBufferPointer, into batch: inout Batch) {
-        let (event, repetition) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
-        let size = max(message.size, words.heldBytes?(event) ?? 0)
-        batch.size += size
-        guard batch.cursor.receive(sequence: message.sequence, repetition: repetition) else { return }
-        batch.bytes += size
-        if let kept = keeping?.message(event, message, batch.stream) { batch.kept.append(kept) }
-        batch.events.append(consume event)
-    }
-
-    /// Hands over what of a batch is new. Nobody else has it, or what is kept of it would be copied once more.
-    private func deliver(_ batch: consuming Batch) async -> Bool {
-        var batch = consume batch
-        state.withLockedValue { $0.cursor = batch.cursor }
-        guard !batch.events.isEmpty else { return !channel.isClosed }
-        if let keeping, let first = batch.kept.first?.place.sequence, let last = batch.kept.last?.place {
-            // Before the reader has them: what was on a screen can be shown again.
-            let hole = state.withLockedValue { exchange(&$0.hole, with: nil) }
-            let follows = hole?.first ?? batch.passed.map { $0 &+ 1 } ?? first
-            await keeping.keep(
-                exchange(&batch.kept, with: []), through: last, hole?.gap, from: max(follows, batch.wholeFrom))
-        }
-        var events = exchange(&batch.events, with: [])
-        if let completed = words.completed { events = await completed(events) }
-        let news = SubscriptionNews.events(consume events, bytes: batch.bytes)
-        guard let unsent = await channel.hand(consume news) else { return true }
-        state.withLockedValue { $0.held.append(.news(unsent)) }
-        return false
-    }
-
-    private func sendHeld() async -> Bool {
-        for held in state.withLockedValue({ $0.held }) {
-            switch held {
-            case .news(let news):
-                guard await channel.send(news) else { return false }
-            case .lost(let count):
-                if let lost = words.lost, await !channel.send(.event(lost(count))) { return false }
+    /// - Returns: false where the rest was not read, and comes again over the next connection.
+    private func handOver(_ arrived: [StoredMessage], _ progress: inout StreamProgress) async -> Bool {
+        let stream = progress.stream ?? StreamIdentity(name: "", incarnation: 0)
+        var next = 0
+        while next < arrived.count {
+            if next > 0 {
+                guard await waitForRoom() else { return false }
             }
-            state.withLockedValue { _ = $0.held.removeFirst() }
+            let passed = progress.cursor.last
+            var events: [Event] = []
+            var kept: [KeptMessage] = []
+            events.reserveCapacity(arrived.count - next)
+            if keeping != nil { kept.reserveCapacity(arrived.count - next) }
+            var (read, bytes) = (0, 0)
+            // What is read may take much more memory than it had bytes.
+            while next < arrived.count, read < Self.batchBytes {
+                let message = arrived[next]
+                next += 1
+                // The payload's memory is shared by many messages: it is taken hold of once.
+                let (event, repetition) = message.payload.withUnsafeReadableBytes {
+                    words.message(message, $0, stream.incarnation, !progress.cursor.isLive)
+                }
+                let size = max(message.size, words.heldBytes?(event) ?? 0)
+                read += size
+                guard progress.cursor.receive(sequence: message.sequence, repetition: repetition) else { continue }
+                bytes += size
+                if let message = keeping?.message(event, message, stream) { kept.append(message) }
+                events.append(consume event)
+            }
+            guard !events.isEmpty else { continue }
+            if let keeping, let first = kept.first?.place.sequence, let last = kept.last?.place {
+                // Before the reader has them: what was on a screen can be shown again.
+                let (gap, wholeFrom) = progress.takeHole(behind: passed, first: first)
+                await keeping.keep(exchange(&kept, with: []), through: last, gap, from: wholeFrom)
+            }
+            if let completed = words.completed { events = await completed(events) }
+            // Nobody else has them, so that the reader may take them apart.
+            await hand(.events(consume events, bytes: bytes))
         }
-        // The reader heard that stored messages come before it heard of the interruption: they still come.
-        if state.withLockedValue({ exchange(&$0.isInterruptionHeld, with: false) }) { channel.mark(.catchingUp) }
         return true
     }
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
     private func beginning(
-        _ source: StreamSource, _ clock: any Timekeeper
+        _ source: StreamSource, _ clock: any Timekeeper, _ progress: inout StreamProgress
     ) async throws(NATSError) -> (extent: StreamExtent, position: StartPosition) {
         var extent = try await source.extent()
         if source.jetStream.connection.info.cluster != nil {
             // A replica that has just become the leader may lag for a moment. Only what lasts is a loss.
-            for _ in 0..<Self.triesForReplica where identity(lostBehind: extent, source) != nil {
+            for _ in 0..<Self.triesForReplica where progress.stream(lostBehind: extent, in: source.name) != nil {
                 do { try await clock.sleep(for: .milliseconds(250)) } catch { throw .cancelled }
                 extent = try await source.extent()
             }
         }
         // What comes has the sequences of what is kept, which is put aside.
-        if let keeping, let stream = identity(lostBehind: extent, source) {
+        if let keeping, let stream = progress.stream(lostBehind: extent, in: source.name) {
             await keeping.rewind(stream, through: extent.last)
         }
-        return (extent, try await position(extent, source))
+        let position = progress.resume(extent, in: source.name)
+        state.withLockedValue { [stream = progress.stream] in $0.stream = stream }
+        if let position { return (extent, position) }
+        return (extent, try await firstPosition(extent, source, &progress))
     }
 
     /// How often a cluster is asked again that seems to have lost messages.
     private static var triesForReplica: Int { 12 }
 
-    /// The stream, where it no longer has the newest that was received of it.
-    private func identity(lostBehind extent: StreamExtent, _ source: StreamSource) -> StreamIdentity? {
-        state.withLockedValue { state in
-            guard let name = state.streamName, name == source.name, let seen = state.cursor.last, seen > extent.last,
-                state.incarnation == extent.incarnation ?? state.incarnation
-            else { return nil }
-            return StreamIdentity(name: name, incarnation: state.incarnation)
-        }
-    }
-
-    private func position(
-        _ extent: StreamExtent, _ source: StreamSource
+    private func firstPosition(
+        _ extent: StreamExtent, _ source: StreamSource, _ progress: inout StreamProgress
     ) async throws(NATSError) -> StartPosition {
-        let (first, last) = (extent.first, extent.last)
-        let resumed = state.withLockedValue { state -> StartPosition? in
-            let incarnation = extent.incarnation ?? state.incarnation
-            let isSameStream =
-                (state.incarnation == 0 || state.incarnation == incarnation)
-                && (state.streamName ?? source.name) == source.name
-            state.incarnation = incarnation
-            state.streamName = source.name
-            guard state.hasBegun, state.cursor.last != nil else { return nil }
-            // A stream made anew has nothing in common with the old one but its name: everything in it is new.
-            if !isSameStream {
-                state.cursor = TopicCursor(last: 0)
-                state.hole = nil
-                state.wholeFrom = 0
-                if let restarted = words.restarted { state.held.append(.news(.event(restarted))) }
-            } else if let seen = state.cursor.last, seen > last {
-                // The server lost its newest messages (power went before the disk had them) and gives their sequences
-                // to what comes now.
-                state.cursor = TopicCursor(last: last)
-                state.hole = nil
-                if let rewound = words.rewound { state.held.append(.news(.event(rewound))) }
-            }
-            let passed = state.cursor.last ?? 0
-            let (begin, lost) = state.cursor.resume(first: first, newest: last)
-            if lost > 0 {
-                if words.lost != nil { state.holdLoss(lost) }
-                let earlier = state.hole
-                state.hole = (
-                    KeptGap(end: first, lost: lost + (earlier?.gap.lost ?? 0)),
-                    earlier?.first ?? passed &+ 1
-                )
-            }
-            return begin.map { .sequence($0) } ?? .new
-        }
-        if let resumed { return resumed }
         let begin: UInt64
         switch start {
-        case .new: begin = last + 1
-        case .all: begin = first
+        case .new: begin = extent.last + 1
+        case .all: begin = extent.first
         case .sequence(let sequence): begin = sequence
         case .after(let place): begin = place.sequence &+ 1
         case .recent(let count):
-            begin = try await source.sequence(before: last + 1, newest: count, in: extent)
+            begin = try await source.sequence(before: extent.last + 1, newest: count, in: extent)
         case .time(let time):
             // Until a message comes the time itself is the position, on every connection.
-            state.withLockedValue { $0.hasBegun = true }
             let (nanoseconds, overflow) = time.milliseconds.multipliedReportingOverflow(by: 1_000_000)
             return .time(ServerTime(nanoseconds: overflow ? 0 : max(0, nanoseconds)))
         case .newestOfEach:
             // Until a message comes this is the position, on every connection.
-            state.withLockedValue { state in
-                state.hasBegun = true
-                state.wholeFrom = last + 1
-            }
+            progress.begin(wholeBehind: extent.last)
             return .lastPerSubject
         }
-        state.withLockedValue { state in
-            state.hasBegun = true
-            state.cursor = TopicCursor(last: max(begin, 1) - 1)
-        }
-        if start == .new, let keeping, let stream = identity {
-            await keeping.begin(at: KeptPlace(stream: stream, sequence: last))
+        progress.begin(at: begin)
+        if start == .new, let keeping, let stream = progress.stream {
+            await keeping.begin(at: KeptPlace(stream: stream, sequence: extent.last))
         }
         return .sequence(max(begin, 1))
     }

@@ -26,6 +26,14 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var standing: (policy: SubscriptionPolicy, told: @Sendable (PlatformSubscriptionStatus) -> Event)?
     /// Adds to messages that came together what has to be asked for; they wait for it.
     var completed: (@Sendable ([Event]) async -> [Event])?
+
+    /// What has become of the stream, as far as the reader hears of it.
+    func events(_ untold: StreamProgress.Untold) -> [Event] {
+        [
+            untold.isRestarted ? restarted : nil, untold.isRewound ? rewound : nil,
+            untold.lost > 0 ? lost?(untold.lost) : nil,
+        ].compactMap(\.self)
+    }
 }
 
 /// What a subscription hands to its reader, and what it says of itself.
@@ -50,4 +58,16 @@ package enum SubscriptionNews<Event: Sendable>: Sendable {
             .mark
         }
     }
+}
+
+/// A queue of the caller's own that takes a subscription's events as they come.
+package protocol EventReceiver<Event>: Sendable {
+    associatedtype Event: Sendable
+    /// Waits until there is room for some hundred events; false when nothing is taken any more, or the task was
+    /// cancelled.
+    func waitForRoom() async -> Bool
+    /// Takes events that have come together, room or not.
+    func receive(_ events: [Event]) async
+    /// Takes an event if there is room for it; false when there is none.
+    func offer(_ event: Event) -> Bool
 }
