@@ -104,7 +104,7 @@ struct InboxDeletionTests {
             let ids = desk.model.inbox.deletion.run?.ids ?? []
             let effects = desk.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
             let deletions = effects.filter { if case .delete = $0 { true } else { false } }
-            #expect(ids.count == count && deletions == (next.map { [.delete(ids: $0)] } ?? []))
+            #expect(ids.count == count && deletions == (next.map { [ChatEffect.delete(ids: $0)] } ?? []))
         }
         #expect(desk.model.inbox.deletion.isEmpty)
     }
