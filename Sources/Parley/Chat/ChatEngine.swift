@@ -209,7 +209,18 @@ actor ChatEngine {
             listPage(request, postbox, token, limit, order)
         case .readLetters(let request, let postbox, let token, let source, let order):
             readLetters(request, postbox, token, from: source, order)
-        case .delete(let ids): delete(ids)
+        case .delete(let ids):
+            deletion = Task { [client, queue] in
+                let result: BulkDeletion
+                do throws(RelayError) {
+                    result = try await client.deleteMessages(withMessageIds: ids) { done in
+                        // The screen need not hear of each, and of none where it is behind.
+                        guard done.isMultiple(of: BulkDeletion.maximumCount) else { return }
+                        _ = queue.offer(.postbox(.deleting(done: done)))
+                    }
+                } catch { result = BulkDeletion(none: ids, error) }
+                await queue.send(.postbox(.deleted(result)))
+            }
         case .stopDeleting: deletion?.cancel()
         case .postLetter(let id, let user, let postbox, let subject, let text):
             await postLetter(id, user, postbox, subject, text)
@@ -443,23 +454,6 @@ actor ChatEngine {
                     return await tellReadLetters(among: kept.page.items.map(\.id))
                 }
                 await queue.send(.postbox(.pageFailed(request: request, error)))
-            }
-        }
-    }
-
-    private func delete(_ ids: [String]) {
-        deletion = Task { [client, queue] in
-            do throws(RelayError) {
-                let deletion = try await client.deleteMessages(withMessageIds: ids) { done in
-                    // The screen need not hear of each, and of none where it is behind.
-                    guard done.isMultiple(of: BulkDeletion.maximumCount) else { return }
-                    _ = queue.offer(.postbox(.deleting(done: done)))
-                }
-                await queue.send(.postbox(.deleted(deletion)))
-            } catch {
-                // None has left.
-                let failed = ids.map { BulkDeletion.Failure(id: $0, error: error) }
-                await queue.send(.postbox(.deleted(BulkDeletion(failed: failed))))
             }
         }
     }

@@ -3,7 +3,7 @@ import Terminal
 
 /// The interactive client: the terminal and the engine, and the loop between them.
 struct ChatSession {
-    private let engine = LateEngine()
+    private let engine: EngineRun
     private let queue: EventQueue
     private let configuration: ChatConfiguration
     private var loop: ChatLoop
@@ -56,6 +56,7 @@ struct ChatSession {
     ) {
         self.configuration = configuration
         queue = EventQueue { [waker = terminal.waker] in waker.wake() }
+        engine = EngineRun(queue: queue)
         var model = ChatModel(
             identity: plan.identity, size: terminal.size, now: Self.now, status: .initialized,
             origin: RelayClient.newID())
@@ -76,7 +77,7 @@ struct ChatSession {
         loop.begin(isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps)
     }
 
-    private func connect(_ connector: Connector) { engine.start(EngineRun(connector, configuration, queue: queue)) }
+    private func connect(_ connector: Connector) { engine.start(connector, configuration) }
 
     /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of
     /// that.

@@ -51,13 +51,3 @@ struct DeletionReport {
         return reasons
     }
 }
-
-extension BulkDeletion {
-    /// The letters that the network does not have any more.
-    var gone: [String] { deleted + failed.filter(\.isMissing).map(\.id) }
-}
-
-extension BulkDeletion.Failure {
-    /// Whether the letter is not there.
-    fileprivate var isMissing: Bool { error == .notFound(id) }
-}

@@ -14,11 +14,8 @@ struct Inbox: Equatable, Sendable {
     private(set) var readCounts: [String: Int] = [:]
     /// Letters that were opened here.
     private(set) var opened = RecentSet<String>(capacity: 4_096)
-    /// Those among them that are still to be kept as read, with their postboxes.
-    private var newlyRead: [ReadLetter] = []
-    /// Letters that were deleted since the list was asked for that is here or on its way: it may have been made before.
-    /// What is listed later is there, as the core leaves out what a server that lags behind has still.
-    private var gone: Set<String> = []
+    /// Those among them that are still to be kept as read.
+    private var newlyRead: [PostboxMessage] = []
     /// The page, in the order of the list, with what has come since.
     private(set) var page: [PostboxMessage] = []
     /// The letters of the page that are shown: those that the filter lets through, as they are sorted.
@@ -31,6 +28,10 @@ struct Inbox: Equatable, Sendable {
     private(set) var pageSize = 25
     /// The page being fetched; nil when none is.
     var fetch: Fetch?
+    /// Whether the page, or the one on its way, may have been listed before a deletion was over.
+    private var isOutdated = false
+    /// Whether letters of the page were deleted, so that others belong there.
+    private var isThinned = false
     /// Letters that came while a page was on its way, oldest first: its list may have been made before.
     private(set) var arrivals: [PostboxMessage] = []
     /// Letters that came and are on no page that is here.
@@ -69,7 +70,7 @@ struct Inbox: Equatable, Sendable {
     /// What marks letters on whichever page; nil where nothing does.
     var marking: Sweep?
     /// What the filter finds on whichever page; nil where it looks through this page alone.
-    private(set) var finding: Finding?
+    private(set) var finding: Matches?
 
     /// The most letters that stay on the screen when new ones are added to a page.
     static let screenLimit = 100
@@ -99,12 +100,6 @@ struct Inbox: Equatable, Sendable {
     enum Held: Hashable, Sendable {
         case action(KeyAction)
         case scroll(up: Int)
-    }
-
-    /// A letter that was read.
-    struct ReadLetter: Hashable, Sendable {
-        let id: String
-        let postbox: String
     }
 
     // MARK: The postboxes
@@ -149,9 +144,6 @@ struct Inbox: Equatable, Sendable {
 
     /// Letters in all postboxes that were not read.
     var unreadCount: Int { counts.keys.reduce(0) { $0 &+ unreadCount(ofBox: $1) } }
-
-    /// Whether a letter was deleted, though a list that was made before may have it.
-    func isGone(_ id: String) -> Bool { gone.contains(id) }
 
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool { deletion.contains(id) }
@@ -198,11 +190,11 @@ struct Inbox: Equatable, Sendable {
         guard isUnread(letter) else { return }
         opened.insert(letter.id)
         readCounts[letter.postboxId, default: 0] += 1
-        newlyRead.append(ReadLetter(id: letter.id, postbox: letter.postboxId))
+        newlyRead.append(letter)
     }
 
     /// What was read since this was asked last.
-    mutating func takeNewlyRead() -> [ReadLetter] {
+    mutating func takeNewlyRead() -> [PostboxMessage] {
         defer { newlyRead = [] }
         return newlyRead
     }
@@ -220,21 +212,31 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: The page
 
-    /// A page is asked for: what is deleted by now it does not have.
+    /// A page is asked for. What is deleted by now it does not have: the core leaves out what a server that lags behind
+    /// has still.
     mutating func begin(_ fetch: Fetch) {
         self.fetch = fetch
-        // Neither do the portions, but for one that is on its way.
-        if marking == nil, finding == nil || finding?.end != nil { forgetDeleted() }
+        (isOutdated, isThinned) = (false, false)
+    }
+
+    /// Whether the page has to be listed again.
+    ///
+    /// - Parameter fillsRows: whether it is to have as many letters as it was asked for, where there are others.
+    func needsListing(fillsRows: Bool) -> Bool {
+        if isOutdated { return isLoaded || fetch != nil }
+        guard isThinned, isLoaded, fetch == nil, finding == nil else { return false }
+        if page.isEmpty, trail.count > 1 { return true }
+        guard nextToken != nil || isAtNewest && newer > 0 else { return false }
+        return page.isEmpty || fillsRows && page.count < pageSize
     }
 
     /// Takes in a page. What came while it was on its way is added where its list does not have it.
     ///
     /// - Parameter isFromNetwork: whether the network told it. What this machine keeps does not tell what was deleted.
     mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch, isFromNetwork: Bool = true) {
-        let items = output.items.filter { !gone.contains($0.id) }
         let before = isFromNetwork && isLoaded && fetch.trail == trail ? page : []
         trail = fetch.trail
-        page = trail.isFromEnd ? items.reversed() : items
+        page = trail.isFromEnd ? output.items.reversed() : output.items
         nextToken = output.nextToken
         pageSize = fetch.limit
         self.fetch = nil
@@ -247,7 +249,7 @@ struct Inbox: Equatable, Sendable {
         let present = Set(numbered)
         // A letter that the list lacks and that came before one that it has was deleted meanwhile.
         let known = arrivals.lastIndex { present.contains($0.id) }.map { $0 + 1 } ?? 0
-        let missing = arrivals[known...].filter { !gone.contains($0.id) }
+        let missing = arrivals[known...]
         arrivals = []
         for letter in missing { place(letter) }
         unmarkGone(before, since: output)
@@ -274,7 +276,7 @@ struct Inbox: Equatable, Sendable {
     /// Takes in a letter that was just created; false when it was known.
     mutating func add(_ letter: PostboxMessage, shownBox: String?) -> Bool {
         let isKnown = page.contains { $0.id == letter.id } || arrivals.contains { $0.id == letter.id }
-        guard !gone.contains(letter.id), !isKnown else { return false }
+        guard !isKnown else { return false }
         guard shownBox == nil || shownBox == letter.postboxId else { return true }
         if fetch != nil {
             arrivals.append(letter)
@@ -312,27 +314,31 @@ struct Inbox: Equatable, Sendable {
         if page.count < before { arrange() }
     }
 
-    /// Takes letters away that are deleted.
-    mutating func remove(_ ids: [String]) {
-        guard !ids.isEmpty else { return }
-        let gone = Set(ids)
-        self.gone.formUnion(gone)
+    /// Takes in what became of the letters that were leaving: what is gone is taken away, and what stays is marked as
+    /// before. Lists that were asked for before this are asked for again.
+    ///
+    /// - Returns: false where none were leaving.
+    mutating func endDeletion(_ result: BulkDeletion) -> Bool {
+        guard let run = deletion.end() else { return false }
+        let gone = Set(result.gone)
+        unmark(gone)
+        markAgain(run.marks.filter { !gone.contains($0.key) })
+        isOutdated = isOutdated || !result.unknown.isEmpty || fetch != nil && !gone.isEmpty
+        guard !gone.isEmpty else { return true }
         for letter in page where gone.contains(letter.id) {
+            isThinned = true
             if let count = counts[letter.postboxId] { counts[letter.postboxId] = max(0, count - 1) }
             guard !isUnread(letter), let count = readCounts[letter.postboxId] else { continue }
             readCounts[letter.postboxId] = max(0, count - 1)
         }
         page.removeAll { gone.contains($0.id) }
-        finding?.remove(gone)
         arrivals.removeAll { gone.contains($0.id) }
-        unmark(ids)
+        marking?.isOutdated = true
+        finding?.remove(gone)
         if let open, gone.contains(open) { self.open = nil }
         arrange()
+        return true
     }
-
-    /// Forgets what was deleted over an earlier connection: what the network lists from now on is there, be it that a
-    /// server has it again after a crash.
-    mutating func forgetDeleted() { gone = [] }
 
     /// Keeps the selection on a row.
     mutating func clampSelection() {
@@ -355,6 +361,7 @@ struct Inbox: Equatable, Sendable {
         failure = nil
         kept = nil
         isLoaded = false
+        (isOutdated, isThinned) = (false, false)
         selected = 0
         firstVisible = 0
         filter = filter?.terms == [.unread] ? .unread : nil
@@ -427,7 +434,7 @@ struct Inbox: Equatable, Sendable {
     }
 
     /// Begins to look through the whole list for what the filter lets through.
-    mutating func find(by sweep: Sweep) { finding = Finding(sweep) }
+    mutating func find(by sweep: Sweep) { finding = Matches(sweep) }
 
     /// Takes in what was found in a portion, and how that goes on.
     mutating func found(_ letters: [PostboxMessage], in portion: LetterPortion) {
@@ -435,8 +442,8 @@ struct Inbox: Equatable, Sendable {
         arrange()
     }
 
-    /// Asks for the next portion.
-    mutating func goOnFinding(_ request: UInt64) { finding?.goOn(request) }
+    /// Asks for a portion.
+    mutating func goOnFinding(_ request: UInt64, at token: String?) { finding?.goOn(request, at: token) }
 
     /// Ends it.
     mutating func endFinding(_ end: Sweep.End) {
@@ -511,8 +518,10 @@ struct Inbox: Equatable, Sendable {
         return Array(letters[min(start, selected)...max(start, selected)])
     }
 
-    /// The marked letters, those that are shown first.
-    var markedInOrder: [String] {
+    /// The letters that a key deletes: the marked ones, those that are shown first, or the selected one where none is
+    /// marked.
+    var lettersToDelete: [String] {
+        guard hasMarks else { return letters.dropFirst(selected).prefix(1).map(\.id).filter { !isBeingDeleted($0) } }
         let shown = letters.map(\.id).filter { isMarked($0) }
         return shown + marked.subtracting(shown).sorted()
     }

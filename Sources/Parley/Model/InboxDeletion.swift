@@ -12,15 +12,15 @@ extension Inbox {
         }
 
         /// What can still be undone, oldest first.
-        private(set) var steps: [Step] = []
-        private var undoable: Set<String> = []
+        fileprivate(set) var steps: [Step] = []
+        fileprivate var undoable: Set<String> = []
         /// When the undoable letters leave; nil where there are none.
-        private(set) var deadline: ContinuousClock.Instant?
+        fileprivate(set) var deadline: ContinuousClock.Instant?
         /// Whether the undoable letters wait for the person, who has stopped the program or is asked about them.
         private(set) var isHeld = false
-        /// The letters that are leaving; nil where none are.
-        private(set) var run: Run?
-        /// Whether the run was stopped and nobody was told so yet.
+        /// Letters that are leaving: one run after the other.
+        private var runs: [Run] = []
+        /// Whether the first run was stopped and the session was not asked for that yet.
         private var isStopNew = false
 
         /// How long a deletion can be undone.
@@ -28,24 +28,19 @@ extension Inbox {
         /// Most letters that can be undone.
         static let limit = Inbox.markLimit
 
+        /// The letters that the network is asked to delete; nil where there are none.
+        var run: Run? { runs.first }
         /// Whether nothing is on its way out.
-        var isEmpty: Bool { steps.isEmpty && run == nil }
+        var isEmpty: Bool { steps.isEmpty && runs.isEmpty }
         /// How many letters can still be undone.
         var undoableCount: Int { undoable.count }
         /// How many letters are still to leave.
-        var count: Int { undoable.count + (run?.leaving ?? 0) }
+        var count: Int { runs.reduce(undoable.count) { $0 + $1.leaving } }
 
         /// Whether a letter is on its way out.
-        func contains(_ id: String) -> Bool { undoable.contains(id) || run?.contains(id) == true }
+        func contains(_ id: String) -> Bool { undoable.contains(id) || runs.contains { $0.contains(id) } }
 
         // MARK: Undoing
-
-        /// Adds a step; the time begins anew.
-        mutating func add(_ step: Step, now: ContinuousClock.Instant) {
-            steps.append(step)
-            undoable.formUnion(step.ids)
-            deadline = now + Self.time
-        }
 
         /// Takes the last step back.
         mutating func undo() -> Step? {
@@ -65,22 +60,13 @@ extension Inbox {
             deadline = now + Self.time
         }
 
-        /// Has the undoable letters leave as soon as they can.
-        mutating func settle(now: ContinuousClock.Instant) {
-            guard !steps.isEmpty else { return }
-            (deadline, isHeld) = (now, false)
-        }
-
-        /// Whether undoable letters have to leave now. One run ends before the next one begins.
-        func isDue(at now: ContinuousClock.Instant) -> Bool {
-            guard let deadline, !isHeld, run == nil else { return false }
-            return deadline <= now
-        }
+        /// Whether the time of the undoable letters is over.
+        func isDue(at now: ContinuousClock.Instant) -> Bool { deadline.map { $0 <= now && !isHeld } ?? false }
 
         /// When the seconds that are left change next; nil where they do not.
         func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
             guard let deadline, !isHeld else { return nil }
-            guard deadline > instant else { return isDue(at: instant) ? instant : nil }
+            guard deadline > instant else { return instant }
             let left = instant.duration(to: deadline)
             let whole = left.components.attoseconds == 0 ? left - .seconds(1) : .seconds(left.components.seconds)
             return deadline.advanced(by: .zero - whole)
@@ -89,42 +75,62 @@ extension Inbox {
         /// Marks nothing again that stays.
         mutating func forgetMarks() {
             for index in steps.indices { steps[index].marks = [:] }
-            run?.marks = [:]
+            for index in runs.indices { runs[index].marks = [:] }
         }
 
         // MARK: Leaving
 
-        /// Has the undoable letters leave.
-        ///
-        /// - Returns: them.
-        mutating func begin(now: ContinuousClock.Instant) -> [String] {
-            let begun = Run(steps, began: now)
-            (steps, undoable, deadline, isHeld, run) = ([], [], nil, false, begun)
-            return begun.ids
+        /// Has the undoable letters leave as soon as those before them have.
+        mutating func settle() {
+            guard !steps.isEmpty else { return }
+            runs.append(Run(steps))
+            (steps, undoable, deadline, isHeld) = ([], [], nil, false)
+        }
+
+        /// What the session is to be asked for now.
+        mutating func takeEffects(at now: ContinuousClock.Instant) -> [ChatEffect] {
+            if isDue(at: now) { settle() }
+            var effects: [ChatEffect] = isStopNew ? [.stopDeleting] : []
+            isStopNew = false
+            if let run, run.began == nil {
+                runs[0].began = now
+                effects.append(.delete(ids: run.ids))
+            }
+            return effects
         }
 
         /// Takes in how many letters of the run have come to their end.
-        mutating func progress(to done: Int) { run?.done = done }
+        mutating func progress(to done: Int) { if !runs.isEmpty { runs[0].done = done } }
 
         /// Stops the run: what is not with the network stays. False where there is nothing to stop.
         mutating func stop() -> Bool {
             guard let run, run.isStoppable else { return false }
-            self.run?.isStopped = true
+            runs[0].isStopped = true
             isStopNew = true
             return true
         }
 
-        /// Whether the run was stopped since this was asked last.
-        mutating func takeStop() -> Bool {
-            defer { isStopNew = false }
-            return isStopNew
-        }
-
         /// Ends the run.
-        mutating func end() -> Run? {
-            defer { run = nil }
-            return run
-        }
+        mutating func end() -> Run? { runs.isEmpty ? nil : runs.removeFirst() }
+    }
+
+    /// Deletes letters. Nothing of them leaves until that can be undone no more.
+    ///
+    /// - Parameter isUndoable: whether there is a key that would undo it.
+    mutating func delete(_ ids: [String], now: ContinuousClock.Instant, isUndoable: Bool) {
+        guard !ids.isEmpty else { return }
+        if deletion.undoable.count + ids.count > Deletion.limit { deletion.settle() }
+        deletion.steps.append(Deletion.Step(ids: ids, marks: marks(of: ids)))
+        deletion.undoable.formUnion(ids)
+        // The time of those before begins anew.
+        deletion.deadline = now + Deletion.time
+        if !isUndoable { deletion.settle() }
+        unmark(ids)
+        // The cursor goes on from a letter that leaves under it.
+        guard let letter = selectedLetter, isBeingDeleted(letter.id) else { return }
+        let stays = letters.indices.filter { !isBeingDeleted(letters[$0].id) }
+        if open == letter.id { open = nil }
+        if let next = stays.first(where: { $0 > selected }) ?? stays.last { selected = next }
     }
 }
 
@@ -139,13 +145,13 @@ extension Inbox.Deletion {
         fileprivate(set) var done = 0
         /// Whether the person has stopped it.
         fileprivate(set) var isStopped = false
-        let began: ContinuousClock.Instant
+        /// When the network was asked for it; nil where it waits for the one before it.
+        fileprivate(set) var began: ContinuousClock.Instant?
 
-        fileprivate init(_ steps: [Step], began: ContinuousClock.Instant) {
+        fileprivate init(_ steps: [Step]) {
             ids = steps.flatMap(\.ids)
             members = Set(ids)
             marks = steps.reduce(into: [:]) { $0.merge($1.marks) { first, _ in first } }
-            self.began = began
         }
 
         func contains(_ id: String) -> Bool { members.contains(id) }
@@ -158,8 +164,7 @@ extension Inbox.Deletion {
 
         /// Letters a second; nil before there is anything to tell.
         func rate(now: ContinuousClock.Instant) -> Int? {
-            let elapsed = began.duration(to: now)
-            guard elapsed >= .seconds(1), done > 0 else { return nil }
+            guard done > 0, let elapsed = began?.duration(to: now), elapsed >= .seconds(1) else { return nil }
             return max(1, Int(Double(done) / (elapsed / .seconds(1))))
         }
     }

@@ -47,6 +47,10 @@ extension Inbox {
     struct Sweep: Equatable, Sendable {
         /// The portion that is on its way.
         private(set) var request: UInt64
+        /// Where it begins; nil at the beginning of the list.
+        private(set) var token: String?
+        /// Whether letters were deleted while it was on its way: it is asked for again.
+        var isOutdated = false
         /// The postbox's id; nil for all.
         let box: String?
         /// What a letter has to have; nil for all.
@@ -63,11 +67,12 @@ extension Inbox {
         /// Letters that are looked at, at most.
         static let limit = 100_000
 
-        init(_ filter: Filter?, ofBox box: String?, total: Int?, request: UInt64) {
+        init(_ filter: Filter?, ofBox box: String?, total: Int?, from source: LetterPortion.Source?, request: UInt64) {
             // A filter in which nothing stands finds all.
             self.filter = filter.flatMap { $0.editor.isBlank ? nil : $0 }
             self.box = box
             self.total = total
+            self.source = source
             self.request = request
         }
 
@@ -78,8 +83,10 @@ extension Inbox {
             matched += count
         }
 
-        /// Goes on with the next portion.
-        mutating func goOn(_ request: UInt64) { self.request = request }
+        /// Goes on with a portion.
+        mutating func goOn(_ request: UInt64, at token: String?) {
+            (self.request, self.token, isOutdated) = (request, token, false)
+        }
 
         /// Why it ends.
         enum End: Hashable, Sendable {
@@ -126,7 +133,7 @@ extension Inbox {
     }
 
     /// The letters that a filter finds, on whichever page they are.
-    struct Finding: Equatable, Sendable {
+    struct Matches: Equatable, Sendable {
         private(set) var sweep: Sweep
         /// What was found so far, in the order of the list.
         private(set) var letters: [PostboxMessage] = []
@@ -169,12 +176,16 @@ extension Inbox {
             if letters.count > Self.limit { letters.removeLast() }
         }
 
-        mutating func remove(_ ids: Set<String>) { letters.removeAll { ids.contains($0.id) } }
+        /// Takes letters away that were deleted.
+        mutating func remove(_ ids: Set<String>) {
+            letters.removeAll { ids.contains($0.id) }
+            sweep.isOutdated = true
+        }
 
         /// Keeps what another filter lets through, until that has looked for itself.
         mutating func narrow(to isWanted: (PostboxMessage) -> Bool) { letters = letters.filter(isWanted) }
 
-        mutating func goOn(_ request: UInt64) { sweep.goOn(request) }
+        mutating func goOn(_ request: UInt64, at token: String?) { sweep.goOn(request, at: token) }
         mutating func finish(_ end: Sweep.End) { self.end = end }
     }
 }

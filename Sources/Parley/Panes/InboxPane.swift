@@ -55,7 +55,13 @@ struct InboxPane: Pane {
         case .markAll: model.markAllShown()
         case .markMatching: return model.markMatching()
         case .unmarkAll: model.inbox.unmarkAll()
-        case .delete: return model.deleteMarked()
+        case .delete:
+            if model.hasHiddenMarks {
+                model.askToDelete()
+            } else if !model.isStillMarking() {
+                let ids = model.inbox.lettersToDelete
+                model.inbox.delete(ids, now: model.now.instant, isUndoable: model.hasScreen)
+            }
         case .undo: model.undoDeletion()
         case .reply: model.reply()
         case .quote: model.reply(quotes: true)

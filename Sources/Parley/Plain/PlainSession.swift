@@ -53,14 +53,14 @@ struct PlainSession {
     ///   exit status of a signal.
     static func run(_ connector: Connector, topics: [String], configuration: ChatConfiguration) throws {
         var session = PlainSession(connector, configuration)
-        let outcome = Result { try session.run(topics, keeps: connector.hasStore, configuration) }
+        let outcome = Result { try session.run(topics, connector, configuration) }
         session.engine.end()
         try outcome.get()
     }
 
     private init(_ connector: Connector, _ configuration: ChatConfiguration) {
         queue = EventQueue { [wakes] in wakes.signal() }
-        engine = EngineRun(connector, configuration, queue: queue)
+        engine = EngineRun(queue: queue)
         model = ChatModel(
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: Self.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
@@ -73,7 +73,8 @@ struct PlainSession {
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
 
-    private mutating func run(_ topics: [String], keeps: Bool, _ configuration: ChatConfiguration) throws {
+    private mutating func run(_ topics: [String], _ connector: Connector, _ configuration: ChatConfiguration) throws {
+        let keeps = connector.hasStore
         let signals = EndingSignals(stops: true)
         defer { signals.cancel(endsProcess: true) }
         let watcher = Task.detached { [numbers = signals.numbers, inputs, wakes] in
@@ -85,7 +86,7 @@ struct PlainSession {
         defer { watcher.cancel() }
         let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !keeps
         apply(.start(topics: isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps))
-        engine.start()
+        engine.start(connector, configuration)
         readInput()
         var deadline: ContinuousClock.Instant?
         var deleted: Int?

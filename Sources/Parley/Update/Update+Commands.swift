@@ -260,12 +260,12 @@ extension ChatModel {
 
     /// Quits, as soon as what is being deleted is; asks where that takes its time.
     private mutating func quitAfterDeletion() -> [ChatEffect] {
-        let effects = settleDeletions()
+        inbox.deletion.settle()
         if !inbox.deletion.isEmpty {
             let count = inbox.deletion.count
             let left = "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") still being deleted"
             ask(.leaveDeletion, "\(left); Parley quits afterwards. Quit now?")
-            return effects
+            return []
         }
         return quitUnlessUnsent()
     }
@@ -307,7 +307,9 @@ extension ChatModel {
         case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])
         case .disconnect: return disconnect()
         case .openLab: return beginLab()
-        case .delete(let ids): return delete(ids)
+        case .delete(let ids):
+            inbox.delete(ids, now: now.instant, isUndoable: hasScreen)
+            return []
         case .deletePostbox(let name): return deletePostbox(name)
         case .send(let text, let topic):
             guard conversations.index(of: topic) != nil else {

@@ -16,7 +16,6 @@ extension ChatModel {
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
-            inbox.forgetDeleted()
             // What the filter could not look through it can look through now.
             if case .failed? = inbox.finding?.end { inbox.dropFinding() }
             return [.countLetters] + retryInbox()

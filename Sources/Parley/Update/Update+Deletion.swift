@@ -5,42 +5,6 @@ import Terminal
 extension ChatModel {
     // MARK: Undoing
 
-    /// Deletes the marked letters, or the selected one where none is marked. Where some of them are out of view, the
-    /// person is asked first.
-    mutating func deleteMarked() -> [ChatEffect] {
-        guard !isStillMarking() else { return [] }
-        let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
-        guard !marked.isEmpty else {
-            guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return [] }
-            return delete([letter.id])
-        }
-        guard marked.count == markedInView else {
-            askToDelete(marked)
-            return []
-        }
-        return delete(marked)
-    }
-
-    /// Deletes letters. Nothing of them leaves until that can be undone no more.
-    mutating func delete(_ ids: [String]) -> [ChatEffect] {
-        var effects: [ChatEffect] = []
-        if inbox.deletion.undoableCount + ids.count > Inbox.Deletion.limit { effects = settleDeletions() }
-        inbox.deletion.add(Inbox.Deletion.Step(ids: ids, marks: inbox.marks(of: ids)), now: now.instant)
-        inbox.unmark(ids)
-        leaveDeleted()
-        // Without a screen no key would undo it.
-        return hasScreen ? effects : effects + settleDeletions()
-    }
-
-    /// The cursor goes on from a letter that leaves under it.
-    private mutating func leaveDeleted() {
-        guard let letter = inbox.selectedLetter, inbox.isBeingDeleted(letter.id) else { return }
-        let stays = inbox.letters.indices.filter { !inbox.isBeingDeleted(inbox.letters[$0].id) }
-        let next = stays.first { $0 > inbox.selected } ?? stays.last
-        if inbox.open == letter.id { inbox.open = nil }
-        if let next { inbox.selected = next }
-    }
-
     /// Brings back what was deleted last, with its marks, while nothing has left.
     mutating func undoDeletion() {
         guard let step = inbox.deletion.undo() else {
@@ -55,18 +19,6 @@ extension ChatModel {
         say("Restored \(Wording.count(step.ids.count, "letter")).")
     }
 
-    /// Has what can still be undone leave now.
-    mutating func settleDeletions() -> [ChatEffect] {
-        inbox.deletion.settle(now: now.instant)
-        return settleDueDeletions()
-    }
-
-    /// Has what was deleted leave when its time is over.
-    mutating func settleDueDeletions() -> [ChatEffect] {
-        guard inbox.deletion.isDue(at: now.instant) else { return [] }
-        return [.delete(ids: inbox.deletion.begin(now: now.instant))]
-    }
-
     /// Whether a key brings back what was deleted, wherever the person has gone meanwhile.
     func undoesDeletion(_ key: Key) -> Bool {
         guard inbox.deletion.undoableCount > 0, inbox.filter?.isTyped != true else { return false }
@@ -75,11 +27,20 @@ extension ChatModel {
 
     // MARK: Asking
 
-    /// Asks before the marked letters are deleted, or the selected one where none is marked.
+    /// Asks before the marked letters are deleted, or the selected one where none is marked: how many they are, from
+    /// which postboxes, and how many of them are out of view.
     mutating func askToDelete() {
         guard !isStillMarking() else { return }
-        let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
-        if marked.isEmpty { askToDeleteSelected() } else { askToDelete(marked) }
+        guard inbox.hasMarks else { return askToDeleteSelected() }
+        let (count, hidden) = (inbox.markedCount, inbox.markedCount - markedInView)
+        let view =
+            switch hidden {
+            case 0: ""
+            case count: count == 1 ? ", which is not in view" : ", none of them in view"
+            default: ", \(Wording.grouped(hidden)) of them not in view"
+            }
+        let ids = inbox.lettersToDelete
+        ask(.delete(ids), "Delete \(Wording.count(count, "letter"))\(postboxWords(ids))\(view)?")
     }
 
     /// Asks whether a letter is to be deleted, whatever is marked.
@@ -90,19 +51,6 @@ extension ChatModel {
         let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""
         let stamp = CivilTime(letter.createdAt, zone: zone).shortStamp.drop { $0 == " " }
         ask(.delete([letter.id]), "Delete the letter\(sender) of \(stamp)?")
-    }
-
-    /// Asks before marked letters are deleted: how many they are, from which postboxes, and how many of them are out of
-    /// view.
-    private mutating func askToDelete(_ ids: [String]) {
-        let (count, hidden) = (ids.count, ids.count - markedInView)
-        let view =
-            switch hidden {
-            case 0: ""
-            case count: count == 1 ? ", which is not in view" : ", none of them in view"
-            default: ", \(Wording.grouped(hidden)) of them not in view"
-            }
-        ask(.delete(ids), "Delete \(Wording.count(count, "letter"))\(postboxWords(ids))\(view)?")
     }
 
     /// The postboxes of marked letters, those with the most letters first.
@@ -123,7 +71,9 @@ extension ChatModel {
     /// Postboxes that a question names.
     private static let namedPostboxes = 3
 
-    /// How many of the marked letters are in view.
+    /// Whether some of the marked letters are out of view.
+    var hasHiddenMarks: Bool { inbox.markedCount != markedInView }
+
     private var markedInView: Int {
         guard hasScreen else { return inbox.markedShown }
         let table = InboxLayout(model: self, area: layout(on: size).main).table
@@ -131,25 +81,6 @@ extension ChatModel {
     }
 
     // MARK: Leaving
-
-    /// Says what became of the letters that were to leave. Those that stay are marked as before.
-    mutating func handleDeletion(_ result: BulkDeletion) -> [ChatEffect] {
-        guard let run = inbox.deletion.end() else { return [] }
-        let gone = result.gone
-        inbox.remove(gone)
-        var stays = run.marks
-        for id in gone { stays[id] = nil }
-        inbox.markAgain(stays)
-        let report = result.report
-        say(report.words, report.isFailure ? .failure : .information)
-        var effects: [ChatEffect] = [.countLetters] + refresh(isUncertain: !result.unknown.isEmpty)
-        effects += settleDueDeletions()
-        if case .question(let question)? = overlay, question.act == .leaveDeletion {
-            overlay = nil
-            if !report.isFailure { effects += quit() }
-        }
-        return effects
-    }
 
     /// Stops a deletion behind what is with the network; false where none is under way.
     mutating func stopDeletion() -> Bool {

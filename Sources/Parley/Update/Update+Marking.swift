@@ -9,15 +9,24 @@ extension ChatModel {
             say("The filter is not finished.", .failure)
             return []
         }
-        let marking = sweep(of: box)
-        inbox.marking = marking
-        return [.readLetters(request: marking.request, postbox: box, token: nil, from: nil, order: .oldestFirst)]
+        return mark(by: sweep(of: box))
     }
 
-    private mutating func sweep(of box: String?) -> Inbox.Sweep {
+    /// Asks for the portion that is marked next.
+    private mutating func mark(by sweep: Inbox.Sweep) -> [ChatEffect] {
+        inbox.marking = sweep
+        return [reading(sweep, .oldestFirst)]
+    }
+
+    private func reading(_ sweep: Inbox.Sweep, _ order: LetterOrder) -> ChatEffect {
+        .readLetters(request: sweep.request, postbox: sweep.box, token: sweep.token, from: sweep.source, order: order)
+    }
+
+    /// - Parameter source: where the letters are read; nil lets the session choose.
+    private mutating func sweep(of box: String?, from source: LetterPortion.Source? = nil) -> Inbox.Sweep {
         let counted = box.map { [inbox.counts[$0]].compactMap(\.self) } ?? Array(inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
-        return Inbox.Sweep(inbox.filter, ofBox: box, total: total, request: newNumber())
+        return Inbox.Sweep(inbox.filter, ofBox: box, total: total, from: source, request: newNumber())
     }
 
     /// Whether letters are being marked, of which nobody knows yet how many that will be; says so.
@@ -33,6 +42,10 @@ extension ChatModel {
         guard var marking = inbox.marking, marking.request == request else { return [] }
         // Whoever has left the list sees no marks, and finds none when it is opened again.
         guard (trail + [view]).contains(.inbox(marking.box)) else { return end(marking, .left) }
+        guard !marking.isOutdated else {
+            marking.goOn(newNumber(), at: marking.token)
+            return mark(by: marking)
+        }
         let matching = matching(portion, marking.filter)
         let new = matching.filter { !inbox.isMarked($0.id) }
         let room = max(0, Inbox.markLimit - inbox.markedCount)
@@ -41,18 +54,14 @@ extension ChatModel {
         if new.count > room { return end(marking, .full) }
         guard let token = portion.nextToken else { return end(marking, .complete) }
         guard marking.seen < Inbox.Sweep.limit else { return end(marking, .tooMany) }
-        marking.goOn(newNumber())
-        inbox.marking = marking
-        return [
-            .readLetters(
-                request: marking.request, postbox: marking.box, token: token, from: portion.source, order: .oldestFirst)
-        ]
+        marking.goOn(newNumber(), at: token)
+        return mark(by: marking)
     }
 
     /// Those letters of a portion that a filter lets through and that stay.
     private func matching(_ portion: LetterPortion, _ filter: Inbox.Filter?) -> [PostboxMessage] {
         portion.letters.filter { letter in
-            guard !inbox.isGone(letter.id), !inbox.isBeingDeleted(letter.id) else { return false }
+            guard !inbox.isBeingDeleted(letter.id) else { return false }
             return filter?.lets(through: letter, of: inbox, isRead: portion.readIDs.contains(letter.id)) ?? true
         }
     }
@@ -99,15 +108,12 @@ extension ChatModel {
             // The portion that is on its way ends what is looked for no more: one is read at a time.
             if finding.sweep.filter?.terms == filter.terms || finding.end == nil { return [] }
         }
-        return find(by: sweep(of: box), from: nil)
+        return find(by: sweep(of: box))
     }
 
-    private mutating func find(by sweep: Inbox.Sweep, from source: LetterPortion.Source?) -> [ChatEffect] {
+    private mutating func find(by sweep: Inbox.Sweep) -> [ChatEffect] {
         inbox.find(by: sweep)
-        return [
-            .readLetters(
-                request: sweep.request, postbox: sweep.box, token: nil, from: source, order: inbox.order)
-        ]
+        return [reading(sweep, inbox.order)]
     }
 
     /// Takes in a portion that the filter looks through, and asks for the next one.
@@ -119,8 +125,9 @@ extension ChatModel {
             return []
         }
         guard sweep.filter?.terms == filter.terms else {
-            return find(by: self.sweep(of: sweep.box), from: portion.source)
+            return find(by: self.sweep(of: sweep.box, from: portion.source))
         }
+        guard !sweep.isOutdated else { return goOnFinding(at: sweep.token) }
         inbox.found(matching(portion, filter), in: portion)
         guard let finding = inbox.finding else { return [] }
         let end: Inbox.Sweep.End? =
@@ -129,16 +136,13 @@ extension ChatModel {
             : portion.nextToken == nil
                 ? .complete
                 : finding.sweep.seen >= Inbox.Sweep.limit ? .tooMany : nil
-        if let end {
-            inbox.endFinding(end)
-            return []
-        }
-        inbox.goOnFinding(newNumber())
-        guard let next = inbox.finding?.sweep else { return [] }
-        return [
-            .readLetters(
-                request: next.request, postbox: next.box, token: portion.nextToken, from: portion.source,
-                order: inbox.order)
-        ]
+        guard let end else { return goOnFinding(at: portion.nextToken) }
+        inbox.endFinding(end)
+        return []
+    }
+
+    private mutating func goOnFinding(at token: String?) -> [ChatEffect] {
+        inbox.goOnFinding(newNumber(), at: token)
+        return inbox.finding.map { [reading($0.sweep, inbox.order)] } ?? []
     }
 }

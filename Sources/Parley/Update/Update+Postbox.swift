@@ -39,6 +39,7 @@ extension ChatModel {
                 return self.fetch(Inbox.Trail(order: fetch.trail.order))
             }
         case .keptPage(let request, let letters):
+            guard inbox.fetch?.request == request else { return [] }
             let effects = handlePage(letters.page, request, isFromNetwork: false)
             // The counts that the network has told are newer, or there are none.
             if inbox.counts.isEmpty { inbox.counts = letters.counts }
@@ -54,7 +55,14 @@ extension ChatModel {
         case .deleting(let done):
             inbox.deletion.progress(to: done)
         case .deleted(let result):
-            return handleDeletion(result)
+            guard inbox.endDeletion(result) else { return [] }
+            let report = result.report
+            say(report.words, report.isFailure ? .failure : .information)
+            if case .question(let question)? = overlay, question.act == .leaveDeletion {
+                overlay = nil
+                if !report.isFailure { return [.countLetters] + quit() }
+            }
+            return [.countLetters]
         case .saving(let outcome):
             awaitedAnswers = max(0, awaitedAnswers - 1)
             handleSaving(outcome)
@@ -157,15 +165,13 @@ extension ChatModel {
         return effects
     }
 
-    /// A page that was emptied shows what comes after it.
-    private mutating func refill() -> [ChatEffect] {
-        guard inbox.isLoaded, inbox.page.isEmpty, inbox.hasMore || inbox.trail.count > 1 else { return [] }
-        return fetch(inbox.trail)
-    }
-
-    /// Lists the page again where nobody knows what became of some letters.
-    mutating func refresh(isUncertain: Bool) -> [ChatEffect] {
-        isUncertain && inbox.isLoaded ? fetch(inbox.trail) : refill()
+    /// Lists the page again where a deletion has left rows of it empty, or was not over yet when it was listed.
+    mutating func lettersToList() -> [ChatEffect] {
+        // Without a screen the list was said, and its numbers stay.
+        guard case .inbox = view, inbox.needsListing(fillsRows: hasScreen) else { return [] }
+        let trail = inbox.fetch?.trail ?? inbox.trail
+        inbox.fetch = nil
+        return fetch(trail)
     }
 
     private mutating func handleLetter(_ letter: PostboxMessage) -> [ChatEffect] {

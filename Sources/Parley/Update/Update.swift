@@ -95,11 +95,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     model.followTour(effects)
     if hasTyped, model.notice == noticeBefore { model.passAnswer() }
     model.answersPerson = false
-    effects += model.settleDueDeletions()
-    if model.inbox.deletion.takeStop() { effects.append(.stopDeleting) }
+    effects += model.inbox.deletion.takeEffects(at: model.now.instant)
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
-    if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
+    if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postboxId) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: traits.contains(.text)) + effects
     if model.showWriting() {
@@ -110,6 +109,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     effects += model.topicsToFollow()
     effects += model.lettersToFollow()
     effects += model.lettersToFind()
+    effects += model.lettersToList()
     effects += model.labToWatch()
     effects += model.peopleToFollow()
     effects += model.typingToTell(hasTyped: hasTyped)

@@ -186,16 +186,9 @@ extension Frame {
         }
     }
 
-    /// Whether it is said that letters can still be brought back: until their time is over, though they may wait for
-    /// earlier ones to be gone.
-    private var isUndoShown: Bool {
-        let deletion = model.inbox.deletion
-        return deletion.deadline.map { deletion.run == nil || $0 > now } ?? false
-    }
-
     /// What is deleted in a moment, and how that is undone.
     private func drawPending(_ parts: InboxLayout) {
-        guard let area = parts.progress, let deadline = model.inbox.deletion.deadline, isUndoShown else { return }
+        guard let area = parts.progress, let deadline = model.inbox.deletion.deadline else { return }
         let count = model.inbox.deletion.undoableCount
         let wait = Wording.wait(now.duration(to: deadline))
         let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
@@ -211,7 +204,8 @@ extension Frame {
     /// it.
     private func drawProgress(_ parts: InboxLayout) {
         // What can still be undone is said first.
-        guard let area = parts.progress, !isUndoShown, let deletion = model.inbox.deletion.run else { return }
+        guard let area = parts.progress, model.inbox.deletion.deadline == nil, let deletion = model.inbox.deletion.run
+        else { return }
         let count = deletion.ids.count
         let total = Wording.grouped(count)
         // It stays as wide as it is while the figures grow.

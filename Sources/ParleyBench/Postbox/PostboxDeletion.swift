@@ -59,8 +59,8 @@ enum PostboxDeletion {
         }
         isHalf.finish()
         await crash
-        let kept = result.failed.filter { $0.error != .notFound($0.id) }.map(\.id)
-        let gone = result.deleted + result.failed.filter { $0.error == .notFound($0.id) }.map(\.id)
+        let kept = result.failed.filter { !$0.isMissing }.map(\.id)
+        let gone = result.gone
         let recovery = try await Meter.seconds {
             try await run.server.start()
             await client.nudge()
@@ -76,7 +76,7 @@ enum PostboxDeletion {
         // The person asks once more for all that is not known to be gone.
         let again = try await client.deleteMessages(withMessageIds: kept + result.unknown.map(\.id))
         // What was unknown may be gone, and is then not there to be deleted.
-        if let failure = again.failed.first(where: { $0.error != .notFound($0.id) }) { throw failure.error }
+        if let failure = again.failed.first(where: { !$0.isMissing }) { throw failure.error }
         let rest = try await self.present(from: start, through: end, client)
         guard rest.count == cameBack else {
             throw BenchFailure("the postbox holds \(rest.count) of the letters that were to be deleted")

@@ -48,9 +48,8 @@ extension RelayClient: ConnectionOwner {
     }
 
     package func makeAttachment() -> LinkAttachment {
-        personas = Personas(after: personas)
-        return LinkAttachment(
-            personas, DeletedLetters(clock: surroundings.clock), pullLimit, leftConsumers)
+        personas.reconnect()
+        return LinkAttachment(DeletedLetters(clock: surroundings.clock), pullLimit, leftConsumers)
     }
 
     package func failed(_ reason: ConnectionReason) -> (reason: ConnectionReason, needsCredentials: Bool) {

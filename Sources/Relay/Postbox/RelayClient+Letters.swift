@@ -1,5 +1,3 @@
-import NIOConcurrencyHelpers
-
 // New letters as they come, and letters that are deleted, with the calls of Sudo's relay.
 extension RelayClient {
     /// New letters from now on, through any outage where ``RelayConfiguration/subscriptions`` does not say otherwise.
@@ -18,7 +16,7 @@ extension RelayClient {
         }
         let stream = StreamSubscription<PostboxEvent>(from: .new, words)
         return follow(stream, as: "the postbox", onScreenOnly: onScreenOnly) { _, jetStream in
-            Letters(owner: user, jetStream: jetStream).source
+            Letters.source(of: user, jetStream)
         }.events
     }
 
@@ -63,18 +61,18 @@ extension RelayClient {
     /// Deletes up to 25 letters, as Sudo's relay does.
     ///
     /// - Returns: the identifiers, in the order passed; every letter is gone.
-    /// - Throws: ``BulkDeletionError`` unless all were deleted. It says which are gone, which remain, and why; none is
+    /// - Throws: a ``BulkDeletion`` unless all were deleted. It says which are gone, which remain, and why; none is
     ///   deleted if there are more than 25, or without a connection.
     @discardableResult
-    public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(BulkDeletionError) -> [String] {
+    public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(BulkDeletion) -> [String] {
         let deletion: BulkDeletion
         do throws(RelayError) {
             guard ids.count <= BulkDeletion.maximumCount else {
                 throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
             }
             deletion = try await deleteMessages(withMessageIds: ids)
-        } catch { throw BulkDeletionError(of: ids, error) }
-        guard deletion.notDeleted.isEmpty else { throw BulkDeletionError(deletion) }
+        } catch { throw BulkDeletion(none: ids, error) }
+        guard deletion.notDeleted.isEmpty else { throw deletion }
         return deletion.deleted
     }
 
@@ -86,29 +84,40 @@ extension RelayClient {
     ///   - progress: hears how many of them have come to their end, one after the other.
     /// - Returns: which were deleted, which not and of which it is not known, each with its reason.
     /// - Throws: ``RelayError/notConnected``, or what keeps the server from deleting any.
-    public func deleteMessages(
+    public nonisolated func deleteMessages(
         withMessageIds ids: [String], progress: (@Sendable (_ ended: Int) -> Void)? = nil
     ) async throws(RelayError) -> BulkDeletion {
-        let isCancelled = NIOLockedValueBox(false)
-        // Its own task: a deletion that is with the server is not cancelled, as nobody would know what became of it.
-        let task = Task { () async -> Result<BulkDeletion, RelayError> in
-            do throws(RelayError) {
-                return .success(
-                    try await inLetters { letters throws(RelayError) in
-                        try await letters.delete(
-                            ids, unless: { isCancelled.withLockedValue(\.self) }, progress: progress)
-                    })
-            } catch { return .failure(error) }
+        let (letters, incarnation): (Letters, UInt64)
+        do throws(RelayError) {
+            (letters, incarnation) = try await inLetters { letters throws(RelayError) in
+                (letters, try await letters.incarnation(during: "deleting letters"))
+            }
+        } catch {
+            guard error == .cancelled else { throw error }
+            return BulkDeletion(none: ids, error)
         }
-        let result = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            isCancelled.withLockedValue { $0 = true }
+        let answers = await withTaskGroup(of: (Int, Result<Void, RelayError>).self) { group in
+            var answers: [Result<Void, RelayError>?] = Array(repeating: nil, count: ids.count)
+            var (begun, ended) = (0, 0)
+            while true {
+                while begun < ids.count, begun - ended < BulkDeletion.window, !Task.isCancelled,
+                    letters.jetStream.connection.isOpen
+                {
+                    let index = begun
+                    // A task of its own, which no cancellation reaches: nobody would know what became of the letter.
+                    group.addTask { await Task { (index, await letters.delete(ids[index], of: incarnation)) }.value }
+                    begun += 1
+                }
+                guard let (index, answer) = await group.next() else { return answers }
+                answers[index] = answer
+                ended += 1
+                progress?(ended)
+            }
         }
-        let deletion = try result.get()
+        let reason: RelayError = Task.isCancelled ? .cancelled : .notConnected
+        let deletion = BulkDeletion(of: ids, answers: answers, unasked: reason)
         // What the network does not have any more goes here too.
-        let missing = deletion.failed.filter { $0.error == .notFound($0.id) }.map(\.id)
-        await keptStore()?.forgetLetters(deletion.deleted + missing)
+        await keptStore()?.forgetLetters(deletion.gone)
         return deletion
     }
 }

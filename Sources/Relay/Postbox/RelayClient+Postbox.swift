@@ -83,20 +83,16 @@ extension RelayClient {
     /// it last did, or they are the owner's.
     func withPersonas(_ letters: [PostboxMessage]) async -> [PostboxMessage] {
         guard let link, let owner = user, owner.isSubjectToken else { return letters }
-        let personas = link.personas
         let unknown = personas.unknownPostboxes(of: letters)
         guard !unknown.isEmpty else { return personas.assigned(to: letters, of: owner) }
         if personas.isAnswerExpected {
-            if let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.wait) {
-                await told(answer, about: unknown, over: link)
-            }
+            let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.wait)
+            await heard(answer, about: unknown, over: link)
         } else if personas.beginAskingAside() {
             // It is as if it were gone: one question at a time goes on, and no letter waits for it.
             Task { [weak self] in
-                if let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.answer) {
-                    await self?.told(answer, about: unknown, over: link)
-                }
-                personas.endAskingAside()
+                let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.answer)
+                await self?.heard(answer, about: unknown, over: link, isAside: true)
             }
         }
         if personas.needsMemory(for: letters), let kept = try? await keptPostboxes() {
@@ -109,10 +105,17 @@ extension RelayClient {
     private static func postboxes(of owner: String, over link: LiveLink, within limit: Duration) async -> [Postbox]? {
         guard let connection = link.connection else { return nil }
         let register = PostboxServiceClient(owner: owner, connection: connection, timeLimit: limit)
-        do throws(RelayError) { return try await register.postboxes(of: nil) } catch {
-            link.personas.expectNoAnswer()
-            return nil
-        }
+        return try? await register.postboxes(of: nil)
+    }
+
+    /// Takes in which postboxes there are, or that the network does not say. What comes over an earlier connection is
+    /// about none of this one's.
+    private func heard(
+        _ answer: [Postbox]?, about asked: Set<String>, over link: LiveLink, isAside: Bool = false
+    ) async {
+        guard link === self.link else { return }
+        if isAside { personas.endAskingAside() }
+        if let answer { await told(answer, about: asked) } else { personas.expectNoAnswer() }
     }
 
     /// Reads the letters, for which a resting connection comes back. A new user has none yet, until the network is

@@ -146,6 +146,23 @@ struct InboxFilterTests {
         #expect(desk.model.inbox.filter == nil && ids(desk).first == "l252" && ids(desk).contains("l249"))
     }
 
+    @Test("A portion that was read before a deletion was over is read again, so that nothing is found that is gone")
+    func outdated() {
+        let (begun, letters) = Self.long()
+        var desk = begun
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        desk.press(.alt("l"))
+        desk.press(.character("l"))
+        desk.press(.enter)
+        desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l250"]))))
+        var effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
+        #expect(reads(effects, nil, from: nil))
+        effects = answer(Array(letters[1..<101]), next: "p2", &desk)
+        #expect(reads(effects, "p2", from: .store))
+        #expect(ids(desk).first == "l249" && !desk.model.inbox.letters.contains { $0.id == "l250" })
+    }
+
     @Test("A filter that cannot look elsewhere says that it has this page alone")
     func pageAlone() throws {
         var desk = Self.long().desk

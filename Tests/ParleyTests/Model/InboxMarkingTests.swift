@@ -158,6 +158,21 @@ struct InboxMarkingTests {
         #expect(deleting.model.inbox.marked == ["l249"])
     }
 
+    @Test("A portion that was read before a deletion was over is read again, so that nothing is marked that is gone")
+    func outdated() {
+        var desk = Self.desk()
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        desk.press(.alt("*"))
+        desk.answerPortion(Self.portion(1...100, next: "p2"))
+        desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l250"]))))
+        #expect(desk.answerPortion(Self.portion(249...250)).isReading(token: "p2", from: .network))
+        #expect(desk.model.inbox.marked.count == 100)
+        desk.answerPortion(Self.portion(249...249))
+        #expect(desk.model.inbox.marked.count == 101 && desk.model.inbox.isMarked("l249"))
+        #expect(desk.model.notice?.text == "All 101 letters are marked.")
+    }
+
     @Test("Nothing is deleted while letters are being marked, and taking all marks away ends it")
     func unmark() {
         var desk = Self.desk()

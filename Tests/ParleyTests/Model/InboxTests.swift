@@ -80,6 +80,44 @@ struct InboxTests {
         #expect(effects.contains { if case .listPage = $0 { true } else { false } })
     }
 
+    @Test("A page of which some letters were deleted has as many as before again, where there are others")
+    func refillsRows() {
+        func deleted(_ count: Int, next: String? = "t2", _ meanwhile: (inout Desk) -> Void = { _ in }) -> Desk {
+            var desk = Desk.inbox((1...19).map { letter($0) }, next: next)
+            for _ in 0..<count { desk.press(.insert) }
+            desk.press(.delete)
+            desk.wait(.seconds(5))
+            meanwhile(&desk)
+            desk.effects = []
+            desk.send(.postbox(.deleted(BulkDeletion(deleted: (1...count).map { "l\($0)" }))))
+            return desk
+        }
+        var desk = deleted(12)
+        #expect(desk.effects.isListing(token: nil) && desk.model.inbox.letters.count == 7)
+        desk.answerPage((13...31).map { letter($0) }, next: "t3")
+        #expect(desk.model.inbox.letters.count == 19 && desk.screen().count { $0.contains("a letter") } == 19)
+        // Letters of many MiB are fewer on a page; there is no use in asking again.
+        desk = deleted(12)
+        desk.answerPage((13...20).map { letter($0) }, next: "t3")
+        #expect(desk.model.inbox.fetch == nil)
+        // Where there are no others, nothing is listed.
+        #expect(!deleted(12, next: nil).effects.isListing(token: nil))
+
+        // Whoever reads a letter meanwhile finds the page full on return.
+        desk = deleted(12) { $0.press(.function(4)) }
+        #expect(!desk.effects.isListing(token: nil))
+        #expect(desk.press(.escape).isListing(token: nil))
+
+        // Nobody sees the page's rows while a filter shows letters of all pages.
+        desk = deleted(12) { desk in
+            desk.press(.alt("l"))
+            desk.type("letter")
+            desk.press(.enter)
+        }
+        #expect(!desk.effects.isListing(token: nil))
+        #expect(desk.press(.escape).isListing(token: nil))
+    }
+
     @Test("B51: a letter that was not accepted says why and its text is kept")
     func notAccepted() throws {
         var desk = Desk.inbox([])

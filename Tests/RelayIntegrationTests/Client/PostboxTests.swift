@@ -129,10 +129,10 @@ struct PostboxTests {
         #expect(try await client.deleteMessage(withMessageId: ids[0]) == ids[0])
         await #expect(throws: RelayError.notFound(ids[0])) { try await client.deleteMessage(withMessageId: ids[0]) }
         let failures = [ids[0], "forged"].map { BulkDeletion.Failure(id: $0, error: .notFound($0)) }
-        await #expect(throws: BulkDeletionError(BulkDeletion(deleted: [ids[1], ids[2]], failed: failures))) {
+        await #expect(throws: BulkDeletion(deleted: [ids[1], ids[2]], failed: failures)) {
             try await client.bulkDeleteMessage(withMessageIds: [ids[1], ids[0], "forged", ids[2]])
         }
-        await #expect(throws: BulkDeletionError.self) {
+        await #expect(throws: BulkDeletion.self) {
             try await client.bulkDeleteMessage(withMessageIds: Array(ids[3..<29]))
         }
         let full = Array(ids[3..<28])

@@ -57,24 +57,21 @@ struct DeletedLettersClientTests {
     func atOnce() async throws {
         let network = try MemoryNetwork()
         for number in 1...200 { try network.postLetter("\(number)") }
-        let connection = try await network.server.connect()
-        let deleted = DeletedLetters(clock: network.time)
-        let letters = Letters(
-            owner: "alice", jetStream: JetStream(connection, timeout: .seconds(60)), deleted: deleted)
-        let first = try await letters.list(LetterPage(limit: 100, nextToken: nil, postbox: nil)).page
-        let second = try await letters.list(LetterPage(limit: 100, nextToken: first.nextToken, postbox: nil)).page
+        let client = try await network.connected()
+        let deleted = try #require(await client.link).deletedLetters
+        let first = try await client.listMessages(limit: 100)
+        let second = try await client.listMessages(limit: 100, nextToken: first.nextToken)
         let ids = (first.items + second.items).map(\.id)
-        try #require(ids.count == 200)
+        let places = ids.compactMap { PostboxMessageID($0) }
+        try #require(places.count == 200)
         let known = NIOLockedValueBox<[Int]>([])
-        let deletion = try await letters.delete(
-            ids,
-            progress: { _ in
-                let count = ids.count { deleted.contains($0) }
-                known.withLockedValue { $0.append(count) }
-            })
+        let deletion = try await client.deleteMessages(withMessageIds: ids) { _ in
+            let gone = deleted.places(in: places[0].incarnation)
+            known.withLockedValue { $0.append(places.count { gone.contains($0.sequence) }) }
+        }
         #expect(deletion.deleted == ids)
         let counts = known.withLockedValue(\.self)
         #expect(counts.count == 200 && zip(counts, 1...).allSatisfy { $0 >= $1 })
-        await connection.close()
+        await client.close()
     }
 }

@@ -184,12 +184,12 @@ struct PostboxClientTests {
         #expect(gone == [ids[1], ids[0]])
         #expect(try await client.bulkDeleteMessage(withMessageIds: []) == [])
         let failures = [ids[0], "forged"].map { BulkDeletion.Failure(id: $0, error: .notFound($0)) }
-        await #expect(throws: BulkDeletionError(BulkDeletion(deleted: [ids[2]], failed: failures))) {
+        await #expect(throws: BulkDeletion(deleted: [ids[2]], failed: failures)) {
             try await client.bulkDeleteMessage(withMessageIds: [ids[0], ids[2], "forged"])
         }
         #expect(try await client.listMessages(limit: 4).items.map(\.id) == [ids[3]])
         await client.close()
-        await #expect(throws: BulkDeletionError(of: [ids[3]], .notConnected)) {
+        await #expect(throws: BulkDeletion(none: [ids[3]], .notConnected)) {
             try await client.bulkDeleteMessage(withMessageIds: [ids[3]])
         }
     }
@@ -202,7 +202,7 @@ struct PostboxClientTests {
         let ids = try await client.listMessages(limit: 26).items.map(\.id)
         try #require(ids.count == 26)
         let reason = RelayError.invalidArgument("At most 25 letters are deleted with one call")
-        await #expect(throws: BulkDeletionError(of: ids, reason)) {
+        await #expect(throws: BulkDeletion(none: ids, reason)) {
             try await client.bulkDeleteMessage(withMessageIds: ids)
         }
         #expect(try await client.countMessages() == ["personal": 26])

@@ -7,21 +7,21 @@ import Testing
 struct LettersTests {
     @Test("B50 a bulk deletion tells of each letter in the order of the call, of one that was named twice too")
     func bulkDeletion() {
-        let ends: [BulkDeletion.LetterEnd] = [
-            .failed(.notFound("a")), .deleted, .deleted, .unknown(.timeout("deleting a letter")),
+        let answers: [Result<Void, RelayError>?] = [
+            .failure(.notFound("a")), .success(()), .success(()), .failure(.timeout("deleting a letter")), nil,
         ]
-        let deletion = BulkDeletion(of: ["a", "b", "a", "c"], ends: ends)
-        #expect(deletion.deleted == ["b", "a"])
-        #expect(deletion.failed.map(\.id) == ["a"])
-        #expect(deletion.failed.map(\.error) == [.notFound("a")])
+        var deletion = BulkDeletion(of: ["a", "b", "a", "c", "d"], answers: answers, unasked: .cancelled)
+        #expect(deletion.deleted == ["b", "a"] && deletion.gone == ["b", "a", "a"])
+        #expect(deletion.failed.map(\.id) == ["a", "d"])
+        #expect(deletion.failed.map(\.error) == [.notFound("a"), .cancelled])
         // Nobody knows what became of a letter whose deletion was not answered.
         #expect(deletion.unknown.map(\.id) == ["c"])
-        #expect(deletion.notDeleted.map(\.error) == [.notFound("a"), .timeout("deleting a letter")])
-        let words = BulkDeletionError(deletion).description
+        #expect(deletion.notDeleted.map(\.error) == [.notFound("a"), .cancelled, .timeout("deleting a letter")])
+        deletion.failed.removeLast()
         #expect(
-            words == "Deleted 2 of 4 letters. Not deleted: a (a does not exist, or was deleted.) Perhaps deleted: c "
-                + "(deleting a letter was not answered in time. It is safe to try again.)")
-        #expect(BulkDeletion(of: [], ends: []) == BulkDeletion())
+            deletion.description == "Deleted 2 of 4 letters. Not deleted: a (a does not exist, or was deleted.) "
+                + "Perhaps deleted: c (deleting a letter was not answered in time. It is safe to try again.)")
+        #expect(BulkDeletion(of: [], answers: [], unasked: .cancelled) == BulkDeletion())
     }
 
     @Test("The letters of a postbox are counted together, whoever sent them")

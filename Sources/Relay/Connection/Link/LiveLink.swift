@@ -6,24 +6,18 @@ package typealias LiveLink = ConnectionLink<RelayClient>
 
 /// What a relay client has over one connection alone.
 package final class LinkAttachment: Sendable {
-    fileprivate let personas: Personas
     fileprivate let deletedLetters: DeletedLetters
     /// JetStream as the network has it, for any connection.
     fileprivate let dialect = NIOLockedValueBox((prefix: JetStream.standardPrefix, readsBatches: false))
     fileprivate let pullLimit: PullLimit
     fileprivate let leftConsumers: LeftConsumers
 
-    init(
-        _ personas: Personas, _ deletedLetters: DeletedLetters, _ pullLimit: PullLimit, _ leftConsumers: LeftConsumers
-    ) {
-        (self.personas, self.deletedLetters) = (personas, deletedLetters)
-        (self.pullLimit, self.leftConsumers) = (pullLimit, leftConsumers)
+    init(_ deletedLetters: DeletedLetters, _ pullLimit: PullLimit, _ leftConsumers: LeftConsumers) {
+        (self.deletedLetters, self.pullLimit, self.leftConsumers) = (deletedLetters, pullLimit, leftConsumers)
     }
 }
 
 extension LiveLink {
-    /// The owner of each of the user's postboxes.
-    var personas: Personas { attachment.personas }
     /// The user's letters that were deleted over this connection.
     var deletedLetters: DeletedLetters { attachment.deletedLetters }
 

@@ -1,5 +1,5 @@
-/// What became of each letter that was to be deleted.
-public struct BulkDeletion: Hashable, Sendable {
+/// What became of each letter that was to be deleted; as an error, that not every one was.
+public struct BulkDeletion: Error, Hashable, Sendable {
     /// A message that was not deleted.
     public struct Failure: Hashable, Sendable, Identifiable {
         /// The message's identifier, as the caller passed it.
@@ -12,6 +12,9 @@ public struct BulkDeletion: Hashable, Sendable {
             self.id = id
             self.error = error
         }
+
+        /// Whether there was no such message any more.
+        package var isMissing: Bool { error == .notFound(id) }
     }
 
     /// The most messages that one call deletes (Sudo relay's bound).
@@ -29,6 +32,9 @@ public struct BulkDeletion: Hashable, Sendable {
     /// The ones that were not deleted as far as is known, those of which it is not known last.
     public var notDeleted: [Failure] { failed + unknown }
 
+    /// The identifiers of letters that the network does not have any more, whoever has deleted them.
+    package var gone: [String] { deleted + failed.filter(\.isMissing).map(\.id) }
+
     /// Makes a result.
     public init(deleted: [String] = [], failed: [Failure] = [], unknown: [Failure] = []) {
         self.deleted = deleted
@@ -36,65 +42,45 @@ public struct BulkDeletion: Hashable, Sendable {
         self.unknown = unknown
     }
 
+    /// None of the letters was deleted, for one reason.
+    package init(none ids: [String], _ error: RelayError) {
+        self.init(failed: ids.map { Failure(id: $0, error: error) })
+    }
+
     /// The result of deleting letters.
     ///
     /// - Parameters:
     ///   - ids: the identifiers, as the caller passed them; the same one may be there twice.
-    ///   - ends: what became of each.
-    init(of ids: [String], ends: [LetterEnd]) {
+    ///   - answers: what the server has answered for each; nil where it was not asked.
+    ///   - reason: why it was not.
+    init(of ids: [String], answers: [Result<Void, RelayError>?], unasked reason: RelayError) {
         self.init()
-        for (id, end) in zip(ids, ends) {
-            switch end {
-            case .deleted: deleted.append(id)
-            case .failed(let error): failed.append(Failure(id: id, error: error))
-            case .unknown(let error): unknown.append(Failure(id: id, error: error))
-            }
-        }
-    }
-
-    /// What became of a letter that was to be deleted.
-    enum LetterEnd: Hashable, Sendable {
-        case deleted
-        case failed(RelayError)
-        /// The server was asked, and nothing is known of its answer.
-        case unknown(RelayError)
-
-        /// What an error in place of an answer means.
-        init(_ error: RelayError) {
-            switch error {
-            case .timeout, .connection, .cancelled: self = .unknown(error)
-            default: self = .failed(error)
+        for (id, answer) in zip(ids, answers) {
+            switch answer {
+            case .success: deleted.append(id)
+            case .failure(let error):
+                switch error {
+                // These stand in the place of an answer.
+                case .timeout, .connection, .cancelled: unknown.append(Failure(id: id, error: error))
+                default: failed.append(Failure(id: id, error: error))
+                }
+            case nil: failed.append(Failure(id: id, error: reason))
             }
         }
     }
 }
 
-/// The error of a bulk deletion that did not delete every letter, as in Sudo's relay.
-public struct BulkDeletionError: Error, Hashable, Sendable {
-    /// The letters that are gone, those that remain, and those of which neither is known, with the reasons.
-    public var deletion: BulkDeletion
-
-    /// Makes an error.
-    public init(_ deletion: BulkDeletion) { self.deletion = deletion }
-
-    /// None of the letters was deleted, for one reason.
-    init(of ids: [String], _ error: RelayError) {
-        self.init(BulkDeletion(failed: ids.map { BulkDeletion.Failure(id: $0, error: error) }))
-    }
-}
-
-extension BulkDeletionError: CustomStringConvertible {
+extension BulkDeletion: CustomStringConvertible {
     /// The number of deleted letters, and the identifiers of the others with the reason of each.
     public var description: String {
-        let count = deletion.deleted.count + deletion.notDeleted.count
         let sentences =
-            ["Deleted \(deletion.deleted.count) of \(count) letters."]
-            + Self.sentences("Not deleted", deletion.failed) + Self.sentences("Perhaps deleted", deletion.unknown)
+            ["Deleted \(deleted.count) of \(deleted.count + notDeleted.count) letters."]
+            + Self.sentences("Not deleted", failed) + Self.sentences("Perhaps deleted", unknown)
         return sentences.joined(separator: " ")
     }
 
     /// One sentence for each reason, with the letters that share it.
-    private static func sentences(_ label: String, _ failures: [BulkDeletion.Failure]) -> [String] {
+    private static func sentences(_ label: String, _ failures: [Failure]) -> [String] {
         var reasons: [RelayError] = []
         for failure in failures where !reasons.contains(failure.error) { reasons.append(failure.error) }
         return reasons.map { reason in

@@ -1,3 +1,4 @@
+import NATS
 import NIOConcurrencyHelpers
 
 /// Letters that were deleted over one connection a moment ago. A replica that lags behind lists them for a moment more,
@@ -8,12 +9,16 @@ final class DeletedLetters: Sendable {
     static let lag = Duration.seconds(60)
 
     private struct State {
-        var ids = RecentSet<String>(capacity: 16_384)
+        /// When the letters' stream was made, in nanoseconds since 1970.
+        var incarnation: UInt64 = 0
+        var places = RecentSet<UInt64>(capacity: 16_384)
         /// When all of them are forgotten; nil where there is none.
         var end: ContinuousClock.Instant?
 
-        mutating func pass(_ now: ContinuousClock.Instant) {
-            if let end, end <= now { self = State() }
+        /// Forgets what is over, and what was in another stream.
+        mutating func pass(to now: ContinuousClock.Instant, in incarnation: UInt64) {
+            let isOver = end.map { $0 <= now } ?? false
+            if isOver || self.incarnation != incarnation { self = State(incarnation: incarnation) }
         }
     }
 
@@ -23,21 +28,23 @@ final class DeletedLetters: Sendable {
     init(clock: any Timekeeper) { self.clock = clock }
 
     /// Takes in that a letter is gone.
-    func insert(_ id: String) {
+    func insert(_ letter: PostboxMessageID) {
         let now = clock.now
         state.withLockedValue { state in
-            state.pass(now)
-            _ = state.ids.insert(id)
+            state.pass(to: now, in: letter.incarnation)
+            state.places.insert(letter.sequence)
             state.end = now + Self.lag
         }
     }
 
-    /// Whether a letter was deleted a moment ago.
-    func contains(_ id: String) -> Bool {
+    /// Where the letters were in a stream.
+    ///
+    /// - Parameter incarnation: when the stream was made, in nanoseconds since 1970.
+    func places(in incarnation: UInt64) -> RecentSet<UInt64> {
         let now = clock.now
         return state.withLockedValue { state in
-            state.pass(now)
-            return state.ids.contains(id)
+            state.pass(to: now, in: incarnation)
+            return state.places
         }
     }
 }

@@ -17,14 +17,14 @@ struct LetterPage: Sendable {
     let order: LetterOrder
     /// Whether the server gives the wanted postbox's letters alone; otherwise they are picked here.
     var isFiltered: Bool
-    /// Whether the letter of a place was deleted, though the server that is asked has it for a moment more.
-    var isGone: @Sendable (UInt64) -> Bool = { _ in false }
+    /// The places of letters that were deleted, though the server that is asked has them for a moment more.
+    var deleted = RecentSet<UInt64>(capacity: 1)
     private let limit: Int
     private let bytes: Int
     private var letters: [StoredMessage] = []
     private var takenBytes = 0
-    /// How many letters were passed over that are gone.
-    private var gone = 0
+    /// How many letters were passed over that were deleted.
+    private var passed = 0
     /// The place of the first letter that belongs on the next page; nil while there is none.
     private var next: UInt64?
 
@@ -55,9 +55,9 @@ struct LetterPage: Sendable {
     }
 
     /// How many messages to read from the stream next: one more than are wanted tells where the next page begins. Where
-    /// many are gone, more are read at once, so that those that are left are found with few questions.
+    /// many were deleted, more are read at once, so that those that are left are found with few questions.
     var missingMessages: Int {
-        isFiltered ? min(Self.atOnce, max(limit + 1 - letters.count, gone)) : Self.atOnce
+        isFiltered ? min(Self.atOnce, max(limit + 1 - letters.count, passed)) : Self.atOnce
     }
 
     /// How many bytes they may have.
@@ -68,8 +68,8 @@ struct LetterPage: Sendable {
     /// - Returns: false when the page is full, and the message belongs on the next one.
     mutating func take(_ message: StoredMessage) -> Bool {
         if let postbox, PostboxAddress(message.subject)?.postbox != postbox { return true }
-        if isGone(message.sequence) {
-            gone += 1
+        if deleted.contains(message.sequence) {
+            passed += 1
             return true
         }
         takenBytes += message.size

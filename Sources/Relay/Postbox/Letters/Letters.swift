@@ -5,16 +5,16 @@ struct Letters: Sendable {
     /// Whose postboxes they are.
     let owner: String
     let jetStream: JetStream
-    /// What was deleted over the connection; nil where that is of no interest.
-    var deleted: DeletedLetters?
+    /// What was deleted over the connection a moment ago.
+    let deleted: DeletedLetters
 
     /// All of them are in one stream.
     private var stream: String { NetworkNames.postboxStream(of: owner) }
 
-    /// Where a subscription reads them.
-    var source: StreamSource {
-        var source = StreamSource(name: stream, filter: nil, jetStream: jetStream)
-        source.make = { [owner, jetStream] in
+    /// Where all of a user's letters are read.
+    static func source(of owner: String, _ jetStream: JetStream) -> StreamSource {
+        var source = StreamSource(name: NetworkNames.postboxStream(of: owner), filter: nil, jetStream: jetStream)
+        source.make = {
             // A new user's first call has the network make the stream.
             let register = PostboxServiceClient(owner: owner, connection: jetStream.connection)
             _ = try? await register.postboxes(of: nil)
@@ -62,13 +62,13 @@ struct Letters: Sendable {
         _ wanted: LetterPage
     ) async throws(RelayError) -> (page: ListOutput<PostboxMessage>, incarnation: UInt64, part: Range<UInt64>) {
         let operation = "listing the letters"
-        let info = try await info(during: operation, of: wanted.postbox)
+        // The answer says whether the postbox has letters from before senders were known.
+        let info = try await info(
+            during: operation, counting: wanted.postbox.map { NetworkNames.letters(to: owner, $0) })
         let incarnation = UInt64(clamping: info.created.nanoseconds)
         if let token = wanted.token, token.incarnation != incarnation { throw .invalidToken }
         var page = wanted
-        if let deleted {
-            page.isGone = { deleted.contains(PostboxMessageID(incarnation: incarnation, sequence: $0).text) }
-        }
+        page.deleted = deleted.places(in: incarnation)
         do throws(NATSError) {
             page = try await filled(page, info)
         } catch { throw Self.explained(error, during: operation) }
@@ -82,21 +82,18 @@ struct Letters: Sendable {
     private func filled(_ wanted: LetterPage, _ info: StreamInfo) async throws(NATSError) -> LetterPage {
         let extent = StreamExtent(
             incarnation: nil, first: info.state.firstSequence, last: info.state.lastSequence)
+        var page = wanted
         if let postbox = wanted.postbox, info.state.subjects?.isEmpty ?? true {
+            page.isFiltered = true
+            let filter = "\(NetworkNames.letters(to: owner, postbox)).*"
             do throws(NATSError) {
-                var page = wanted
-                page.isFiltered = true
-                try await page.fill(
-                    from: StreamSource(
-                        name: stream, filter: "\(Self.subject(of: postbox, owner)).*", jetStream: jetStream),
-                    in: extent)
+                try await page.fill(from: StreamSource(name: stream, filter: filter, jetStream: jetStream), in: extent)
                 return page
             } catch .jetStream(let failure) where failure.code == 400 {
-                // Picked here, below.
+                page = wanted
             }
         }
-        var page = wanted
-        try await page.fill(from: source, in: extent)
+        try await page.fill(from: Self.source(of: owner, jetStream), in: extent)
         return page
     }
 
@@ -119,10 +116,7 @@ struct Letters: Sendable {
 
     /// How many there are in each postbox, by its identifier.
     func counts() async throws(RelayError) -> [String: Int] {
-        let info: StreamInfo
-        do throws(NATSError) {
-            info = try await jetStream.streamInfo(stream, subjectsFilter: ">")
-        } catch { throw Self.explained(error, during: "counting the letters") }
+        let info = try await info(during: "counting the letters", counting: ">")
         return Self.counts(bySubject: info.state.subjects ?? [:])
     }
 
@@ -139,79 +133,38 @@ struct Letters: Sendable {
 
     // MARK: Deleting
 
-    /// Deletes letters, with one question about the stream for all. What has been sent to the server is waited for
-    /// whatever happens, so that its end is known where the server tells it.
+    /// Deletes a letter.
     ///
     /// - Parameters:
-    ///   - ids: their identifiers, as callers hold them.
-    ///   - isCancelled: whether nothing more is to be sent.
-    ///   - progress: hears how many have come to their end.
-    /// - Returns: what became of each.
-    /// - Throws: what keeps the server from deleting any.
-    func delete(
-        _ ids: [String], unless isCancelled: @Sendable () -> Bool = { false },
-        progress: (@Sendable (Int) -> Void)? = nil
-    ) async throws(RelayError) -> BulkDeletion {
-        guard !ids.isEmpty else { return BulkDeletion() }
-        let incarnation = try await incarnation(during: "deleting letters")
-        let ends = await withTaskGroup(
-            of: (Int, BulkDeletion.LetterEnd).self, returning: [BulkDeletion.LetterEnd].self
-        ) { group in
-            var ends: [BulkDeletion.LetterEnd?] = Array(repeating: nil, count: ids.count)
-            var (begun, ended) = (0, 0)
-            while true {
-                while begun < ids.count, begun - ended < BulkDeletion.window, !isCancelled(),
-                    jetStream.connection.isOpen
-                {
-                    let index = begun
-                    group.addTask { (index, await delete(ids[index], of: incarnation)) }
-                    begun += 1
-                }
-                guard let (index, end) = await group.next() else { break }
-                ends[index] = end
-                ended += 1
-                progress?(ended)
-            }
-            let reason: RelayError = isCancelled() ? .cancelled : .notConnected
-            return ends.map { $0 ?? .failed(reason) }
-        }
-        return BulkDeletion(of: ids, ends: ends)
-    }
-
-    private func delete(_ id: String, of incarnation: UInt64) async -> BulkDeletion.LetterEnd {
+    ///   - id: its identifier, as callers hold it.
+    ///   - incarnation: when the stream was made, in nanoseconds since 1970.
+    /// - Returns: what the server has answered.
+    func delete(_ id: String, of incarnation: UInt64) async -> Result<Void, RelayError> {
         // A letter of an earlier stream had its place there; in this one the place is another letter's.
-        guard let place = PostboxMessageID(id), place.incarnation == incarnation else { return .failed(.notFound(id)) }
+        guard let place = PostboxMessageID(id), place.incarnation == incarnation else { return .failure(.notFound(id)) }
         do throws(NATSError) {
             try await jetStream.deleteMessage(in: stream, sequence: place.sequence)
             // At once: others list letters while a long deletion goes on.
-            deleted?.insert(id)
-            return .deleted
-        } catch .jetStream(let failure)
-            where failure.meansMissingMessage
-        {
-            return .failed(.notFound(id))
+            deleted.insert(place)
+            return .success(())
+        } catch .jetStream(let failure) where failure.meansMissingMessage {
+            return .failure(.notFound(id))
         } catch {
-            return BulkDeletion.LetterEnd(Self.explained(error, during: "deleting a letter"))
+            return .failure(Self.explained(error, during: "deleting a letter"))
         }
     }
 
     // MARK: The stream
 
     /// When the stream was made, in nanoseconds since 1970: it is what tokens and identifiers belong to.
-    private func incarnation(during operation: String) async throws(RelayError) -> UInt64 {
+    func incarnation(during operation: String) async throws(RelayError) -> UInt64 {
         UInt64(clamping: try await info(during: operation).created.nanoseconds)
     }
 
-    private static func subject(of postbox: String, _ owner: String) -> String {
-        NetworkNames.letters(to: owner, postbox)
-    }
-
-    /// - Parameter postbox: has the answer say whether this one has letters from before senders were known.
-    private func info(
-        during operation: String, of postbox: String? = nil
-    ) async throws(RelayError) -> StreamInfo {
-        let filter = postbox.map { Self.subject(of: $0, owner) }
-        do throws(NATSError) { return try await jetStream.streamInfo(stream, subjectsFilter: filter) } catch {
+    /// - Parameter subjects: has the answer say how many letters there are of these.
+    private func info(during operation: String, counting subjects: String? = nil) async throws(RelayError) -> StreamInfo
+    {
+        do throws(NATSError) { return try await jetStream.streamInfo(stream, subjectsFilter: subjects) } catch {
             throw Self.explained(error, during: operation)
         }
     }

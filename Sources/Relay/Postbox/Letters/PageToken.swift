@@ -47,8 +47,3 @@ public struct PageToken: Hashable, Sendable {
         OpaqueCode.encode(order == .oldestFirst ? .page : .pageBackwards, incarnation, sequence)
     }
 }
-
-extension PageToken: CustomStringConvertible {
-    /// The same as ``text``.
-    public var description: String { text }
-}

@@ -98,11 +98,6 @@ public struct PostboxMessageID: Hashable, Sendable {
     public var text: String { OpaqueCode.encode(.message, incarnation, sequence) }
 }
 
-extension PostboxMessageID: CustomStringConvertible {
-    /// The same as ``text``.
-    public var description: String { text }
-}
-
 /// Where a stored letter went and who sent it, as its subject `postbox.<user>.<postbox>.<sender>` says. The server puts
 /// the sender there, so that no user can send under another name.
 struct PostboxAddress: Hashable, Sendable {

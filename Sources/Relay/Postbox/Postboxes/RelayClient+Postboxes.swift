@@ -5,7 +5,7 @@ extension RelayClient {
     /// - Parameter sudoId: only those of this persona (Sudo); nil for all.
     public func postboxes(sudoId: String? = nil) async throws(RelayError) -> [Postbox] {
         let postboxes = try await postboxService().postboxes(of: sudoId)
-        if sudoId == nil, let link { await told(postboxes, over: link) }
+        if sudoId == nil { await told(postboxes) }
         return postboxes
     }
 
@@ -23,8 +23,8 @@ extension RelayClient {
     /// Takes in which postboxes there are.
     ///
     /// - Parameter asked: those that were asked about.
-    func told(_ postboxes: [Postbox], about asked: Set<String> = [], over link: LiveLink) async {
-        if let user { link.personas.take(postboxes, asked: asked, owner: user) }
+    func told(_ postboxes: [Postbox], about asked: Set<String> = []) async {
+        if let user { personas.take(postboxes, asked: asked, owner: user) }
         await keep(.postboxesListed(KeptPostboxes(items: postboxes, asOf: .now)))
     }
 
@@ -64,7 +64,7 @@ extension RelayClient {
             throw .invalidArgument("A persona's id has 1 to 128 bytes")
         }
         let made = try await postboxService().change("create", name, of: sudoId)
-        if let user { link?.personas.take([made], asked: [], owner: user) }
+        if let user { personas.take([made], asked: [], owner: user) }
         return made
     }
 

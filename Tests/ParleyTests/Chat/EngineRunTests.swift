@@ -3,14 +3,14 @@ import Testing
 @testable import Parley
 
 @Suite("What is there behind the first frame")
-struct LateEngineTests {
+struct EngineRunTests {
     private struct Failure: Error {}
 
     @Test("What is asked of an engine that is not there yet waits for it, up to a limit")
     func limit() {
-        let engine = LateEngine()
-        let taken = (0..<LateEngine.limit).count { _ in engine.send(.nudge) }
-        #expect(taken == LateEngine.limit)
+        let engine = EngineRun(queue: EventQueue {})
+        let taken = (0..<EngineRun.limit).count { _ in engine.send(.nudge) }
+        #expect(taken == EngineRun.limit)
         #expect(!engine.send(.nudge))
         // Nothing is there that could be let go or ended.
         engine.letGo()
