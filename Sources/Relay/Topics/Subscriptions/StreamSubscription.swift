@@ -321,37 +321,45 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 guard await waitForRoom() else { return false }
             }
             let passed = progress.cursor.last
-            var events: [Event] = []
-            var kept: [KeptMessage] = []
-            events.reserveCapacity(arrived.count - next)
-            if keeping != nil { kept.reserveCapacity(arrived.count - next) }
-            var (read, bytes) = (0, 0)
-            // What is read may take much more memory than it had bytes.
-            while next < arrived.count, read < Self.batchBytes {
-                let message = arrived[next]
-                next += 1
-                // The payload's memory is shared by many messages: it is taken hold of once.
-                let (event, repetition) = message.payload.withUnsafeReadableBytes {
-                    words.message(message, $0, stream.incarnation, !progress.cursor.isLive)
-                }
-                let size = max(message.size, words.heldBytes?(event) ?? 0)
-                read += size
-                guard progress.cursor.receive(sequence: message.sequence, repetition: repetition) else { continue }
-                bytes += size
-                if let message = keeping?.message(event, message, stream) { kept.append(message) }
-                events.append(consume event)
-            }
-            guard !events.isEmpty else { continue }
-            if let keeping, let first = kept.first?.place.sequence, let last = kept.last?.place {
+            var part = take(arrived, from: &next, of: stream, &progress)
+            guard !part.events.isEmpty else { continue }
+            if let keeping, let first = part.kept.first?.place.sequence, let last = part.kept.last?.place {
                 // Before the reader has them: what was on a screen can be shown again.
                 let (gap, wholeFrom) = progress.takeHole(behind: passed, first: first)
-                await keeping.keep(exchange(&kept, with: []), through: last, gap, from: wholeFrom)
+                await keeping.keep(exchange(&part.kept, with: []), through: last, gap, from: wholeFrom)
             }
-            if let completed = words.completed { events = await completed(events) }
+            if let completed = words.completed { part.events = await completed(part.events) }
             // Nobody else has them, so that the reader may take them apart.
-            await hand(.events(consume events, bytes: bytes))
+            await hand(.events(exchange(&part.events, with: []), bytes: part.bytes))
         }
         return true
+    }
+
+    /// Reads so many messages as are handed over together, from a place on. What is read may take much more memory than
+    /// it had bytes.
+    private func take(
+        _ arrived: [StoredMessage], from next: inout Int, of stream: StreamIdentity, _ progress: inout StreamProgress
+    ) -> (events: [Event], kept: [KeptMessage], bytes: Int) {
+        var events: [Event] = []
+        var kept: [KeptMessage] = []
+        events.reserveCapacity(arrived.count - next)
+        if keeping != nil { kept.reserveCapacity(arrived.count - next) }
+        var (read, bytes) = (0, 0)
+        while next < arrived.count, read < Self.batchBytes {
+            let message = arrived[next]
+            next += 1
+            // The payload's memory is shared by many messages: it is taken hold of once.
+            let (event, repetition) = message.payload.withUnsafeReadableBytes {
+                words.message(message, $0, stream.incarnation, !progress.cursor.isLive)
+            }
+            let size = max(message.size, words.heldBytes?(event) ?? 0)
+            read += size
+            guard progress.cursor.receive(sequence: message.sequence, repetition: repetition) else { continue }
+            bytes += size
+            if let message = keeping?.message(event, message, stream) { kept.append(message) }
+            events.append(event)
+        }
+        return (events, kept, bytes)
     }
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
