@@ -9,12 +9,13 @@ extension ChatEngine {
             let desk = try await store.desk()
             keptTopics = desk.joined
             let unsent = try await client.keptOutbox()
+            let isReadOnly = if case .readOnly = store.opening { true } else { false }
             await queue.send(
                 .opened(
                     KeptDesk(
                         topics: desk.joined, drafts: desk.drafts, lines: desk.lines, unsent: unsent,
                         ignored: desk.ignored, muted: desk.muted, choices: DeskChoices(desk.choices),
-                        place: desk.place.flatMap { Place(kept: $0) })))
+                        place: desk.place.flatMap { Place(kept: $0) }, isReadOnly: isReadOnly)))
         } catch {
             await tellStoreTrouble(error)
             await queue.send(.opened(nil))

@@ -18,6 +18,8 @@ struct KeptDesk: Equatable, Sendable {
     var choices = DeskChoices()
     /// What was in view; nil where that is not known.
     var place: Place?
+    /// Whether all this can be read alone, so that nothing is kept beside it.
+    var isReadOnly = false
 }
 
 extension Place {

@@ -113,7 +113,7 @@ struct PlainSession {
         // What was refused will not be sent by another run, so it is told rather than what waits.
         try refusals.check()
         if let failure = model.connectionGivenUp { throw failure }
-        guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
+        guard hasEnded, let undone = model.undone(keeps: model.opening == nil ? model.keepsDesk : keeps) else { return }
         throw CommandFailure(model.status.codeOfEnd, undone + model.status.hindrance)
     }
 

@@ -11,7 +11,7 @@ extension ChatModel {
     mutating func opened(_ desk: KeptDesk?) -> [ChatEffect] {
         let named = opening ?? []
         opening = nil
-        keepsDesk = desk != nil
+        keepsDesk = desk.map { !$0.isReadOnly } ?? false
         let kept = desk ?? KeptDesk()
         if keepsDesk, kept.isUntouched { tour = Tour() }
         ignored.formUnion(kept.ignored)

@@ -63,10 +63,15 @@ extension RelayClient {
     }
 
     /// Puts a message of any kind into the outbox, as ``enqueue(topic:message:id:mayBeStored:)`` does with its value.
+    ///
+    /// - Throws: as that does, and ``RelayError/invalidArgument(_:)`` for a letter, which goes to a postbox.
     @discardableResult
     public nonisolated(nonsending) func enqueue(
         topic: String, content: MessageContent, id: String? = nil, mayBeStored: Bool = false
     ) async throws(RelayError) -> PendingPublish {
+        if case .letter = content {
+            throw .invalidArgument("A letter goes to a postbox, not to a topic: send it with enqueueLetter.")
+        }
         let pending = newPublish(id)
         try await publisher.submit(
             outgoing(content, to: Self.topic(topic), start: .now, mayBeStored: mayBeStored, id: pending.id),

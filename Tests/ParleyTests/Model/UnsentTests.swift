@@ -65,9 +65,12 @@ struct UnsentTests {
         }
     }
 
-    @Test("B32 quitting asks about what failed where no local store keeps it, and only there")
-    func failedWithoutStore() {
+    @Test(
+        "B32 quitting asks about what failed where no local store keeps it, and only there",
+        arguments: [nil, KeptDesk(topics: ["chat.lobby"], isReadOnly: true)])
+    func failedWithoutStore(_ kept: KeptDesk?) {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        if let kept { desk.send(.opened(kept)) }
         desk.enter("hello")
         let id = desk.model.outgoing.keys.first ?? ""
         desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))

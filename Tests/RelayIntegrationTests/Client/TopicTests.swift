@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import TestSupport
 import Testing
@@ -53,6 +54,41 @@ struct TopicTests {
         try await events.wait(for: "the events") { $0.contains(.messageResend) }
         #expect(await events.elements == [.reconnecting, .reconnected, .messageResend])
         #expect(client.queuedCount == 0)
+        await client.close()
+    }
+
+    @Test(
+        "B38: where the rest of what was stored is deleted before it has come, a subscription is live all the same",
+        arguments: NATSServerProcess.binaries)
+    func deletedRest(_ binary: NATSServerBinary) async throws {
+        let fixture = try await ClientFixture.start(binary)
+        // More than a reader that takes nothing has room for.
+        try await fixture.withJetStream { jetStream in
+            for _ in 1...600 {
+                try await jetStream.publish(ByteBuffer(repeating: 0x78, count: 100_000), to: "h4sh.chat.room")
+            }
+        }
+        let client = try await fixture.client()
+        let (begun, deleted) = (Completion<Bool>(), Completion<Bool>())
+        let count = NIOLockedValueBox<Int?>(nil)
+        let events = try await client.messages(topic: "chat.room", from: .all)
+        let reader = Task {
+            var (read, iterator) = (0, events.makeAsyncIterator())
+            while let event = try await iterator.next() {
+                if event == .live { return count.withLockedValue { [read] in $0 = read } }
+                read += 1
+                if read == 1 {
+                    begun.fulfil(true)
+                    _ = await deleted.value()
+                }
+            }
+        }
+        #expect(await begun.value())
+        try await fixture.withJetStream { _ = try await $0.purgeStream("test_stream") }
+        deleted.fulfil(true)
+        try await eventually("the live subscription", deadline: .seconds(120)) { count.withLockedValue { $0 != nil } }
+        #expect(count.withLockedValue { $0 ?? 600 } < 600)
+        reader.cancel()
         await client.close()
     }
 

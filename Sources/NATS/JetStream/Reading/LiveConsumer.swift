@@ -11,7 +11,7 @@ package final class LiveConsumer {
         /// Where none is at hand, so many are waited for, and for a few milliseconds at most behind the first. The
         /// server has to have that many.
         package var gathering = 1
-        /// Whether a batch ends with a message behind which the server has none.
+        /// Whether a batch ends where the server has no more, even without a message.
         package var endsWhenCaughtUp = false
 
         package init(count: Int, bytes: Int = .max) {
@@ -70,8 +70,8 @@ package final class LiveConsumer {
     /// asked.
     private var silences = 0
     private var nextComparison = 2
-    /// How many messages the server has that have not come.
-    private var pending: UInt64
+    /// How many messages the server has that have not come, as far as it has said.
+    package private(set) var pending: UInt64
     private(set) var caution: Int
 
     var received: UInt64 { expectedConsumerSequence - 1 }
@@ -150,7 +150,7 @@ package final class LiveConsumer {
                 }
                 guard let message = arrived.popLast() else { break }
                 try take(message, into: &messages, &bytes)
-                if limits.endsWhenCaughtUp, !messages.isEmpty, pending == 0 { break }
+                if limits.endsWhenCaughtUp, pending == 0 { break }
                 if ending == nil, messages.isEmpty, isComparisonDue, await hasFallenBehind(isolation: actor) {
                     // What has come while the question was under way goes first.
                     if let late = arrived.popLast() { try take(late, into: &messages, &bytes) }
@@ -211,6 +211,8 @@ package final class LiveConsumer {
                 goOn(oneByOne: 0)
                 // What it has sent and what has come are the same, unless the last of it was lost on the way.
                 if sent >= expectedConsumerSequence { ending = .lost }
+                // The server waits: what it had besides is gone from the stream.
+                pending = 0
                 return
             case .ended?, .tooSmall?: break
             case .unheard?, .failed?:

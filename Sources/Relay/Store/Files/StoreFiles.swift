@@ -144,7 +144,7 @@ enum StoreFiles {
 
     /// Whether a run that the store names has ended: nobody holds its lock, or its file is gone.
     static func hasEnded(run id: String, of path: String) -> Bool {
-        let descriptor = Platform.open(self.path(ofRun: id, path), O_RDWR | O_CLOEXEC)
+        let descriptor = Platform.open(self.path(ofRun: id, path), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == ENOENT }
         defer { close(descriptor) }
         return flock(descriptor, LOCK_EX | LOCK_NB) == 0

@@ -19,6 +19,8 @@ extension LocalStore {
         }
         var token: PageToken?
         if let nextToken { token = try PageToken(nextToken, order: order) }
+        // Letters that were deleted a moment ago stand in no page; a disk that takes nothing hinders no reading.
+        try? await flush()
         return try await reading { [token] database in
             let asOf = try StoreFacts.moment(StoreFacts.lettersMoment, in: database)
             let incarnation = try LetterRows.incarnation(database)

@@ -209,14 +209,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         return await queue.waitForRoom() && !channel.isClosed
     }
 
-    /// Hands over what there is room for.
-    private func hand(_ news: consuming SubscriptionNews<Event>) async {
-        guard let queue, !channel.isClosed else { return channel.mark(news) }
-        switch consume news {
-        case .events(let events, _): await queue.receive(events)
-        case .live: await queue.receive([words.live])
-        case .catchingUp: break
-        }
+    /// Hands over events for which there is room.
+    private func hand(_ events: consuming [Event], bytes: Int) async {
+        guard !events.isEmpty else { return }
+        if let queue { await queue.receive(events) } else { channel.mark(.events(events, bytes: bytes)) }
     }
 
     /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
@@ -249,15 +245,17 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     ) async throws(NATSError) -> Bool? {
         guard await waitForRoom() else { return nil }
         markCatchingUp()
-        for event in words.events(progress.takeUntold()) { await hand(.event(event)) }
+        await hand(words.events(progress.takeUntold()), bytes: 0)
         var consumer = first
-        var isLive = consumer.pendingAtStart == 0
-        if isLive {
-            guard await becomeLive(through: extent.last, &progress) else { return nil }
-        }
+        var isLive = false
         var hasProgressed = false
         var limits = LiveConsumer.BatchLimits(count: Self.batch, bytes: Self.batchBytes)
         while await waitForRoom() {
+            if !isLive, consumer.pending == 0 {
+                isLive = true
+                let reached = max(extent.last, progress.cursor.last ?? 0)
+                guard await becomeLive(through: reached, &progress) else { return nil }
+            }
             limits.endsWhenCaughtUp = !isLive
             let arrived = try await consumer.next(limits)
             guard let last = arrived.last else {
@@ -269,16 +267,14 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                         source.jetStream)
                     continue
                 case .lost: return hasProgressed
+                // What was to come is gone from the stream.
+                case nil where !isLive && consumer.pending == 0: continue
                 case .closed, .failed, nil: return nil
                 }
             }
             hasProgressed = true
             guard await handOver(arrived, &progress) else { return nil }
             limits.gathering = Int(clamping: min(last.pending ?? 0, UInt64(Self.gathered)))
-            if !isLive, last.pending == 0 {
-                isLive = true
-                guard await becomeLive(through: max(extent.last, last.sequence), &progress) else { return nil }
-            }
         }
         return nil
     }
@@ -291,7 +287,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         // Reading stops before the status tells of a lost connection: what is said from here on is taken back where
         // that comes meanwhile.
         guard await waitForRoom(), !Task.isCancelled else { return false }
-        await hand(.live(through: sequence))
+        if let queue { await queue.receive([words.live]) } else { channel.mark(.live(through: sequence)) }
         let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
             state.isCatchingUp = false
             guard state.standing.changes == changes else { return state.standing.status }
@@ -309,17 +305,15 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// As long as the server has so many more, they are waited for together.
     private static var gathered: Int { 128 }
 
-    /// Reads messages that have come together, and hands over those that are new. There is room for some; what has been
-    /// read reaches the reader in any case.
+    /// Reads messages that have come together as soon as there is room for some, and hands over those that are new. What
+    /// has been read reaches the reader in any case.
     ///
     /// - Returns: false where the rest was not read, and comes again over the next connection.
     private func handOver(_ arrived: [StoredMessage], _ progress: inout StreamProgress) async -> Bool {
         let stream = progress.stream ?? StreamIdentity(name: "", incarnation: 0)
         var next = 0
         while next < arrived.count {
-            if next > 0 {
-                guard await waitForRoom() else { return false }
-            }
+            guard await waitForRoom() else { return false }
             let passed = progress.cursor.last
             var part = take(arrived, from: &next, of: stream, &progress)
             guard !part.events.isEmpty else { continue }
@@ -330,7 +324,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             }
             if let completed = words.completed { part.events = await completed(part.events) }
             // Nobody else has them, so that the reader may take them apart.
-            await hand(.events(exchange(&part.events, with: []), bytes: part.bytes))
+            await hand(exchange(&part.events, with: []), bytes: part.bytes)
         }
         return true
     }
