@@ -8,13 +8,14 @@ import Synchronization
 /// What one topic tells becomes one event while it waits. Otherwise the order is that in which the events came; only
 /// what different topics tell, which have nothing to do with each other, may change places.
 final class EventQueue: Sendable {
-    /// What waits at most: messages, or a fourth as many other events, and their bytes; one event may exceed them.
+    /// What waits at most: messages, or a fourth as many other events, and their bytes; one event of each sender may
+    /// exceed them.
     static let capacity = 4_096
     private static let byteLimit = 4 << 20
     /// So much of one topic is joined at most, so that the input is looked at in between.
     static let batch = 128
 
-    private let channel: BoundedChannel<ChatEvent>
+    fileprivate let channel: BoundedChannel<ChatEvent>
     /// Whether an answer that a person waits for has come since this was asked last.
     private let hasAnswer = Atomic(false)
     private let wake: @Sendable () -> Void
@@ -33,12 +34,6 @@ final class EventQueue: Sendable {
         await channel.send(event, isPatient: true)
         if isAnswer { tellAnswer() }
     }
-
-    /// Waits until there is room; false when the queue is closed or the task was cancelled.
-    func waitForRoom() async -> Bool { await channel.waitForRoom() }
-
-    /// Adds what a topic tells, for which somebody has waited.
-    func add(_ events: [TopicEvent], of topic: String) { channel.mark(.topic(topic, events)) }
 
     /// Adds an event if there is room; false when there is none. Once the queue is closed, it takes and forgets
     /// everything.
@@ -91,11 +86,11 @@ struct TopicFeed: EventReceiver {
     let queue: EventQueue
     let labTap: LabTap
 
-    func waitForRoom() async -> Bool { await queue.waitForRoom() }
+    func waitForRoom() async -> Bool { await queue.channel.waitForRoom() }
     func offer(_ event: TopicEvent) -> Bool { queue.offer(.topic(topic, [event])) }
 
     func receive(_ events: [TopicEvent]) async {
-        queue.add(events, of: topic)
+        queue.channel.mark(.topic(topic, events))
         if labTap.isAttached { await labTap.take(events, of: topic) }
     }
 }
