@@ -65,7 +65,7 @@ struct TopicTests {
         // More than a reader that takes nothing has room for.
         try await fixture.withJetStream { jetStream in
             for _ in 1...600 {
-                try await jetStream.publish(ByteBuffer(repeating: 0x78, count: 100_000), to: "h4sh.chat.room")
+                _ = try await jetStream.publish(ByteBuffer(repeating: 0x78, count: 100_000), to: "h4sh.chat.room")
             }
         }
         let client = try await fixture.client()
