@@ -18,10 +18,8 @@ extension EndToEndTests {
 
         /// Pages up until the first message is in view.
         private static func toBeginning(_ chat: PseudoTerminal) async throws {
-            try await eventually("the first message") {
-                try chat.press(.pageUp)
-                let screen = chat.screen
-                return screen.contains("as number 1.") && screen.contains("the beginning")
+            try await chat.press(.pageUp, until: "the first message") {
+                $0.contains("as number 1.") && $0.contains("the beginning")
             }
         }
 

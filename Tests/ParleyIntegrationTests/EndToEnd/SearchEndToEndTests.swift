@@ -53,10 +53,8 @@ extension EndToEndTests {
                     $0.contains("line 450") && $0.contains("chat.lobby ─ offline, as of ")
                 }
 
-                try await eventually("the first line of all that is kept") {
-                    try again.press(.pageUp)
-                    let screen = again.screen
-                    return screen.contains("offline, as of ") && screen.rows.contains { $0.hasSuffix("line 1") }
+                try await again.press(.pageUp, until: "the first line of all that is kept") { screen in
+                    screen.contains("offline, as of ") && screen.rows.contains { $0.hasSuffix("line 1") }
                 }
 
                 try again.type("/search nobodysaidthis")

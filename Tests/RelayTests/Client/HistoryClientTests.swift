@@ -47,6 +47,23 @@ struct HistoryClientTests {
         try await store.flush()
     }
 
+    @Test("What nobody answers, as where a stream's leader has just ended, is asked once more")
+    func unansweredQuestion() async throws {
+        var network = try MemoryNetwork()
+        network.answerLimit = .seconds(10)
+        for number in 1...3 { try network.store("\(number)") }
+        let client = try await network.connected()
+        let before = network.server.received.count
+        network.server.fail(subjectPrefix: "$JS.API.", with: .silence)
+        let question = Task { try await client.history(topic: "chat.room", before: nil, limit: 100) }
+        try await eventually("a question") {
+            network.server.received.dropFirst(before).contains { $0.hasPrefix("$JS.API.") }
+        }
+        network.server.fail(subjectPrefix: "$JS.API.", with: nil)
+        #expect(try await question.value.messages.map(\.text) == ["1", "2", "3"])
+        await client.close()
+    }
+
     @Test("B48 a page that the network brought is here the second time, and without a connection")
     func keptPages() async throws {
         try store(1...30)

@@ -161,6 +161,26 @@ public final class PseudoTerminal: Sendable {
         return found
     }
 
+    /// Presses a key until a screen meets a condition, and again only when the screen has changed, or a second has
+    /// passed: keys that a slow program has not come to would be in the way of those that follow.
+    ///
+    /// - Throws: `TestFailure` at the deadline.
+    public func press(
+        _ key: TerminalKey, until what: String, fileID: String = #fileID, line: Int = #line,
+        _ condition: (TerminalScreen) -> Bool
+    ) async throws {
+        var (shown, pressed) = ("", ContinuousClock.now)
+        try await eventually(what, fileID: fileID, line: line) {
+            let screen = self.screen
+            if condition(screen) { return true }
+            if screen.text != shown || pressed.duration(to: .now) > .seconds(1) {
+                (shown, pressed) = (screen.text, .now)
+                try press(key)
+            }
+            return false
+        }
+    }
+
     /// The first screen on which a row shows this text; see `waitFor(_:deadline:fileID:line:_:)`.
     @discardableResult
     public func waitFor(
