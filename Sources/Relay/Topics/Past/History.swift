@@ -211,10 +211,15 @@ struct History: Sendable {
 
     // MARK: What is here
 
+    /// The stream as it is. It is asked for once more where nobody answers: a stream that has lost its leader is
+    /// without an answer until it has another.
     private func extent() async throws(RelayError) -> StreamExtent {
-        do throws(NATSError) { return try await source.extent() } catch {
-            throw RelayError(error, during: "reading \(pattern.text)")
-        }
+        do throws(NATSError) {
+            do throws(NATSError) { return try await source.extent() } catch {
+                guard case .timeout = error else { throw error }
+                return try await source.extent()
+            }
+        } catch { throw RelayError(error, during: "reading \(pattern.text)") }
     }
 
     private func identity(_ extent: StreamExtent) -> StreamIdentity {

@@ -135,15 +135,12 @@ extension RelayClient {
     ) async throws(RelayError) -> TopicHistory? {
         let store = await keptStore()
         var cuts = 0
-        var wasUnanswered = false
         // The connection may be gone by now.
         while let jetStream = link?.jetStream, let namespace {
             let reader = History(
                 source: namespace.source(of: pattern, jetStream), pattern: pattern, store: store, own: ownMessages,
                 limit: limit, bytes: bytes, withPayload: withPayload)
             do throws(RelayError) { return try await read(reader) } catch {
-                // A stream without a leader, as after the end of its server, leaves questions unanswered for a moment.
-                if case .timeout = error, !exchange(&wasUnanswered, with: true) { continue }
                 cuts += 1
                 // A server drops a reader that is slow; the next connection asks it for less at once.
                 guard case .connection = error, !jetStream.connection.isOpen, cuts <= Self.cuts,
