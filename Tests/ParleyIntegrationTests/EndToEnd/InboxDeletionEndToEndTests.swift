@@ -168,9 +168,11 @@ private struct Scene {
         }
     }
 
-    /// What the screen says of a deletion that has come to its end early.
+    /// What is said of a deletion that has come to its end early. The notice passes, and the log keeps it.
     func end(_ what: String) async throws -> End {
         var end: End?
+        try await bob.waitFor("the deletion's end", deadline: .seconds(60)) { !$0.contains("deleting ") }
+        try bob.press(.f(8))
         try await bob.waitFor(what, deadline: .seconds(60)) { screen in
             let words = /Deleted ([\d,]+) of ([\d,]+); (?:([\d,]+) unknown, )?([\d,]+) stays?\./
             guard let match = screen.text.firstMatch(of: words), Self.number(match.2) == total else { return false }
@@ -179,6 +181,8 @@ private struct Scene {
                 staying: Self.number(match.4))
             return true
         }
+        try bob.press(.f(8))
+        try await bob.waitFor("the postbox") { $0.contains("─ page ") }
         guard let end else { throw TestFailure("there is no end") }
         return end
     }

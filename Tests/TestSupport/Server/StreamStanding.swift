@@ -81,12 +81,12 @@ extension TestOperatorCluster {
 
     /// The names of all streams, once all copies are whole. One that is still being fetched does not stand still for
     /// ten seconds, as those do that only have other numbers. A server whose copy stands still for as long, though it
-    /// is called current, is started once more, as its operator would.
+    /// is called current, is started once more, and twice again at most, as its operator would.
     public func wholeStreams(atLeast count: Int) async throws -> Set<String> {
         var standings: [String: StreamStanding] = [:]
         var lacking: [String: StreamStanding] = [:]
         var since = ContinuousClock.now
-        var restarted: Set<String> = []
+        var restarts: [String: Int] = [:]
         do {
             try await eventually("all copies", deadline: .seconds(90)) {
                 standings = try await self.standings()
@@ -95,12 +95,13 @@ extension TestOperatorCluster {
                 let standsStill = since.duration(to: .now) > .seconds(10)
                 let areWhole = lacking.isEmpty || standsStill && lacking.values.allSatisfy(\.differsInNumbers)
                 if standings.count >= count, areWhole { return true }
-                if standsStill, let server = lacking.values.flatMap(\.stuck).first, !restarted.contains(server) {
-                    restarted.insert(server)
+                if standsStill, let server = lacking.values.flatMap(\.stuck).first, restarts[server, default: 0] < 3 {
+                    restarts[server, default: 0] += 1
                     for (place, one) in servers.enumerated() where "s\(place + 1)" == server {
                         try await one.kill9()
                         try await one.restart()
                     }
+                    since = .now
                 }
                 // Each answer is work for servers that have much to do now.
                 try await Task.sleep(for: .milliseconds(250))
