@@ -183,6 +183,8 @@ private struct Scene {
         }
         try bob.press(.f(8))
         try await bob.waitFor("the postbox") { $0.contains("─ page ") }
+        // The log has left the keys to the text.
+        try bob.press(.f(3))
         guard let end else { throw TestFailure("there is no end") }
         return end
     }
