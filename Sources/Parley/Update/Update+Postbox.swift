@@ -58,6 +58,8 @@ extension ChatModel {
             guard inbox.endDeletion(result) else { return [] }
             let report = result.report
             say(report.words, report.isFailure ? .failure : .information)
+            // How far a deletion came that was stopped outlasts the notice, as a failure does.
+            if !report.isFailure, !result.notDeleted.isEmpty { log.record(report.words, isFailure: false, at: now) }
             if case .question(let question)? = overlay, question.act == .leaveDeletion {
                 overlay = nil
                 if !report.isFailure { return [.countLetters] + quit() }

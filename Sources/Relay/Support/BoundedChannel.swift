@@ -90,8 +90,8 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         state.waiting.count >= capacity || state.waiting.bytes >= byteLimit
     }
 
-    /// Waits until there is room: a single writer may ``mark(_:isLast:)`` then, without a wait between what it reads and
-    /// what it adds.
+    /// Waits until there is room: a single writer may ``mark(_:isLast:)`` then, without a wait between what it reads
+    /// and what it adds.
     ///
     /// - Parameter isPatient: whether a cancelled task waits, too.
     /// - Returns: false when the channel is closed or the task was cancelled.

@@ -503,6 +503,10 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deleted(broken(ids, behind: 128, .cancelled))))
         #expect(desk.model.inbox.deletion.run == nil)
         #expect(desk.model.notice?.text == "Deleted 128 of 200; 72 stay.")
+        desk.wait(.seconds(60))
+        #expect(!shows(desk, "Deleted 128 of 200; 72 stay."))
+        desk.press(.function(8))
+        #expect(shows(desk, "Deleted 128 of 200; 72 stay."))
         #expect(desk.model.inbox.marked.count == 72)
     }
 

@@ -62,8 +62,8 @@ final class OpenPulls {
         budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
     }
 
-    /// Waits until something has come for any of them, and moves all of it into `arrived`, the next one last. Nothing is
-    /// there at the end. Throws `timeout` when nothing came until `deadline`.
+    /// Waits until something has come for any of them, and moves all of it into `arrived`, the next one last. Nothing
+    /// is there at the end. Throws `timeout` when nothing came until `deadline`.
     ///
     /// - Parameter count: so many messages are waited for, for a moment.
     func refill(

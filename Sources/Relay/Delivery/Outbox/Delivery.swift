@@ -1,5 +1,5 @@
-/// Every accepted message until its one end, as a pure value: the outbox, and the rules for what leaves, in which order,
-/// and for what comes back from the server.
+/// Every accepted message until its one end, as a pure value: the outbox, and the rules for what leaves, in which
+/// order, and for what comes back from the server.
 ///
 /// Messages leave in the order in which they came, destination by destination, and only while the outbox is open: from
 /// the moment the subscriptions are live until the connection is lost. What was under way when it is lost goes back to

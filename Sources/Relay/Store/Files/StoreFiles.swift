@@ -105,8 +105,8 @@ enum StoreFiles {
         return access(path, W_OK) != 0 || access(folder(of: path), W_OK) != 0
     }
 
-    /// The name by which SQLite reads a store. One that may not be written and was closed has no log, which SQLite makes
-    /// unless it is told that nothing changes the file; a log that is there is read with the index beside it.
+    /// The name by which SQLite reads a store. One that may not be written and was closed has no log, which SQLite
+    /// makes unless it is told that nothing changes the file; a log that is there is read with the index beside it.
     static func nameForReading(_ path: String) -> String {
         guard isReadOnly(path), bytes(ofFile: path + "-wal") == 0 else { return path }
         let plain = path.utf8.map { byte in

@@ -186,8 +186,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         }
     }
 
-    /// Says that what comes next was stored before. A reader without room hears it before that comes, once, however often
-    /// the connection is lost until then.
+    /// Says that what comes next was stored before. A reader without room hears it before that comes, once, however
+    /// often the connection is lost until then.
     private func markCatchingUp() {
         guard queue == nil, !channel.isFull, state.withLockedValue({ !exchange(&$0.isCatchingUp, with: true) }) else {
             return
@@ -305,8 +305,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// As long as the server has so many more, they are waited for together.
     private static var gathered: Int { 128 }
 
-    /// Reads messages that have come together as soon as there is room for some, and hands over those that are new. What
-    /// has been read reaches the reader in any case.
+    /// Reads messages that have come together as soon as there is room for some, and hands over those that are new.
+    /// What has been read reaches the reader in any case.
     ///
     /// - Returns: false where the rest was not read, and comes again over the next connection.
     private func handOver(_ arrived: [StoredMessage], _ progress: inout StreamProgress) async -> Bool {
