@@ -120,9 +120,12 @@ final class SubscriptionBuffer: Sendable {
     let subject: String
     let queueGroup: String?
     let limits: BufferLimits
+    /// Rings for a reader whose time is up.
+    private let eventLoop: any EventLoop
     private let state = NIOLockedValueBox(State())
 
-    init(sid: UInt64, subject: String, queueGroup: String?, limits: BufferLimits) {
+    init(sid: UInt64, subject: String, queueGroup: String?, limits: BufferLimits, on eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
         self.sid = sid
         self.subject = subject
         self.queueGroup = queueGroup
@@ -219,6 +222,37 @@ final class SubscriptionBuffer: Sendable {
         }
     }
 
+    /// Waits until messages are there, and moves all into `batch`, the next one last. It stays empty at the
+    /// subscription's end, or when the task is cancelled.
+    ///
+    /// - Parameter count: so many messages are waited for, for a moment.
+    /// - Throws: `timeout` when nothing came until `deadline`; what has ended the subscription.
+    func refill(
+        _ batch: inout [NATSMessage], until deadline: NIODeadline, gathering count: Int = 1,
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(NATSError) {
+        var gathering = Gathering(of: count)
+        while true {
+            switch take(into: &batch, until: deadline, gathering: gathering) {
+            case .batch: if !batch.isEmpty { return }
+            case .ended(.finished): return
+            case .ended(.failed(let error)): throw error
+            case .wait(let wakeup, let alarm):
+                if let alarm { setAlarm(alarm) }
+                let outcome = await withTaskCancellationHandler {
+                    await wakeup.value()
+                } onCancel: {
+                    wakeup.fulfil(.cancelled)
+                }
+                if case .ready = outcome { continue }
+                state.withLockedValue { $0.reader.remove(wakeup) }
+                guard case .deadline = outcome else { return }
+                guard gathering != nil else { throw .timeout("no message on \(subject)") }
+                gathering = nil
+            }
+        }
+    }
+
     enum Taken {
         /// Messages were moved into the reader's batch, last one first.
         case batch
@@ -255,14 +289,10 @@ final class SubscriptionBuffer: Sendable {
         return taken
     }
 
-    func abandon(_ wakeup: Completion<Wakeup>) {
-        state.withLockedValue { $0.reader.remove(wakeup) }
-    }
-
     /// Has `ring` called at this moment, and whenever that shows to be needed again.
-    func setAlarm(_ moment: NIODeadline, on eventLoop: any EventLoop) {
-        let timer = eventLoop.scheduleTask(deadline: moment) { [weak self] in
-            if let next = self?.ring(moment, now: eventLoop.now) { self?.setAlarm(next, on: eventLoop) }
+    func setAlarm(_ moment: NIODeadline) {
+        let timer = eventLoop.scheduleTask(deadline: moment) { [weak self, eventLoop] in
+            if let next = self?.ring(moment, now: eventLoop.now) { self?.setAlarm(next) }
         }
         state.withLockedValue { $0.reader.keep(timer, for: moment) }?.cancel()
     }

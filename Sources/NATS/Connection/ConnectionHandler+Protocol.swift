@@ -15,12 +15,27 @@ extension ConnectionHandler: ProtocolSink {
                     headerLength: headerLength)
             }
         }
-        if staging.sid != sid {
-            guard let buffer = core.buffer(of: sid) else { return }
-            if buffer !== staging.buffer { deliverStaged() }
-            (staging.sid, staging.buffer) = (sid, buffer)
+        if staged.sid != sid {
+            guard let reader = core.buffer(of: sid) else { return }
+            if reader !== staged.reader { deliverStaged() }
+            (staged.sid, staged.reader) = (sid, reader)
         }
-        staging.add(sid: sid, subject: subject, reply: reply, headerLength: headerLength, content: content)
+        staged.messages.append(
+            NATSMessage(
+                subject: text(ofSubject: subject), reply: reply.map { String(decoding: $0, as: UTF8.self) },
+                content: content, headerLength: headerLength, source: UInt32(truncatingIfNeeded: sid)))
+        staged.bytes += NATSMessage.size(content: content, texts: subject.count + (reply?.count ?? 0))
+    }
+
+    /// Messages on one subject that come one behind the other share its string.
+    @inline(__always)
+    private func text(ofSubject bytes: UnsafeRawBufferPointer) -> String {
+        if let last = staged.messages.last?.subject,
+            last.utf8.withContiguousStorageIfAvailable({ bytes.elementsEqual(UnsafeRawBufferPointer($0)) }) == true
+        {
+            return last
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     func receivedInfo(_ json: [UInt8], hasTrailingBytes: Bool) {

@@ -36,13 +36,24 @@ final class ConnectionHandler: ChannelInboundHandler {
         var loss: NATSError?
     }
 
+    /// Messages of one read for one reader, which are handed over together.
+    struct Staged {
+        var reader: SubscriptionBuffer?
+        /// The subscription of the last of them.
+        var sid: UInt64?
+        var messages: [NATSMessage] = []
+        var bytes = 0
+    }
+
     let core: ConnectionCore
     private let address: ServerAddress
     private let ready: EventLoopPromise<Void>
     private(set) var context: ChannelHandlerContext?
     private(set) var phase: Phase
     private var decoder = ProtocolDecoder()
-    var staging = MessageStaging()
+    var staged = Staged()
+    /// The read that is being decoded.
+    private var chunk = ReadChunk(number: 0, capacity: 0)
     /// Nil while the decoder does not run.
     private var backlog: Backlog?
     var pongs = PongDebt()
@@ -168,7 +179,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func decode(_ bytes: ByteBuffer) throws(NATSError) {
-        staging.beginRead(bytes)
+        chunk = ReadChunk(number: chunk.number &+ 1, capacity: bytes.storageCapacity)
         try decoder.decode(bytes, into: self)
         // Messages of one read are kept apart from those of the next, as they keep other memory.
         deliverStaged()
@@ -176,8 +187,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func deliverStaged() {
-        guard let overflow = staging.deliver() else { return }
-        core.emit(.slowConsumer(subject: overflow.subject, dropped: overflow.dropped))
+        guard let reader = staged.reader, !staged.messages.isEmpty else { return }
+        let delivery = reader.deliver(&staged.messages, bytes: staged.bytes, of: chunk)
+        staged.bytes = 0
+        if case .dropped(let total) = delivery {
+            core.emit(.slowConsumer(subject: reader.subject, dropped: total))
+        }
     }
 
     /// The channel ends because of `error`; what it has read until then counts first.

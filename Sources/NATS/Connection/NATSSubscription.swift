@@ -72,41 +72,8 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         private mutating func refill(
             until deadline: NIODeadline, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> NATSMessage? {
-            try await subscription.core.refill(&batch, from: subscription.buffer, until: deadline, isolation: actor)
+            try await subscription.buffer.refill(&batch, until: deadline, isolation: actor)
             return batch.popLast()
-        }
-    }
-}
-
-extension ConnectionCore {
-    /// Waits until messages are there, and moves all into `batch`, the last one first. It stays empty at the
-    /// subscription's end, or when the task is cancelled.
-    ///
-    /// - Parameter count: so many messages are waited for, for a moment.
-    /// - Throws: `timeout` when nothing came until `deadline`; what has ended the subscription.
-    func refill(
-        _ batch: inout [NATSMessage], from buffer: SubscriptionBuffer, until deadline: NIODeadline,
-        gathering count: Int = 1, isolation actor: isolated (any Actor)?
-    ) async throws(NATSError) {
-        var gathering = Gathering(of: count)
-        while true {
-            switch buffer.take(into: &batch, until: deadline, gathering: gathering) {
-            case .batch: if !batch.isEmpty { return }
-            case .ended(.finished): return
-            case .ended(.failed(let error)): throw error
-            case .wait(let wakeup, let alarm):
-                if let alarm { buffer.setAlarm(alarm, on: eventLoop) }
-                let outcome = await withTaskCancellationHandler {
-                    await wakeup.value()
-                } onCancel: {
-                    wakeup.fulfil(.cancelled)
-                }
-                if case .ready = outcome { continue }
-                buffer.abandon(wakeup)
-                guard case .deadline = outcome else { return }
-                guard gathering != nil else { throw .timeout("no message on \(buffer.subject)") }
-                gathering = nil
-            }
         }
     }
 }

@@ -7,11 +7,12 @@ import Testing
 @Suite("Buffer between event loop and reader")
 struct SubscriptionBufferTests {
     private func buffer(
-        _ messages: Int, bytes: Int = 1 << 20, _ overflow: BufferLimits.Overflow
+        _ messages: Int, bytes: Int = 1 << 20, _ overflow: BufferLimits.Overflow,
+        on loop: any EventLoop = EmbeddedEventLoop()
     ) -> SubscriptionBuffer {
         SubscriptionBuffer(
             sid: 2, subject: "s", queueGroup: nil,
-            limits: BufferLimits(messages: messages, bytes: bytes, overflow: overflow))
+            limits: BufferLimits(messages: messages, bytes: bytes, overflow: overflow), on: loop)
     }
 
     private func deliver(_ texts: [String], to buffer: SubscriptionBuffer) -> SubscriptionBuffer.Delivery {
@@ -201,7 +202,7 @@ struct SubscriptionBufferTests {
     @Test("a reader of many takes what has come when its moment is over, and has ended the wait of another")
     func gatheringInTime() async throws {
         let loop = NIOAsyncTestingEventLoop()
-        let buffer = buffer(100, .dropNewest)
+        let buffer = buffer(100, .dropNewest, on: loop)
         var batch: [NATSMessage] = []
         let gathering = try #require(Gathering(of: 100, now: loop.now))
         guard case .wait(let one, alarm: nil) = buffer.take(into: &batch),
@@ -211,7 +212,7 @@ struct SubscriptionBufferTests {
             return
         }
         #expect(await one.value() == .cancelled)
-        buffer.setAlarm(alarm, on: loop)
+        buffer.setAlarm(alarm)
         _ = deliver(["1", "2"], to: buffer)
         await loop.advanceTime(by: Gathering.patience)
         #expect(await many.value() == .deadline)
@@ -222,7 +223,7 @@ struct SubscriptionBufferTests {
     @Test("a reader hears of its deadline, on each of its waits")
     func deadline() async throws {
         let loop = NIOAsyncTestingEventLoop()
-        let buffer = SubscriptionBuffer(sid: 2, subject: "s", queueGroup: nil, limits: BufferLimits())
+        let buffer = buffer(100, .dropNewest, on: loop)
         var batch: [NATSMessage] = []
         for wait in 1...2 {
             let deadline = loop.now + .seconds(1)
@@ -230,7 +231,7 @@ struct SubscriptionBufferTests {
                 Issue.record("no alarm is set for wait \(wait)")
                 return
             }
-            buffer.setAlarm(alarm, on: loop)
+            buffer.setAlarm(alarm)
             await loop.advanceTime(by: .seconds(1))
             #expect(await wakeup.value() == .deadline)
         }

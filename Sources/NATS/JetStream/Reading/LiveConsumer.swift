@@ -172,7 +172,7 @@ package final class LiveConsumer {
         // Two missed heartbeats mean that the consumer is gone, whatever became of it.
         let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
         do throws(NATSError) {
-            try await pulls.refill(
+            try await pulls.buffer.refill(
                 &arrived, until: deadline.map { min($0, loss) } ?? loss, gathering: count, isolation: actor)
             if arrived.isEmpty { ending = .closed }
         } catch {

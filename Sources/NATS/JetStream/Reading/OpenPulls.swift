@@ -62,18 +62,6 @@ final class OpenPulls {
         budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
     }
 
-    /// Waits until something has come for any of them, and moves all of it into `arrived`, the next one last. Nothing
-    /// is there at the end. Throws `timeout` when nothing came until `deadline`.
-    ///
-    /// - Parameter count: so many messages are waited for, for a moment.
-    func refill(
-        _ arrived: inout [NATSMessage], until deadline: NIODeadline, gathering count: Int = 1,
-        isolation actor: isolated (any Actor)? = #isolation
-    ) async throws(NATSError) {
-        try await jetStream.connection.core.refill(
-            &arrived, from: buffer, until: deadline, gathering: count, isolation: actor)
-    }
-
     /// Has each request ask for a single message from now on, or for many again.
     func askForSingles(_ isSingle: Bool) { budget.isSingle = isSingle }
 

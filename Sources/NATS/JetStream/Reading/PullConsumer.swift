@@ -100,7 +100,9 @@ public struct PullConsumer: Sendable {
                 if expires == .zero, pulls.budget.pulls.count > before { jetStream.connection.confirm() }
             }
             let asked = pulls.budget.bytes
-            if arrived.isEmpty { try await pulls.refill(&arrived, until: max(NIODeadline.now(), end) + patience) }
+            if arrived.isEmpty {
+                try await pulls.buffer.refill(&arrived, until: max(NIODeadline.now(), end) + patience)
+            }
             guard let message = arrived.popLast() else { throw Task.isCancelled ? .cancelled : .closed }
             if let place = message.reply.flatMap({ DeliveryPlace($0) }) {
                 let endsEarly = pulls.received(message)
