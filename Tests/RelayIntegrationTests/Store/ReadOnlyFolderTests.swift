@@ -34,6 +34,8 @@
                 try Data(contentsOf: URL(fileURLWithPath: from)).write(to: URL(fileURLWithPath: to))
             }
             try await store.close()
+            let damage = Data(String(repeating: "damage", count: 1_000).utf8)
+            try damage.write(to: URL(fileURLWithPath: directory.path("damaged.sqlite")))
             let before = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
 
             let mount = [
@@ -65,6 +67,11 @@
             #expect(throws: RelayError.storage("\(folder)/new.sqlite: Read-only file system")) {
                 try LocalStore.open(folder + "/new.sqlite")
             }
+            #expect(
+                throws: RelayError.storage(
+                    "\(folder)/damaged.sqlite: it is damaged; allow writing to the file and its folder and start again: "
+                        + "it is then put aside, and what you wrote is carried over")
+            ) { try LocalStore.open(folder + "/damaged.sqlite") }
             for name in ["there?.sqlite", "killed?.sqlite"] {
                 let path = folder + "/" + name
                 let store = try LocalStore.open(path)

@@ -7,7 +7,7 @@ enum StoreFailure {
         switch error {
         case let error as RelayError: error
         case is CancellationError: .cancelled
-        case let error as DatabaseError: .storage("\(path): \(words(error))")
+        case let error as DatabaseError: .storage("\(path): \(words(error, path))")
         default: Self.error(DatabaseError.damage("a value of another kind"), path)
         }
     }
@@ -21,14 +21,17 @@ enum StoreFailure {
     /// The error for whoever would write to a store that may not be written.
     static func readOnly(_ path: String) -> RelayError { error(DatabaseError(resultCode: .SQLITE_READONLY), path) }
 
-    private static func words(_ error: DatabaseError) -> String {
+    private static func words(_ error: DatabaseError, _ path: String) -> String {
         switch error.resultCode {
         case .SQLITE_FULL: "the disk is full; make room, and what waits is kept then"
         case .SQLITE_READONLY: "it may not be written; allow writing to the file and its folder"
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             "it cannot be opened; look at the permissions of the file and its folder"
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-            "it is damaged; start again, then it is put aside and what you wrote is carried over"
+            StoreFiles.isReadOnly(path)
+                ? "it is damaged; allow writing to the file and its folder and start again: it is then put aside, and "
+                    + "what you wrote is carried over"
+                : "it is damaged; start again, then it is put aside and what you wrote is carried over"
         case .SQLITE_BUSY, .SQLITE_LOCKED: "another program keeps it locked; wait for it or end it"
         case .SQLITE_IOERR: "the disk reports an error (\(error.message ?? "without words")); look at the disk"
         default: error.message ?? "SQLite's \(error.resultCode)"
