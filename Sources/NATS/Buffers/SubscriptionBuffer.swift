@@ -147,13 +147,14 @@ final class SubscriptionBuffer: Sendable {
     }
 
     /// Takes a batch over; `batch` comes back empty, with room for the next.
-    func deliver(_ batch: inout [NATSMessage], bytes: Int, of chunk: ReadChunk) -> Delivery {
+    func deliver(_ batch: inout [NATSMessage], of chunk: ReadChunk) -> Delivery {
+        let size = batch.reduce(0) { $0 + $1.size }
         let (delivery, reader) = state.withLockedValue { state -> (Delivery, Completion<Wakeup>?) in
             guard state.ending == nil else {
                 batch.removeAll(keepingCapacity: true)
                 return (.accepted, nil)
             }
-            var bytes = bytes
+            var bytes = size
             if let maximum = state.maximum, state.delivered + batch.count >= maximum {
                 while state.delivered + batch.count > maximum, let surplus = batch.popLast() {
                     bytes -= surplus.size

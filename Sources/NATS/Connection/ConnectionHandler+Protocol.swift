@@ -15,22 +15,22 @@ extension ConnectionHandler: ProtocolSink {
                     headerLength: headerLength)
             }
         }
-        if staged.sid != sid {
-            guard let reader = core.buffer(of: sid) else { return }
-            if reader !== staged.reader { deliverStaged() }
-            (staged.sid, staged.reader) = (sid, reader)
+        let source = UInt32(truncatingIfNeeded: sid)
+        if staged.last?.source != source {
+            guard let found = core.buffer(of: sid) else { return }
+            if found !== reader { deliverStaged() }
+            reader = found
         }
-        staged.messages.append(
+        staged.append(
             NATSMessage(
                 subject: text(ofSubject: subject), reply: reply.map { String(decoding: $0, as: UTF8.self) },
-                content: content, headerLength: headerLength, source: UInt32(truncatingIfNeeded: sid)))
-        staged.bytes += NATSMessage.size(content: content, texts: subject.count + (reply?.count ?? 0))
+                content: content, headerLength: headerLength, source: source))
     }
 
     /// Messages on one subject that come one behind the other share its string.
     @inline(__always)
     private func text(ofSubject bytes: UnsafeRawBufferPointer) -> String {
-        if let last = staged.messages.last?.subject,
+        if let last = staged.last?.subject,
             last.utf8.withContiguousStorageIfAvailable({ bytes.elementsEqual(UnsafeRawBufferPointer($0)) }) == true
         {
             return last

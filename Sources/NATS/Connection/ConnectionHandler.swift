@@ -36,22 +36,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         var loss: NATSError?
     }
 
-    /// Messages of one read for one reader, which are handed over together.
-    struct Staged {
-        var reader: SubscriptionBuffer?
-        /// The subscription of the last of them.
-        var sid: UInt64?
-        var messages: [NATSMessage] = []
-        var bytes = 0
-    }
-
     let core: ConnectionCore
     private let address: ServerAddress
     private let ready: EventLoopPromise<Void>
     private(set) var context: ChannelHandlerContext?
     private(set) var phase: Phase
     private var decoder = ProtocolDecoder()
-    var staged = Staged()
+    /// Messages of one read for one reader, which are handed over together.
+    var staged: [NATSMessage] = []
+    var reader: SubscriptionBuffer?
     /// The read that is being decoded.
     private var chunk = ReadChunk(number: 0, capacity: 0)
     /// Nil while the decoder does not run.
@@ -187,9 +180,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func deliverStaged() {
-        guard let reader = staged.reader, !staged.messages.isEmpty else { return }
-        let delivery = reader.deliver(&staged.messages, bytes: staged.bytes, of: chunk)
-        staged.bytes = 0
+        guard let reader, !staged.isEmpty else { return }
+        let delivery = reader.deliver(&staged, of: chunk)
         if case .dropped(let total) = delivery {
             core.emit(.slowConsumer(subject: reader.subject, dropped: total))
         }

@@ -26,16 +26,13 @@ public struct NATSMessage: Sendable {
         self.source = source
     }
 
-    /// What the message counts as where bytes are limited.
-    var size: Int { Self.size(content: content, texts: subject.utf8.count + (reply?.utf8.count ?? 0)) }
+    /// What the message counts as where bytes are limited. An ordinary subject belongs to what any message costs; only
+    /// a long one counts.
+    var size: Int { content.readableBytes + max(0, subject.utf8.count + (reply?.utf8.count ?? 0) - 512) }
 
     /// Whether it has neither headers nor a payload. A server that brings an account the answers of another account's
     /// service takes such a one for the last of them, and keeps back whatever follows it.
     var endsAnswers: Bool { content.readableBytes == 0 }
-
-    /// An ordinary subject belongs to what any message costs; only a long one counts.
-    @inline(__always)
-    static func size(content: ByteBuffer, texts: Int) -> Int { content.readableBytes + max(0, texts - 512) }
 
     func with(_ content: ByteBuffer) -> NATSMessage {
         NATSMessage(subject: subject, reply: reply, content: content, headerLength: headerLength, source: source)

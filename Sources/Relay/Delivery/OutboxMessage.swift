@@ -38,9 +38,8 @@ public final class OutboxMessage: Sendable, Identifiable {
     public let mayBeStored: Bool
     /// Whether an earlier attempt may have stored it, looked for or not.
     let isInDoubt: Bool
-    /// A line of chat that waits for its writer's name, which the first token brings; its payload is then encoded
-    /// again.
-    let unsigned: ChatLine?
+    /// What waits for its writer's name, which the first token brings; the payload is then encoded again.
+    let unsigned: MessageContent?
 
     /// Makes a message.
     public convenience init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false) {
@@ -54,7 +53,7 @@ public final class OutboxMessage: Sendable, Identifiable {
 
     init(
         id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, isInDoubt: Bool = false,
-        unsigned: ChatLine?
+        unsigned: MessageContent?
     ) {
         (self.id, self.destination, self.payload) = (id, destination, payload)
         (self.mayBeStored, self.isInDoubt, self.unsigned) = (mayBeStored, isInDoubt || mayBeStored, unsigned)

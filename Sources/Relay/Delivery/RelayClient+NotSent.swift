@@ -9,7 +9,7 @@ extension RelayClient {
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func notSent() async throws(RelayError) -> [NotSentMessage] {
-        guard let (store, _) = await written() else { return [] }
+        guard let store = await settledStore() else { return [] }
         return try await store.notSent().map { NotSentMessage($0) }
     }
 
@@ -19,7 +19,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
     ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting.
     public func sendAgain(id: String) async throws(RelayError) {
-        _ = await openingStore().value
+        if let store = await settledStore(), let error = store.opening.error { throw error }
         guard try await publisher.sendAgain(id) else { throw .notFound("The unsent message \(id)") }
     }
 
@@ -29,23 +29,24 @@ extension RelayClient {
     /// - Throws: ``RelayError/storage(_:)``, after which all of them wait as before.
     @discardableResult
     public func drop(ids: [String]) async throws(RelayError) -> [String] {
-        guard !ids.isEmpty, let (store, _) = await written() else { return [] }
+        guard !ids.isEmpty, let store = await settledStore() else { return [] }
         return try await store.drop(notSent: ids)
     }
 
     /// What this client is to send, which earlier runs of the program may have left, and what was not sent, oldest
-    /// first. Empty without a local store in a file, which is opened where that was not done yet.
+    /// first. Empty without a local store in a file that may be written, which is opened where that was not done yet.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func keptOutbox() async throws(RelayError) -> [KeptPublish] {
-        guard let (store, run) = await written() else { return [] }
+        _ = await openingStore().value
+        guard let (store, run) = await publisher.written() else { return [] }
         return try await store.outbox(of: run)
     }
 
-    /// The local store, behind all of the outbox that waits to be written, and this run's name in it; nil where nothing
-    /// is kept.
-    private func written() async -> (store: LocalStore, run: String)? {
-        _ = await openingStore().value
-        return await publisher.written()
+    /// The local store, behind all of the outbox that waits to be written; nil where there is none.
+    private func settledStore() async -> LocalStore? {
+        let store = await openingStore().value
+        await publisher.settle()
+        return store
     }
 }

@@ -186,11 +186,11 @@ extension RelayClient {
     /// Puts the user's name under the lines that were written before it was known.
     func signLines(as user: String) {
         publisher.sign { [clientID] message in
-            guard var line = message.unsigned, case .topic(let topic) = message.destination else { return }
-            line.username = user
+            guard var content = message.unsigned, case .topic(let topic) = message.destination else { return }
+            content.sign(as: user)
             message = message.signed(
                 Envelope.encoded(
-                    .line(line), clientID: clientID, id: message.id, room: topic, start: line.timestamp ?? .now))
+                    content, clientID: clientID, id: message.id, room: topic, start: content.time ?? .now))
         }
     }
 
@@ -213,12 +213,10 @@ extension RelayClient {
     private nonisolated func outgoing(
         _ content: MessageContent, to topic: Topic, start: Timestamp, mayBeStored: Bool, id: String
     ) -> OutboxMessage {
-        var unsigned: ChatLine?
-        if case .line(let line) = content, line.username.isEmpty { unsigned = line }
-        return OutboxMessage(
+        OutboxMessage(
             id: id, destination: .topic(topic.text),
             payload: Envelope.encoded(content, clientID: clientID, id: id, room: topic.text, start: start),
-            mayBeStored: mayBeStored, unsigned: unsigned)
+            mayBeStored: mayBeStored, unsigned: content.isUnsigned ? content : nil)
     }
 
     static func topic(_ text: String) throws(RelayError) -> Topic {

@@ -41,9 +41,7 @@ public struct Envelope: Hashable, Sendable {
         unknown: [MessageMap.Entry] = []
     ) -> [UInt8] {
         // Enough for the keys, two identifiers and the times; the texts are what differs.
-        var texts = room.utf8.count
-        if case .line(let line) = content { texts += line.username.utf8.count + line.text.utf8.count }
-        var writer = MessagePackWriter(capacity: 224 + texts)
+        var writer = MessagePackWriter(capacity: 224 + room.utf8.count + content.capacity)
         writer.writeMapHeader(count: (clientID == nil ? 4 : 5) + unknown.count)
         if let clientID {
             writer.write("client_id")

@@ -64,6 +64,40 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
+    /// Whether it names its writer and does not know who that is yet.
+    var isUnsigned: Bool {
+        switch self {
+        case .line(let line): line.username.isEmpty
+        case .letter, .value: false
+        }
+    }
+
+    /// Puts its writer's name into one that lacks it.
+    mutating func sign(as user: String) {
+        switch self {
+        case .line(var line):
+            line.username = user
+            self = .line(line)
+        case .letter, .value: break
+        }
+    }
+
+    /// When it was written, as it says itself.
+    var time: Timestamp? {
+        switch self {
+        case .line(let line): line.timestamp
+        case .letter, .value: nil
+        }
+    }
+
+    /// About how many bytes it is written with, where that is known without writing it.
+    var capacity: Int {
+        switch self {
+        case .line(let line): line.username.utf8.count + line.text.utf8.count
+        case .letter, .value: 0
+        }
+    }
+
     /// How many bytes were written, without what is put around them for the way: of a line or a letter, its text.
     var bytes: Int {
         switch self {

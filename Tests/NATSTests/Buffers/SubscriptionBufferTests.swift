@@ -19,8 +19,7 @@ struct SubscriptionBufferTests {
         var batch = texts.map {
             NATSMessage(subject: "s", reply: nil, content: ByteBuffer(string: $0), headerLength: 0)
         }
-        let delivery = buffer.deliver(
-            &batch, bytes: texts.reduce(0) { $0 + $1.utf8.count }, of: ReadChunk(number: 1, capacity: 64))
+        let delivery = buffer.deliver(&batch, of: ReadChunk(number: 1, capacity: 64))
         #expect(batch.isEmpty)
         return delivery
     }
@@ -35,8 +34,7 @@ struct SubscriptionBufferTests {
                 read.setString("\(1_000 + number)", at: 0)
                 let content = read.getSlice(at: 0, length: 4) ?? ByteBuffer()
                 var batch = [NATSMessage(subject: "s", reply: nil, content: content, headerLength: 0)]
-                _ = buffer.deliver(
-                    &batch, bytes: 4, of: ReadChunk(number: UInt64(number), capacity: read.storageCapacity))
+                _ = buffer.deliver(&batch, of: ReadChunk(number: UInt64(number), capacity: read.storageCapacity))
                 guard takesAll || number == 99 else { continue }
                 var taken: [NATSMessage] = []
                 _ = buffer.take(into: &taken)

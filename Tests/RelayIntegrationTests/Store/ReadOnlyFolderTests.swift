@@ -26,7 +26,13 @@
             let path = directory.path("there?.sqlite")
             let store = try LocalStore.open(path)
             await store.append((UInt64(1)...9).map { Self.line($0) })
-            try await store.commit([.draft(conversation: "chat.lobby", "half a thought")])
+            let unsent = KeptPublish(
+                message: OutboxMessage(id: "unsent", topic: "chat.lobby", payload: [0x80]),
+                since: Timestamp(milliseconds: 0))
+            try await store.commit([
+                .draft(conversation: "chat.lobby", "half a thought"), .outbox(unsent),
+                .outboxNotSent(id: "unsent", "the session ended", mayBeStored: false),
+            ])
             try await store.flush()
             // As the end of the process would leave it, with what is still in its log.
             for ending in ["", "-wal", "-shm"] {
@@ -90,6 +96,15 @@
                 try await store.flush()
                 #expect(try await store.messages(of: TopicPattern(">"), limit: 100).messages == lines)
                 try await store.close()
+                // What was not sent is listed, and stays.
+                var configuration = RelayConfiguration(servers: .fixed([]), user: "alice")
+                configuration.store = .file(path)
+                let client = RelayClient(configuration: configuration)
+                #expect(try await client.notSent().map(\.id) == ["unsent"])
+                await #expect(throws: refusal) { try await client.sendAgain(id: "unsent") }
+                await #expect(throws: refusal) { try await client.drop(ids: ["unsent"]) }
+                #expect(try await client.notSent().map(\.reason) == ["the session ended"])
+                await client.close()
             }
             #expect(RongCloudCode(RelayError.storage(folder)).rawValue == 33_002)
         }

@@ -35,7 +35,7 @@ struct StoreDeskTests {
         let line = ChatLine(username: "", text: "hello", timestamp: Timestamp(milliseconds: 5))
         let envelope = Envelope(id: "1", room: "chat", message: line.value, start: Timestamp(milliseconds: 5))
         let message = OutboxMessage(
-            id: "1", destination: .topic("chat"), payload: envelope.encoded(), unsigned: line)
+            id: "1", destination: .topic("chat"), payload: envelope.encoded(), unsigned: .line(line))
         try await store.commit([.outbox(KeptPublish(message: message, since: Timestamp(milliseconds: 5)))])
         #expect(try await store.outbox().map(\.message) == [message])
     }

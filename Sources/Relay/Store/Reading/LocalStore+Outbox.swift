@@ -117,11 +117,10 @@ extension LocalStore {
         let (payload, mayBeStored, isUnsigned): (Data, Bool, Bool) = try (row[at: 3], row[at: 4], row[at: 5])
         let state = KeptPublish.State(code: try row[at: 6], reason: try row[at: 7])
         let time = Timestamp(milliseconds: since)
-        var unsigned: ChatLine?
-        if isUnsigned, case .line(let line)? = MessageContent(envelope: payload) { unsigned = line }
         let message = OutboxMessage(
             id: id, destination: Self.destination(try row[at: 1], place), payload: Array(payload),
-            mayBeStored: mayBeStored || state == .sending, unsigned: unsigned)
+            mayBeStored: mayBeStored || state == .sending,
+            unsigned: isUnsigned ? MessageContent(envelope: payload) : nil)
         return KeptPublish(message: message, state: state, since: time, run: try row[at: 9])
     }
 
