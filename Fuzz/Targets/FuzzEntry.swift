@@ -1,3 +1,4 @@
+import Dispatch
 import Platform
 
 /// What libFuzzer calls with each input. `Fuzz/run` names the target in the environment.
@@ -7,14 +8,24 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         print("PARLEY_FUZZ_TARGET names none of: \(FuzzTarget.allCases.map(\.rawValue).joined(separator: ", "))")
         exit(64)
     }
-    do throws(FuzzTarget.Finding) {
-        try target.read(Array(UnsafeBufferPointer(start: start, count: count)))
-    } catch {
-        print("finding: \(error.words)")
-        fflush(nil)
-        abort()
+    let bytes = Array(UnsafeBufferPointer(start: start, count: count))
+    guard target == .store else {
+        do throws(FuzzTarget.Finding) { try target.readAtOnce(bytes) } catch { end(error) }
+        return 0
     }
+    let done = DispatchSemaphore(value: 0)
+    Task {
+        do throws(FuzzTarget.Finding) { try await target.read(bytes) } catch { end(error) }
+        done.signal()
+    }
+    done.wait()
     return 0
+}
+
+private func end(_ finding: FuzzTarget.Finding) -> Never {
+    print("finding: \(finding.words)")
+    fflush(nil)
+    abort()
 }
 
 private let chosen = getenv("PARLEY_FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) }

@@ -23,6 +23,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case text
     /// Scenarios of the lab.
     case scenario
+    /// The local store's file.
+    case store
 
     /// A promise that an input broke.
     package struct Finding: Error {
@@ -32,7 +34,12 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
 
     /// Reads the bytes.
     /// - Throws: ``Finding``.
-    package func read(_ bytes: [UInt8]) throws(Finding) {
+    package func read(_ bytes: [UInt8]) async throws(Finding) {
+        if self == .store { try await DamagedStore.use(damagedBy: bytes) } else { try readAtOnce(bytes) }
+    }
+
+    /// Reads the bytes without waiting for anything, but for a store's.
+    func readAtOnce(_ bytes: [UInt8]) throws(Finding) {
         switch self {
         case .wire: try Self.readWire(bytes)
         case .messagepack: try Self.readMessagePack(bytes)
@@ -41,6 +48,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .input: Self.readInput(bytes)
         case .text: try Self.readText(String(decoding: bytes, as: UTF8.self))
         case .scenario: _ = try? LabScenario(parsing: bytes)
+        case .store: break
         }
     }
 

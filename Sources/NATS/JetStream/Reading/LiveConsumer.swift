@@ -68,8 +68,7 @@ package final class LiveConsumer {
     private var position: UInt64?
     /// How often the server has said that there is nothing, and after how many times another copy of the stream is
     /// asked.
-    private var silences = 0
-    private var nextComparison = 2
+    private var silence = (count: 0, nextComparison: 2)
     /// How many messages the server has that have not come, as far as it has said.
     package private(set) var pending: UInt64
     private(set) var caution: Int
@@ -207,7 +206,7 @@ package final class LiveConsumer {
         } else {
             switch try pulls.status(message) {
             case .alive(let sent)?:
-                silences += 1
+                silence.count += 1
                 goOn(oneByOne: 0)
                 // What it has sent and what has come are the same, unless the last of it was lost on the way.
                 if sent >= expectedConsumerSequence { ending = .lost }
@@ -228,8 +227,8 @@ package final class LiveConsumer {
     /// heartbeats of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to
     /// nothing.
     private var isComparisonDue: Bool {
-        guard silences >= nextComparison else { return false }
-        nextComparison *= 2
+        guard silence.count >= silence.nextComparison else { return false }
+        silence.nextComparison *= 2
         return true
     }
 
