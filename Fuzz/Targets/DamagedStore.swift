@@ -16,7 +16,8 @@ enum DamagedStore {
             case 1: for index in first..<min(first + page, file.count) { file[index] = value }
             case 2:
                 let other = Int(value) * page % file.count / page * page
-                for index in 0..<min(page, file.count - max(first, other)) { file[first + index] = store[other + index] }
+                let count = min(page, file.count - max(first, other))
+                file.replaceSubrange(first..<first + count, with: store[other..<other + count])
             default: file.removeSubrange(place...)
             }
         }
