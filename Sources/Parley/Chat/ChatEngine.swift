@@ -109,7 +109,7 @@ actor ChatEngine {
         case .failed(let error): return error.words
         case .readOnly(let path):
             return "The local store \(path) may not be written: its history can be read, and nothing new is kept. "
-                + "What waits in its outbox stays there."
+                + "What waits in its outbox stays there. Allow writing and start again, and all is kept as before."
         case .rescued(let rescue):
             let saved =
                 rescue.entries > 0

@@ -164,7 +164,7 @@ struct RestoreTests {
         #expect(
             ChatEngine.words(LocalStore.Opening.readOnly(path: "/a/b.sqlite"))
                 == "The local store /a/b.sqlite may not be written: its history can be read, and nothing new is kept. "
-                + "What waits in its outbox stays there.")
+                + "What waits in its outbox stays there. Allow writing and start again, and all is kept as before.")
         let again = "The local store keeps what comes again."
         #expect(ChatEngine.words(.recovered(notKept: 0)) == again)
         let one = "\(again) 1 message of the meantime is on the network alone."
