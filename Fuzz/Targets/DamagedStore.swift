@@ -27,7 +27,7 @@ enum DamagedStore {
     /// Opens a damaged store as often as a person would who starts again, and uses it.
     ///
     /// - Throws: ``FuzzTarget/Finding`` where it cannot be used by then.
-    static func use(damagedBy input: [UInt8]) async throws(FuzzTarget.Finding) {
+    static func use(_ input: [UInt8]) async throws(FuzzTarget.Finding) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(RelayClient.newID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appendingPathComponent("alice.sqlite").path
@@ -39,7 +39,7 @@ enum DamagedStore {
         var failures: [String] = []
         for _ in 1...3 {
             do throws(RelayError) {
-                let store = try LocalStore.open(path)
+                let store = try LocalStore.open(path, clock: SystemTime(), within: .seconds(1))
                 failures = await failuresOfUsing(store)
                 try? await store.close()
             } catch { failures = [error.words] }

@@ -9,16 +9,16 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         exit(64)
     }
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-    guard target == .store else {
-        do throws(FuzzTarget.Finding) { try target.readAtOnce(bytes) } catch { end(error) }
-        return 0
+    switch target.reader {
+    case .atOnce(let read): do throws(FuzzTarget.Finding) { try read(bytes) } catch { end(error) }
+    case .waiting(let read):
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            do throws(FuzzTarget.Finding) { try await read(bytes) } catch { end(error) }
+            done.signal()
+        }
+        done.wait()
     }
-    let done = DispatchSemaphore(value: 0)
-    Task {
-        do throws(FuzzTarget.Finding) { try await target.read(bytes) } catch { end(error) }
-        done.signal()
-    }
-    done.wait()
     return 0
 }
 

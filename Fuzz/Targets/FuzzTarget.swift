@@ -35,20 +35,28 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     /// Reads the bytes.
     /// - Throws: ``Finding``.
     package func read(_ bytes: [UInt8]) async throws(Finding) {
-        if self == .store { try await DamagedStore.use(damagedBy: bytes) } else { try readAtOnce(bytes) }
+        switch reader {
+        case .atOnce(let read): try read(bytes)
+        case .waiting(let read): try await read(bytes)
+        }
     }
 
-    /// Reads the bytes without waiting for anything, but for a store's.
-    func readAtOnce(_ bytes: [UInt8]) throws(Finding) {
+    /// What reads, and whether it waits for anything.
+    enum Reader {
+        case atOnce((_ bytes: [UInt8]) throws(Finding) -> Void)
+        case waiting(@Sendable (_ bytes: [UInt8]) async throws(Finding) -> Void)
+    }
+
+    var reader: Reader {
         switch self {
-        case .wire: try Self.readWire(bytes)
-        case .messagepack: try Self.readMessagePack(bytes)
-        case .json5: Self.readJSON5(bytes)
-        case .credentials: Self.readCredentials(String(decoding: bytes, as: UTF8.self))
-        case .input: Self.readInput(bytes)
-        case .text: try Self.readText(String(decoding: bytes, as: UTF8.self))
-        case .scenario: _ = try? LabScenario(parsing: bytes)
-        case .store: break
+        case .wire: .atOnce(Self.readWire)
+        case .messagepack: .atOnce(Self.readMessagePack)
+        case .json5: .atOnce(Self.readJSON5)
+        case .credentials: .atOnce { Self.readCredentials(String(decoding: $0, as: UTF8.self)) }
+        case .input: .atOnce(Self.readInput)
+        case .text: .atOnce { bytes throws(Finding) in try Self.readText(String(decoding: bytes, as: UTF8.self)) }
+        case .scenario: .atOnce { _ = try? LabScenario(parsing: $0) }
+        case .store: .waiting(DamagedStore.use)
         }
     }
 

@@ -27,7 +27,7 @@ extension ConnectionHandler: ProtocolSink {
                 content: content, headerLength: headerLength, source: source))
     }
 
-    /// Messages on one subject that come one behind the other share its string.
+    /// Messages on one subject that one read brings one behind the other share its string.
     @inline(__always)
     private func text(ofSubject bytes: UnsafeRawBufferPointer) -> String {
         if let last = staged.last?.subject,

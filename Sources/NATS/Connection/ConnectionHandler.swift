@@ -180,7 +180,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func deliverStaged() {
-        guard let reader, !staged.isEmpty else { return }
+        guard let reader = exchange(&self.reader, with: nil) else { return }
         let delivery = reader.deliver(&staged, of: chunk)
         if case .dropped(let total) = delivery {
             core.emit(.slowConsumer(subject: reader.subject, dropped: total))

@@ -73,6 +73,10 @@ enum FileFindings {
         guard access(path, F_OK) == 0 else { return Finding(name, .ok, "\(path) (not made yet)") }
         switch state(ofStore: path) {
         case .good: return Finding(name, .ok, "\(path), \(Wording.bytes(bytes(ofStore: path)))")
+        case .readOnly:
+            return Finding(
+                name, .warning, "\(path) may not be written: its history can be read, and nothing new is kept",
+                fix: "allow writing to the file and its folder")
         case .damaged:
             return Finding(
                 name, .warning, "\(path), \(Wording.bytes(bytes(ofStore: path))), is damaged",
@@ -88,6 +92,7 @@ enum FileFindings {
 
     private enum StoreState {
         case good
+        case readOnly
         case damaged
         /// It cannot be opened, for the system's reason.
         case closed(String)
@@ -95,14 +100,18 @@ enum FileFindings {
 
     /// Looks at a store without taking it: its owner may be running.
     private static func state(ofStore path: String) -> StoreState {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+        var status = stat()
+        guard stat(path, &status) == 0 else { return .closed(reason(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return .closed("it is no file") }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return .closed(reason(errno)) }
         defer { close(descriptor) }
         let expected = Array("SQLite format 3\0".utf8)
         var found = [UInt8](repeating: 0, count: expected.count)
         let count = read(descriptor, &found, found.count)
         // A store that was made and never written is empty. Who finds damage further inside leaves a mark.
-        return (count == 0 || found == expected) && access(path + ".suspect", F_OK) != 0 ? .good : .damaged
+        guard count == 0 || found == expected, access(path + ".suspect", F_OK) != 0 else { return .damaged }
+        return LocalStore.isReadOnly(path) ? .readOnly : .good
     }
 
     /// The bytes of a store with its log.

@@ -19,8 +19,13 @@ extension RelayClient {
     /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
     ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting.
     public func sendAgain(id: String) async throws(RelayError) {
-        if let store = await settledStore(), let error = store.opening.error { throw error }
-        guard try await publisher.sendAgain(id) else { throw .notFound("The unsent message \(id)") }
+        let store = await settledStore()
+        if try await publisher.sendAgain(id) { return }
+        if let store, try await store.notSent().contains(where: { $0.message.id == id }) {
+            throw store.opening.error
+                ?? .storage("\(store.path): this run could not begin to write its outbox; start again")
+        }
+        throw .notFound("The unsent message \(id)")
     }
 
     /// Forgets messages that were not sent, all at once.

@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 
 /// What a message says, whichever way it takes.
 ///
-/// This file alone knows the kinds of messages: how each is read and written, and what is shown of it. A new kind is a
-/// case here, and the compiler leads to the rest.
+/// This file alone knows the kinds of messages: how each is read and written, signed, and what is shown of it. A new
+/// kind is a case here, which the compiler leads through all of that; ``init(_:)`` recognizes it.
 public enum MessageContent: Hashable, Sendable {
     /// A line of chat.
     case line(ChatLine)
@@ -72,7 +72,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// Puts its writer's name into one that lacks it.
+    /// Puts its writer's name into it.
     mutating func sign(as user: String) {
         switch self {
         case .line(var line):

@@ -31,9 +31,9 @@ extension EndToEndTests {
                 #"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@""#, "sh",
             ]
 
-            /// Alice's chat, which shows long sentences whole.
-            func chat(isReadOnly: Bool = false) throws -> PseudoTerminal {
-                let chat = [try BuiltProduct.url("parley").path, "--config", configuration]
+            /// Alice's chat, or another command of hers, which shows long sentences whole.
+            func chat(_ words: [String] = [], isReadOnly: Bool = false) throws -> PseudoTerminal {
+                let chat = [try BuiltProduct.url("parley").path] + words + ["--config", configuration]
                 let stores = folder.path("data/parley/stores")
                 return try PseudoTerminal(
                     isReadOnly ? "unshare" : chat[0],
@@ -201,6 +201,12 @@ extension EndToEndTests {
             #expect(log.rows.dropLast(2).count { $0.contains("may not be written") } == 1, "\(log)")
             #expect(!log.contains(Self.failure))
             #expect(try Data(contentsOf: URL(fileURLWithPath: machine.path)) == before)
+
+            let doctor = try machine.chat(["doctor"], isReadOnly: true)
+            defer { doctor.close() }
+            try await doctor.waitFor("what the doctor finds") {
+                $0.contains("local store") && $0.contains("\(words), and nothing new is kept")
+            }
         }
 
         @Test(
