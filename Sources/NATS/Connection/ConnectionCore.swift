@@ -122,10 +122,10 @@ final class ConnectionCore: Sendable {
     /// How far this side's bytes have come. To be asked on the event loop.
     var outboundProgress: LivenessMachine.Outbound {
         let (written, unwritten) = outbound.progress
-        let queued = channel.map { SendQueue.unacknowledgedBytes($0) } ?? 0
+        let queued = channel.map { SocketQueues.unacknowledgedBytes($0) } ?? 0
         let taken = written - queued
         // Only the system sees each byte go: a piece counts as written when all of it is, and TLS makes one of many.
-        let acknowledged = channel.flatMap { SendQueue.acknowledgedBytes($0) } ?? taken
+        let acknowledged = channel.flatMap { SocketQueues.acknowledgedBytes($0) } ?? taken
         return LivenessMachine.Outbound(acknowledged: acknowledged, taken: taken, waiting: unwritten + queued)
     }
 

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import NIOConcurrencyHelpers
 import NIOCore
 import TestSupport
@@ -13,6 +14,32 @@ struct LossTests {
         case .closedByServer, .connectionLost: error?.isRetryable == true
         default: false
         }
+    }
+
+    @Test(
+        "an answer that came while this side found no time to read it is none that is missing",
+        arguments: NATSServerProcess.binaries)
+    func busyLoop(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(binary)
+        let connection = try await server.connect()
+        let loop = connection.core.eventLoop
+        for _ in 0..<3 {
+            let events = connection.events
+            connection.probe(within: .milliseconds(200))
+            // Behind the ping's way to the socket, and before the loop reads again.
+            @Sendable func behind(_ steps: Int) {
+                loop.execute { steps == 0 ? Thread.sleep(forTimeInterval: 0.35) : behind(steps - 1) }
+            }
+            behind(4)
+            var answered = false
+            for await event in events {
+                if case .roundTrip = event { answered = true }
+                if answered || event == .closed(.staleConnection) { break }
+            }
+            #expect(answered)
+        }
+        await connection.close()
+        server.close()
     }
 
     @Test("a killed server ends everything that waits, with the reason", arguments: NATSServerProcess.binaries)

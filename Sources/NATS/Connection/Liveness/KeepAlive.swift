@@ -14,6 +14,8 @@ final class KeepAlive {
     private let pingAlarm: LoopAlarm
     /// Ticks while something waits for an answer.
     private let clock: LoopAlarm
+    /// Whether the last tick put off its work, as answers lay unread.
+    private var isPutOff = false
 
     init(_ core: ConnectionCore, _ channel: any Channel, gone: @escaping () -> Void) {
         self.core = core
@@ -21,7 +23,7 @@ final class KeepAlive {
         pingAlarm = LoopAlarm(on: core.eventLoop)
         clock = LoopAlarm(on: core.eventLoop)
         let (interval, limit) = (core.options.pingInterval, core.options.pongTimeout)
-        if interval > .zero { SendQueue.setTimeout(interval + limit, channel) }
+        if interval > .zero { SocketQueues.setTimeout(interval + limit, channel) }
         // Without an interval a ping leaves only when it is asked for.
         liveness = LivenessMachine(
             interval: interval > .zero ? interval.nanoseconds : .max, limit: limit.nanoseconds, now: Self.now)
@@ -53,8 +55,12 @@ final class KeepAlive {
         pingAlarm.set(at: .uptimeNanoseconds(UInt64(clamping: moment))) { [weak self] in self?.livenessMoment() }
     }
 
+    /// Whether something has come that the loop has found no time to read: the peer is there, whatever it says.
+    private var hasUnread: Bool { core.channel.map { SocketQueues.hasUnread($0) } ?? false }
+
     private func livenessMoment() {
         guard core.isOpen else { return }
+        if hasUnread { heard() }
         switch liveness.momentCame(now: Self.now, outbound: core.outboundProgress) {
         case .stale: gone()
         case .wait(let moment): askLiveness(at: moment)
@@ -88,6 +94,12 @@ final class KeepAlive {
     }
 
     private func clockTicked() {
+        // What lies unread may be what is waited for. It is read by the next tick.
+        isPutOff = !isPutOff && hasUnread
+        if isPutOff {
+            heard()
+            return startClock()
+        }
         expireRequests()
         core.expirePings(at: .now())
         guard core.clockTicked() else { return silence.excuse() }

@@ -1,8 +1,8 @@
 import NIOCore
 import Platform
 
-/// What the system knows of the bytes that a socket was given.
-enum SendQueue {
+/// What the system knows of the bytes that go through a socket.
+enum SocketQueues {
     /// Bytes that the peer's system has not acknowledged yet; 0 when the system does not say.
     static func unacknowledgedBytes(_ channel: any Channel) -> Int {
         let bytes = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
@@ -16,6 +16,16 @@ enum SendQueue {
             #endif
         }
         return max(0, bytes.flatMap { $0 } ?? 0)
+    }
+
+    /// Whether bytes of the peer have come that nobody has read yet.
+    static func hasUnread(_ channel: any Channel) -> Bool {
+        let has = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            descriptor -> Bool in
+            var count: CInt = 0
+            return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count > 0
+        }
+        return has.flatMap { $0 } ?? false
     }
 
     /// Bytes that the peer's system has acknowledged since the connection began; nil when the system does not say.
