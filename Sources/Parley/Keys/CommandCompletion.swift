@@ -21,41 +21,43 @@ struct CommandCompletion: Hashable, Sendable {
                 prefix: "/", word: String(text.dropFirst()), among: SlashCommand.entries.map(\.name), isFinal: true)
         }
         let typed = text[text.index(after: text.startIndex)..<space]
-        let name = SlashCommand.command(named: typed)
         let word = String(text[text.index(after: space)...])
-        if name == "search" {
+        let prefix = "/\(typed) "
+        let words: [String]
+        switch SlashCommand.entry(named: typed)?.completion {
+        case Optional.none, .some(.none): return nil
+        case .filters:
             guard let filter = ["in:", "from:"].first(where: { value(of: $0, in: text) != nil }),
                 let value = value(of: filter, in: text)
             else { return nil }
             return complete(
                 prefix: String(text.dropLast(value.count)), word: String(value),
                 among: filter == "in:" ? topics() : names(), isFinal: false)
-        }
-        if name == "postbox", let verb = PostboxAct.verbs.first(where: { word.hasPrefix($0 + " ") }), verb != "create" {
+        case .postboxes:
+            guard let verb = PostboxAct.verbs.first(where: { word.hasPrefix($0 + " ") }), verb != "create" else {
+                words = PostboxAct.verbs.map { "\($0) " }
+                break
+            }
             let begun = String(word.dropFirst(verb.count + 1))
             guard !begun.contains(" ") else { return nil }
-            return complete(prefix: "/\(typed) \(verb) ", word: begun, among: postboxes(), isFinal: false)
-        }
-        guard !word.contains(" ") else { return nil }
-        let words: [String]
-        switch name {
-        case "join", "leave", "close", "mute": words = topics()
-        case "unmute": words = muted()
-        case "help": words = SlashCommand.entries.map(\.name)
-        case "ignore", "unignore": words = names()
-        case "post":
+            return complete(prefix: "\(prefix)\(verb) ", word: begun, among: postboxes(), isFinal: false)
+        case .addresses:
+            guard !word.contains(" ") else { return nil }
             // Everyone begins with one postbox, and others have to be known.
             guard let slash = word.firstIndex(of: "/") else {
-                return complete(prefix: "/\(typed) ", word: word, among: names(), isFinal: true)
+                return complete(prefix: prefix, word: word, among: names(), isFinal: true)
             }
             let first = "\(word[...slash])\(SlashCommand.firstPostbox)"
             let others = addresses().filter { $0 != first }
-            return complete(prefix: "/\(typed) ", word: word, among: [first] + others, isFinal: true)
-        case "notify": words = NotificationAct.words
-        case "postbox": words = PostboxAct.verbs.map { "\($0) " }
-        default: return nil
+            return complete(prefix: prefix, word: word, among: [first] + others, isFinal: true)
+        case .topics: words = topics()
+        case .mutedTopics: words = muted()
+        case .people: words = names()
+        case .commands: words = SlashCommand.entries.map(\.name)
+        case .words(let those): words = those
         }
-        return complete(prefix: "/\(typed) ", word: word, among: words, isFinal: false)
+        guard !word.contains(" ") else { return nil }
+        return complete(prefix: prefix, word: word, among: words, isFinal: false)
     }
 
     /// What follows a filter at the end of a search.

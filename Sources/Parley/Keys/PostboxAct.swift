@@ -18,7 +18,7 @@ enum PostboxAct: Hashable, Sendable {
 
     /// Reads what stands behind the command. A word with blanks stands between quotation marks.
     init(_ text: String) throws(SlashCommand.Failure) {
-        let words = try SlashCommand.words(in: text)
+        let words = try CommandText.words(in: text)
         guard let verb = words.first?.lowercased() else {
             self = .list
             return

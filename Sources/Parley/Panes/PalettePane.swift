@@ -209,7 +209,7 @@ struct PalettePane: Pane {
         switch item.target {
         case .command(let entry):
             // What a key does as well is done at once, as by that key.
-            guard !entry.arguments.isEmpty, !KeyAction.stand(for: entry) else {
+            guard entry.argument != .none, !KeyAction.stand(for: entry) else {
                 return run("/\(entry.name)", on: &model)
             }
             // The text that is being written stays as it is: the arguments are written here.

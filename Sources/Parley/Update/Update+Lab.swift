@@ -167,7 +167,7 @@ enum LabRequest: Hashable, Sendable {
         }
         let word = text.prefix { !$0.isWhitespace }
         let rest = String(text.dropFirst(word.count).drop { $0.isWhitespace })
-        guard word == "save", let file = try? SlashCommand.unquoted(rest), !file.isEmpty else { return nil }
+        guard word == "save", let file = try? CommandText.unquoted(rest), !file.isEmpty else { return nil }
         self = .save(file)
     }
 }

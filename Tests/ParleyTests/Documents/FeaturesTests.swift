@@ -57,7 +57,7 @@ struct FeaturesTests {
         #expect(commands.count >= 6)
         for command in commands {
             let name = command.dropFirst().prefix { $0 != " " }
-            #expect(SlashCommand.entries.contains { $0.name == SlashCommand.command(named: name) }, "\(command)")
+            #expect(SlashCommand.entry(named: name) != nil, "\(command)")
         }
         let known = Set(KeyMap.standard.tables.flatMap { $0.entries.flatMap { $0.sequences.map(\.label) } })
         let words = part.split { $0.isWhitespace || ".,;".contains($0) }.map(String.init)

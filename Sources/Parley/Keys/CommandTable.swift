@@ -1,0 +1,221 @@
+import Relay
+
+extension SlashCommand {
+    /// A command: its names, what stands behind it, what help says, what Tab completes, and how it is read.
+    struct Entry: Hashable, Sendable {
+        /// What stands behind the name, as help shows it: what is in brackets may be left out.
+        enum Argument: Hashable, Sendable {
+            case none
+            case name(String), number(String), word(String), file(String)
+            /// A text, with any quotation marks of its own.
+            case text(String)
+
+            var shown: String {
+                switch self {
+                case .none: ""
+                case .name(let shown), .number(let shown), .word(let shown), .file(let shown), .text(let shown): shown
+                }
+            }
+
+            /// Whether something has to stand there.
+            var isNeeded: Bool { !shown.isEmpty && shown.first != "[" }
+        }
+
+        /// What Tab completes behind the name.
+        enum Completion: Hashable, Sendable {
+            case none, topics, mutedTopics, people, addresses, commands, postboxes
+            /// The values of `in:` and `from:`.
+            case filters
+            case words([String])
+        }
+
+        let name: String
+        /// What other clients call it.
+        let aliases: [String]
+        /// Those of its aliases that begin no sentence: a letter that lacks its slash would be read by a whole topic.
+        let unlikeWords: [String]
+        let argument: Argument
+        let completion: Completion
+        /// What it does, as help says it.
+        let words: String
+        let read: @Sendable (CommandText) throws(Failure) -> SlashCommand
+
+        init(
+            _ name: String, aka aliases: [String] = [], unlikeWords: [String] = [], takes argument: Argument = .none,
+            completing completion: Completion = .none, _ words: String,
+            read: @escaping @Sendable (CommandText) throws(Failure) -> SlashCommand
+        ) {
+            (self.name, self.aliases, self.unlikeWords) = (name, aliases + unlikeWords, unlikeWords)
+            (self.argument, self.completion, self.words, self.read) = (argument, completion, words, read)
+        }
+
+        /// As help shows it.
+        var usage: String { argument == .none ? "/\(name)" : "/\(name) \(argument.shown)" }
+
+        static func == (left: Entry, right: Entry) -> Bool { left.name == right.name }
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    }
+
+    /// All commands, in the order of the help.
+    static let entries: [Entry] = [
+        Entry(
+            "join", aka: ["go"], unlikeWords: ["j"], takes: .name("TOPIC"), completing: .topics,
+            "join a topic, or a pattern with * or >"
+        ) { .join($0.word) },
+        Entry(
+            "leave", aka: ["part"], takes: .name("[TOPIC]"), completing: .topics, "leave this topic, or that one"
+        ) { .leave($0.wordIfAny) },
+        Entry(
+            "say", takes: .text("TEXT"), "send TEXT as it is; a line that begins with // does the same"
+        ) { .say($0.text) },
+        Entry(
+            "post", unlikeWords: ["query", "q", "msg", "whisper", "dm"], takes: .text("USER[/POSTBOX] [TEXT]"),
+            completing: .addresses,
+            "put a letter into somebody's postbox, personal where none is named; Subject: WORDS | before TEXT is its "
+                + "subject; without TEXT, begin one",
+            read: letter),
+        Entry(
+            "resend", takes: .number("[NUMBER]"), "send this topic's unsent lines again, or that one"
+        ) { .resend($0.number) },
+        Entry("discard", takes: .number("[NUMBER]"), "drop this topic's unsent lines, or that one") {
+            .discard($0.number)
+        },
+        Entry("unsent", "list this topic's unsent lines, with their numbers") { _ in .unsent },
+        Entry("history", aka: ["scrollback"], "load older messages") { _ in .history },
+        Entry("more", "go on with what is listed: letters, or what was found") { _ in .more },
+        Entry("edit", "write a text in your editor") { _ in .edit },
+        Entry(
+            "search", aka: ["lastlog", "grep"], takes: .text("WORDS"), completing: .filters,
+            "look through what is kept here: words, \"a phrase\", from: in: after: before:", read: search),
+        Entry("open", takes: .number("NUMBER"), "go to that one of what was found") { text throws(Failure) in
+            .open(try text.meaning(text.number))
+        },
+        Entry(
+            "find", takes: .text("[LETTERS]"),
+            "go to what has them here, in what is read whole and the open letter too; alone, or by n and N, it goes on"
+        ) { .find($0.text) },
+        Entry(
+            "topics", aka: ["list", "buffer", "window", "win"], takes: .name("[NUMBER]"),
+            "list your topics, with what is unread; or go to that one"
+        ) { .topics($0.word) },
+        Entry("next", "go to what calls you, or to the next topic with something unread") { _ in .next },
+        Entry(
+            "read", takes: .number("[NUMBER]"),
+            "read a message whole that is cut short, or the letter; in a list of letters, that one; in a topic, that "
+                + "message, counted from the newest"
+        ) { .read($0.number) },
+        Entry(
+            "quote", aka: ["reply", "answer"], takes: .text("[NUMBER] [TEXT]"),
+            "quote the newest message, or that one, counted from the newest, to answer it; TEXT stands below it"
+        ) { text in
+            let (first, rest) = text.parts
+            return if let number = Int(first), number > 0 { .quote(number, rest) } else { .quote(nil, text.text) }
+        },
+        Entry("details", takes: .number("[NUMBER]"), "what is known of it: id, sequence, times") {
+            .details($0.number)
+        },
+        Entry("links", "list the links in view, newest first, or of what is read") { _ in .links },
+        Entry(
+            "link", takes: .number("NUMBER"), "copy that link of the list; without a screen, say it"
+        ) { text throws(Failure) in .link(try text.meaning(text.number)) },
+        Entry("who", aka: ["names", "whois"], "list who is in this topic, with away texts") { _ in .who },
+        Entry(
+            "ignore", takes: .name("[NAME]"), completing: .people,
+            "hide what somebody writes in topics; alone: list them"
+        ) { .ignore($0.word) },
+        Entry("unignore", takes: .name("NAME"), completing: .people, "show it again") { .unignore($0.word) },
+        Entry(
+            "mute", takes: .name("[TOPIC]"), completing: .topics,
+            "no bell and no count in the title for this topic, or that one"
+        ) { .mute($0.wordIfAny) },
+        Entry(
+            "unmute", takes: .name("[TOPIC]"), completing: .mutedTopics, "let it ring and count again"
+        ) { .unmute($0.wordIfAny) },
+        Entry(
+            "notify", takes: .word("[on|off|test]"), completing: .words(NotificationAct.words),
+            "show what notifies you while you look elsewhere; keep the connection then, or not; try one"
+        ) { text throws(Failure) in .notify(try text.meaning(NotificationAct(text.word))) },
+        Entry(
+            "suspend-after", takes: .word("[TIME]"),
+            "how long the connection is kept while you look elsewhere: 5m, 90s, or never"
+        ) { text throws(Failure) in .suspendAfter(try text.meaning(SuspensionChange(text.word))) },
+        Entry("away", takes: .text("[TEXT]"), "tell others that you are away, and why") { .away($0.word) },
+        Entry("back", "tell others that you are here again") { _ in .back },
+        Entry("inbox", "open the postbox") { _ in .inbox },
+        Entry(
+            "postbox", takes: .text("[create|rename|enable|disable|delete NAME]"), completing: .postboxes,
+            "list your postboxes; make one: create NAME, or create NAME for PERSONA; give it a title: rename NAME "
+                + "TITLE; let it take letters or not; delete it with its letters"
+        ) { text throws(Failure) in .postbox(try PostboxAct(text.text)) },
+        Entry(
+            "sent", takes: .number("[NUMBER]"), "list the letters you sent from here, or read that one"
+        ) { .sent($0.number) },
+        Entry(
+            "delete", takes: .number("[NUMBER]"),
+            "delete the marked letters, or the selected one; or that one of the list"
+        ) { .delete($0.number) },
+        Entry("save", takes: .file("[FILE]"), "write the letter into a file that only you can read") { .save($0.word) },
+        Entry(
+            "kv", takes: .text("[get|put|delete|keys|watch …]"),
+            "the keys and values that all users of the network share; alone: the latest answers"
+        ) { text throws(Failure) in
+            guard !text.word.isEmpty else { return .keyResults }
+            guard let request = KeyValueRequest(text.text) else { throw .usage(KeyValueRequest.usage) }
+            return .keyValue(request)
+        },
+        Entry(
+            "close", aka: ["wc"], takes: .name("[TOPIC]"), completing: .topics,
+            "close what is in view: leave the topic, or go back; leave that topic"
+        ) { $0.word.isEmpty ? .close : .leave($0.word) },
+        Entry("disconnect", "disconnect and stay offline until /reconnect") { _ in .disconnect },
+        Entry("reconnect", aka: ["connect"], "connect now") { _ in .reconnect },
+        Entry("log", "show what happened to the connection") { _ in .log },
+        Entry(
+            "lab", takes: .word("[save FILE]"),
+            "break this chat's connection: a rehearsal; keep what was done as a scenario's file"
+        ) { text throws(Failure) in .lab(try text.meaning(LabRequest(text.word))) },
+        Entry("errors", "list recent errors, newest first") { _ in .errors },
+        Entry(
+            "help", takes: .word("[WORD]"), completing: .commands,
+            "show the keys and commands, or those that have a word"
+        ) { .help($0.word) },
+        Entry("quit", aka: ["exit", "bye"], "leave Parley") { _ in .quit },
+    ]
+
+    /// The command that a name stands for: its own, or what other clients call it.
+    static func entry(named name: some StringProtocol) -> Entry? { byName[name.lowercased()] }
+
+    private static let byName = Dictionary(
+        entries.flatMap { entry in ([entry.name] + entry.aliases).map { ($0, entry) } }, uniquingKeysWith: { $1 })
+
+    private static func letter(_ text: CommandText) throws(Failure) -> SlashCommand {
+        let (word, rest) = text.parts
+        if word.first == "#", word.count > 1 { throw .topic(topic(fromChannel: word)) }
+        // An address that was left out is not the first word of what stands below.
+        guard !text.gap.contains(where: \.breaksLine), let (user, postbox) = address(word) else { throw text.usage }
+        let (subject, letter) = LetterSubject.split(rest)
+        guard letter.isEmpty else { return .post(user: user, postbox: postbox, subject: subject, text: letter) }
+        guard subject == nil else { throw .usage(LetterSubject.usage) }
+        return .write(to: "\(user)/\(postbox)")
+    }
+
+    private static func search(_ text: CommandText) throws(Failure) -> SlashCommand {
+        if let missing = SearchQuery.missingValue(in: text.text) { throw .mistake(missing) }
+        if let mistake = SearchQuery(text.text).mistake { throw .mistake(mistake) }
+        return .search(text.text)
+    }
+}
+
+extension SearchQuery {
+    /// Why it cannot be meant as it is; nil where it can. A filter that is none counts as words, which nobody finds.
+    fileprivate var mistake: String? {
+        let words = terms.filter { $0.isPhrase && !$0.isExcluded }.map(\.text)
+        if let date = words.first(where: { $0.hasPrefix("before:") || $0.hasPrefix("after:") }) {
+            return "\(date.prefix(32)) is no date. Write it as before:2026-11-20 or after:2026-11-20T10:00"
+        }
+        if let topic = words.first(where: { $0.hasPrefix("in:") }) {
+            return "\(topic.dropFirst(3).prefix(32)) is no topic. Write it as in:chat.lobby or in:chat.*"
+        }
+        return isEmpty ? "There is nothing to look for: name a word that has a letter or a digit." : nil
+    }
+}
