@@ -223,41 +223,17 @@ struct ChatLoop {
         pace.invalidate(by: cause)
     }
 
-    /// Takes in that it is later. Only what can be seen is drawn: time that changes no figure costs nothing.
+    /// Takes in that it is later. Time that changes nothing on the screen has no frame drawn.
     ///
     /// - Parameter isSign: whether the person did something, for which a frame comes anyway.
     private mutating func pass(_ time: Moment, isSign: Bool = false) {
-        let before = isSign ? nil : shownTime
+        let isDue = model.nextChange(after: model.now.instant).map { $0 <= time.instant } ?? false
         carryOut(.tick(time, isSign: isSign))
-        if let before, before == shownTime, model.status.nextRetryAt == nil { return }
-        pace.invalidate(by: .news)
+        if isSign || isDue { pace.invalidate(by: .news) }
     }
 
     private mutating func carryOut(_ event: ChatEvent) {
         for effect in update(&model, event) { perform(effect) }
-    }
-
-    /// What the passing of time alone can change on the screen, other than a countdown. It is small because a copy of
-    /// the model that outlived an event would cause everything to be copied that the event touches.
-    private struct ShownTime: Equatable {
-        let notice: ChatModel.Notice?
-        let outage: String?
-        let attempt: String?
-        let silence: String?
-        let recovered: Duration?
-        let undo: String?
-        let absence: String?
-        let ages: [String]
-    }
-
-    private var shownTime: ShownTime {
-        let now = model.now.instant
-        return ShownTime(
-            notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
-            attempt: StatusText.trying(since: model.attemptBegan, now: now),
-            silence: StatusText.silence(model.status, now: now), recovered: model.recovery?.shown(at: now),
-            undo: model.inbox.deletion.deadline.map { Wording.wait(now.duration(to: $0)) },
-            absence: model.absenceWords, ages: model.agesInView)
     }
 
     // MARK: Effects

@@ -74,10 +74,7 @@ extension ChatModel {
         return inbox.letters.dropFirst(inbox.firstVisible).prefix(size.rows)
     }
 
-    /// The ages that are on the screen.
-    var agesInView: [String] { lettersInView.map { LetterAge.words(of: $0.createdAt, at: now.wall, zone: zone) } }
-
-    /// When one of them may change next.
+    /// When the age of one of them may change next.
     func nextAge(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let passed = now.instant.duration(to: instant) / .milliseconds(1)
         let wall = Timestamp(milliseconds: now.wall.milliseconds + Int64(min(max(0, passed), 1e12)))

@@ -113,9 +113,9 @@ extension ChatModel {
         if hasScreen, compose.isEmpty {
             compose.set(command)
             // Whoever writes something else now does not write it behind this.
-            say("✗ \(what). \(words)", .failure, about: .mistake)
+            say("\(what). \(words)", .failure, about: .mistake)
         } else {
-            say("✗ \(what)\(hasScreen ? "; Up brings it back" : ""). \(words)", .failure)
+            say("\(what)\(hasScreen ? "; Up brings it back" : ""). \(words)", .failure)
         }
     }
 

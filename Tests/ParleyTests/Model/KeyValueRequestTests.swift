@@ -100,7 +100,7 @@ struct KeyValueRequestTests {
         desk.send(.published(PublishNews(id: id, state: .failed(.conflict(key: "room.color", revision: 9)))))
         #expect(desk.model.compose.text == "/kv put room.color \"5\"")
         let words = desk.model.notice?.text ?? ""
-        #expect(words.hasPrefix("✗ room.color was not changed. ") && words.contains("revision 9"))
+        #expect(words.hasPrefix("room.color was not changed. ") && words.contains("revision 9"))
         #expect(desk.model.queuedCount == 0)
     }
 
