@@ -310,43 +310,4 @@ struct InputParserTests {
             #expect(!split.needsTimeout)
         }
     }
-
-    @Test("A letter that comes next is one of its own, unless it can belong to what has begun")
-    func idle() {
-        func isIdle(_ text: String, isFlushed: Bool = false) -> Bool {
-            var parser = InputParser()
-            _ = parser.feed(Array(text.utf8))
-            if isFlushed { _ = parser.flush() }
-            return parser.isIdle
-        }
-        for text in ["", "a", "é", "\u{1B}[A", "\u{1B}a", "\u{1B}[200~x\u{1B}[201~", "\u{1B}]11;rgb:0/0/0\u{7}"] {
-            #expect(isIdle(text), "\(text.debugDescription)")
-        }
-        for rest in ["", "[", "[1;", "O", "]11;", "[200~x", "[[", "[M"] {
-            let text = "\u{1B}" + rest
-            #expect(!isIdle(text), "\(text.debugDescription)")
-        }
-        // The rest of a sequence may be late.
-        #expect(!isIdle("\u{1B}", isFlushed: true))
-        var parser = InputParser()
-        _ = parser.feed([0xC3])
-        #expect(!parser.isIdle)
-        _ = parser.feed([0xA9])
-        #expect(parser.isIdle)
-    }
-
-    @Test("A plain letter takes one column, joins no other and is drawn as it is")
-    func plainLetters() {
-        var scalars = Array<UInt32>(0x20...0x7E)
-        for letters in PlainLetter.letters { scalars += letters }
-        for scalar in scalars.compactMap(Unicode.Scalar.init) {
-            let text = String(Character(scalar))
-            #expect(PlainLetter(Array(text.utf8))?.scalar == scalar.value)
-            #expect(SafeText(text).description == text && SafeText(text).width == 1, "\(text)")
-            #expect("a\(text)b".count == 3, "\(text)")
-        }
-        for text in ["", "\t", "\u{7F}", "\u{80}", "\u{AD}", "\u{301}", "\u{5D0}", "字", "👍", "ab", "aé"] {
-            #expect(PlainLetter(Array(text.utf8)) == nil, "\(text.debugDescription)")
-        }
-    }
 }

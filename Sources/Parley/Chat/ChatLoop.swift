@@ -8,7 +8,7 @@ protocol ChatScreen: AnyObject {
     var hasPendingFrame: Bool { get }
     /// Whether the terminal is told where links lead.
     var linkUse: LinkUse { get set }
-    func wait(until deadline: ContinuousClock.Instant?, echoes: Bool) -> [TerminalSession.Wake]
+    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake]
     func present(_ canvas: Canvas)
     func redraw()
     func bell()
@@ -39,7 +39,6 @@ struct ChatLoop {
     private var pace = ScreenPace()
     private var pasteWatch = PasteWatch()
     private let texts = WrappedTexts()
-    private let lastFrame = LastFrame()
     private var appearance: Appearance
     private let colors: Int
     private var theme: Theme
@@ -117,9 +116,7 @@ struct ChatLoop {
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
-        let wakes = screen.wait(
-            until: [deadline, draftDue, pasteWatch.due].compactMap(\.self).min(),
-            echoes: pasteWatch.isIdle && lastFrame.shows(model.writtenText))
+        let wakes = screen.wait(until: [deadline, draftDue, pasteWatch.due].compactMap(\.self).min())
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
         if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }
@@ -204,9 +201,7 @@ struct ChatLoop {
     private mutating func draw() {
         let begin = clock().instant
         followSettings()
-        screen.present(
-            render(
-                model, size: screen.size, now: model.now.instant, theme: theme, texts: texts, last: lastFrame))
+        screen.present(render(model, size: screen.size, now: model.now.instant, theme: theme, texts: texts))
         if let title { screen.setTitle(title) }
         if rings { screen.bell() }
         title = nil

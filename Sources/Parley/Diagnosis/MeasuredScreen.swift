@@ -55,7 +55,7 @@ final class MeasuredScreen: ChatScreen {
         nextKey = start + .milliseconds(20)
     }
 
-    func wait(until deadline: ContinuousClock.Instant?, echoes: Bool) -> [TerminalSession.Wake] {
+    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake] {
         while true {
             let now = ContinuousClock.now
             send(now)

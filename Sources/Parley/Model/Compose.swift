@@ -40,21 +40,3 @@ struct Compose: Equatable, Sendable {
             && left.editor.history.count == right.editor.history.count
     }
 }
-
-/// A text that grows at its end with the next letter that is typed, whichever it is: which one, and how long it is.
-struct WrittenText: Equatable, Sendable {
-    let view: MainView
-    let bytes: Int
-}
-
-extension ChatModel {
-    /// The text being written, where nothing but that has the next character; nil otherwise.
-    var writtenText: WrittenText? {
-        // Only the undoing of a deletion has a letter for a key here.
-        guard focus == .compose, overlay == nil, chord.isEmpty, inbox.deletion.steps.isEmpty, compose.editor.takesAtEnd
-        else {
-            return nil
-        }
-        return WrittenText(view: view, bytes: compose.editor.utf8Count)
-    }
-}

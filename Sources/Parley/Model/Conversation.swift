@@ -11,45 +11,39 @@ struct Conversation: Equatable, Sendable {
     /// Whether `name` holds a wildcard; nothing can be published to it then.
     let isPattern: Bool
     /// Rows that the stream holds, in its order, with gap markers between them.
-    private(set) var rows: [ConversationRow] = [] { didSet { changes.note() } }
+    private(set) var rows: [ConversationRow] = []
     /// Own lines that the stream does not hold, oldest first.
-    private(set) var pending: [PendingLine] = [] { didSet { changes.note() } }
+    private(set) var pending: [PendingLine] = []
     private var sequences: [MessageKey: UInt64] = [:]
     /// Messages that came while the topic was out of view.
-    private(set) var unread = 0 { didSet { changes.note() } }
+    private(set) var unread = 0
     /// Where the person is called in messages that were not seen, in their order; of very many the newest.
-    private(set) var mentions: [RowPosition] = [] { didSet { changes.note() } }
+    private(set) var mentions: [RowPosition] = []
     /// The names, without the case of their letters, of those whose messages are hidden.
-    private var ignored: Set<String> = [] { didSet { changes.note() } }
+    private var ignored: Set<String> = []
     /// What calls the person.
     private var mention = Mention()
     /// The first message that came while the topic was out of view; "new" is written above it.
     private(set) var newMarker: RowPosition? {
-        didSet {
-            changes.note()
-            if newMarker != oldValue { hasSeenMarker = false }
-        }
+        didSet { if newMarker != oldValue { hasSeenMarker = false } }
     }
     /// Whether "new" was in view.
     private var hasSeenMarker = false
     /// The subscription's state.
-    var subscription = Subscription.joining { didSet { changes.note() } }
+    var subscription = Subscription.joining
     /// What is known of older messages.
-    var history = History.unknown { didSet { changes.note() } }
+    var history = History.unknown
     /// Where the person looks.
     var scroll = Scroll.bottom {
-        didSet {
-            changes.note()
-            if scroll == .bottom { holdsMarker = false }
-        }
+        didSet { if scroll == .bottom { holdsMarker = false } }
     }
     /// Whether the person reads on from what was new, so that "new" stays there while others come below it.
     private var holdsMarker = false
     /// The unsent line that the person went to.
-    private var chosen: String? { didSet { changes.note() } }
+    private var chosen: String?
     /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
     /// nothing.
-    private(set) var keptThrough: Timestamp? { didSet { changes.note() } }
+    private(set) var keptThrough: Timestamp?
     /// Whether nobody has said yet what lies between the newest row and what the subscription brings.
     private var isOpen = false
     /// What was read last, as it is kept.
@@ -65,9 +59,7 @@ struct Conversation: Equatable, Sendable {
     /// The place of the last row before the present outage; nil while connected.
     private var lossPlace: RowPosition?
     /// The names that have written here.
-    private(set) var names = NameBook() { didSet { changes.note() } }
-    /// Which state of what is drawn of it this is. Whatever that is made of notes its changes here.
-    private(set) var changes = ChangeCount()
+    private(set) var names = NameBook()
 
     /// The rows that one conversation keeps at most while its newest one is in view; the stream has the older ones.
     static let rowLimit = 5_000

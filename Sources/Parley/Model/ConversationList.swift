@@ -6,18 +6,16 @@ struct ConversationList: Equatable, Sendable {
     private var indices: [String: Int] = [:]
     private var patterns: [Pattern] = []
     /// In what order they are shown.
-    private(set) var order = Order.byHand { didSet { changes.note() } }
+    private(set) var order = Order.byHand
     /// The places in `all` by what is shown, the first one first; empty where that is the same.
-    private var shown: [Int] = [] { didSet { changes.note() } }
+    private var shown: [Int] = []
     /// Whether something has happened since they were arranged.
     private var isStale = false
     /// Grows with every change of what is joined, and of the order by hand.
     private(set) var revision: UInt64 = 0
     private var mutes: [TopicPattern] = []
     /// The names of those that are muted.
-    private var muted: Set<String> = [] { didSet { changes.note() } }
-    /// Which state of what is drawn of them this is: of which are joined, in which order, how, and of each of them.
-    private(set) var changes = ChangeCount()
+    private var muted: Set<String> = []
 
     /// Topics that can be joined at once.
     static let limit = 2_000
@@ -140,7 +138,6 @@ struct ConversationList: Equatable, Sendable {
 
     private mutating func noteChange() {
         revision &+= 1
-        changes.note()
         shown = []
         arrange()
     }
@@ -149,8 +146,6 @@ struct ConversationList: Equatable, Sendable {
     @discardableResult
     mutating func update<Result>(_ name: String, _ change: (inout Conversation) -> Result) -> Result? {
         guard let index = indices[name] else { return nil }
-        let seen = all[index].changes.number
-        defer { if all[index].changes.number != seen { changes.note() } }
         guard order == .byActivity else { return change(&all[index]) }
         let before = all[index].newestTime
         defer { if all[index].newestTime != before { isStale = true } }
@@ -159,11 +154,7 @@ struct ConversationList: Equatable, Sendable {
 
     /// Changes all joined topics in place.
     mutating func updateAll(_ change: (inout Conversation) -> Void) {
-        for index in all.indices {
-            let seen = all[index].changes.number
-            change(&all[index])
-            if all[index].changes.number != seen { changes.note() }
-        }
+        for index in all.indices { change(&all[index]) }
     }
 
     /// Mutes the conversations of these topics and patterns, those that are joined later too, and no others.

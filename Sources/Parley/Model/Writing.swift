@@ -7,9 +7,7 @@ struct Writing: Equatable, Sendable {
     /// The conversation that the text in view is for; empty for what is no conversation.
     private(set) var place = ""
     /// What is being written elsewhere, by conversation.
-    private var elsewhere: [String: Compose] = [:] { didSet { changes.note() } }
-    /// Which state of what is being written elsewhere this is.
-    private(set) var changes = ChangeCount()
+    private var elsewhere: [String: Compose] = [:]
     /// The lines that were typed, oldest first.
     private var lines: [KeptLine] = []
 

@@ -6,19 +6,12 @@ import Terminal
 /// - Parameters:
 ///   - now: the monotonic time, for countdowns.
 ///   - texts: what earlier frames have broken into lines. With it or without, the frame is the same.
-///   - last: what stays of the frame drawn last. With it or without, the frame is the same.
 func render(
-    _ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard, texts: WrappedTexts? = nil,
-    last: LastFrame? = nil
+    _ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard, texts: WrappedTexts? = nil
 ) -> Canvas {
     let frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now, texts: texts)
-    frame.draw(last, last == nil ? nil : FrameLook(frame))
+    frame.draw()
     if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
-    if let last {
-        let (text, column) = (frame.layout.text, frame.canvas.cursor?.column ?? 0)
-        // At the beginning of a row the next character may bring the word before it along.
-        last.keep(model.writtenText, hasRoom: column > text.column && column + 1 < text.endColumn)
-    }
     return frame.canvas
 }
 
@@ -45,27 +38,10 @@ final class Frame {
         self.texts = texts
     }
 
-    fileprivate func draw(_ last: LastFrame?, _ look: FrameLook?) {
-        if let look, let kept = last?.canvas(for: look) {
-            canvas = kept
-        } else {
-            canvas = Canvas(size: layout.size)
-            guard layout.size.rows > 0, layout.size.columns > 0 else { return }
-            if layout.isTooSmall {
-                drawTooSmall()
-                return
-            }
-            drawStandingParts()
-            if let look { last?.keep(canvas, for: look) }
-        }
-        drawRule()
-        ComposePane().draw(in: self)
-        drawHint()
-        drawOverlay()
-    }
-
-    /// What a key that is typed into the text leaves as it is, and `FrameLook` tells apart.
-    private func drawStandingParts() {
+    fileprivate func draw() {
+        canvas = Canvas(size: layout.size)
+        guard layout.size.rows > 0, layout.size.columns > 0 else { return }
+        guard !layout.isTooSmall else { return drawTooSmall() }
         drawTitle()
         model.mainPane.draw(in: self)
         if let divider = layout.divider {
@@ -73,6 +49,10 @@ final class Frame {
         }
         SidebarPane().draw(in: self)
         drawTour()
+        drawRule()
+        ComposePane().draw(in: self)
+        drawHint()
+        drawOverlay()
     }
 
     /// Says what is wrong, on as many rows as there are; the cursor is hidden.

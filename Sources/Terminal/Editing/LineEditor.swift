@@ -61,12 +61,6 @@ public struct LineEditor: Sendable {
     /// True when no further character is kept.
     public var isFull: Bool { characters.count >= limit }
 
-    /// Whether a letter that is typed next is put behind the text and joins nothing there.
-    public var takesAtEnd: Bool {
-        guard let last = characters.last, cursor == count, !isFull else { return false }
-        return awaited == nil && argument == nil && search == nil && "\(last)a".count == 2
-    }
-
     /// Whether the text begins with some characters; it costs as much as these, however long the text is.
     public func hasPrefix(_ prefix: String) -> Bool { characters.starts(with: prefix) }
 

@@ -68,8 +68,6 @@ public struct InputParser: Sendable {
         lateReply = nil
     }
 
-    /// Whether a letter that comes next is one of its own.
-    var isIdle: Bool { state == .ground && !decoder.isPartial && !mayBeLate && lateReply == nil }
 
     /// True while something unfinished is held that `flush` would decide.
     public var needsTimeout: Bool { timeout != nil }

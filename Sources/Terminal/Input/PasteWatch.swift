@@ -33,9 +33,6 @@ public struct PasteWatch: Sendable {
     /// When `flush` is due; nil while nothing is held.
     public var due: ContinuousClock.Instant? { held.isEmpty ? nil : last.map { $0 + Self.pause } }
 
-    /// Whether a key that comes alone is handed on at once.
-    public var isIdle: Bool { held.isEmpty && !isPaste }
-
     /// Takes events as they were read, and returns those that are decided, in their order.
     public mutating func take(_ events: [InputEvent], at now: ContinuousClock.Instant) -> [InputEvent] {
         var decided: [InputEvent] = []

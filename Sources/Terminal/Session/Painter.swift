@@ -85,21 +85,6 @@ struct Painter {
         return difference.cells
     }
 
-    /// Writes a letter at the cursor, on the terminal as well, where nothing stands there or behind it.
-    mutating func echo(_ letter: PlainLetter) {
-        guard let place = shown.cursor, isCursorShown == true, !startsOver, place.column + 1 < shown.size.columns,
-            shown[place.row, place.column] == .blank, shown[place.row, place.column + 1] == .blank
-        else { return }
-        setScrolling(false)
-        let cell = Cell(cluster: Cluster(base: letter.scalar, width: 1), style: .plain)
-        put(cell, row: place.row, column: place.column)
-        wmove(cterminal_standard_window(), Int32(place.row), Int32(place.column + 1))
-        wnoutrefresh(cterminal_standard_window())
-        doupdate()
-        shown.set(cell, row: place.row, column: place.column)
-        shown.cursor = Position(row: place.row, column: place.column + 1)
-    }
-
     private mutating func put(_ cell: Cell, row: Int, column: Int) {
         let width = cell.cluster.width
         guard width > 0 else { return }

@@ -24,11 +24,6 @@ extension TerminalSession {
         showPending()
     }
 
-    /// Shows a letter that was typed at the cursor, before the frame with it comes.
-    func echo(_ letter: PlainLetter) {
-        if hasShownFrame, !isPending, isWritable { painter.echo(letter) }
-    }
-
     /// Draws everything anew, whatever else has written to the terminal, and asks for its background again: the person
     /// may have chosen another.
     public func redraw() {

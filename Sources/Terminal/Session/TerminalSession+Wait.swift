@@ -9,16 +9,11 @@ extension TerminalSession {
 
     /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
     /// least one event. A frame that waits for the terminal is shown meanwhile.
-    ///
-    /// - Parameter echoes: whether a letter that is typed alone next will stand at the cursor in the frame that
-    ///   follows. It is shown at once then, before anything else is done with it, where it is one of ``PlainLetter``.
-    public func wait(until deadline: ContinuousClock.Instant?, echoes: Bool = false) -> [Wake] {
-        var echoes = echoes
+    public func wait(until deadline: ContinuousClock.Instant?) -> [Wake] {
         while true {
             if !queue.isEmpty { return takeQueue() }
             if isClosed { return [.hangUp] }
-            poll(until: deadline, echoes: echoes)
-            echoes = false
+            poll(until: deadline)
             if queue.isEmpty, let deadline, ContinuousClock.now >= deadline { queue.append(.timedOut) }
         }
     }
@@ -30,7 +25,7 @@ extension TerminalSession {
 
     /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output
     /// shares that mode with it: it is read once for each time that `poll` found something.
-    private func poll(until deadline: ContinuousClock.Instant?, echoes: Bool) {
+    private func poll(until deadline: ContinuousClock.Instant?) {
         showWaiting()
         let due = [deadline, parserDeadline].compactMap(\.self).min()
         // What there is to tell already is told at once, together with what else there is.
@@ -46,9 +41,8 @@ extension TerminalSession {
         ]
         let found = pollDescriptors(&items, timeout)
         if found > 0 {
-            let echoes = echoes && items[3].revents == 0
             if items[3].revents != 0 { takeSignals() }
-            if items[0].revents != 0 { readInput(items[0].revents, echoes: echoes) }
+            if items[0].revents != 0 { readInput(items[0].revents) }
             if items[4].revents != 0, let isAttached = multiplexer?.take() { queue.append(.attached(isAttached)) }
             if items[2].revents != 0 {
                 waker.take()
@@ -71,7 +65,7 @@ extension TerminalSession {
 
     // MARK: input
 
-    private func readInput(_ state: Int16, echoes: Bool) {
+    private func readInput(_ state: Int16) {
         guard state & Int16(POLLIN) != 0 else {
             hangUp()
             return
@@ -80,7 +74,6 @@ extension TerminalSession {
         let events: [InputEvent]? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.readLimit) { buffer in
             let count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
             if count < 0 { reason = errno }
-            if echoes, parser.isIdle, let letter = PlainLetter(buffer.prefix(max(0, count))) { echo(letter) }
             return count > 0 ? parser.feed(UnsafeBufferPointer(rebasing: buffer[..<count])) : nil
         }
         guard let events else {

@@ -34,8 +34,6 @@ private final class RehearsedScreen: ChatScreen {
     /// By what the terminal shows notifications.
     var methods: [NotificationMethod] = [.osc99]
     private(set) var sleeps = 0
-    /// For each input whether a character would have been shown at once.
-    private(set) var echoes: [Bool] = []
     /// Whether the process stands still in its sleep, so that deadlines pass unseen until the next input.
     var standsStill = false
     /// How long the person's editor has the terminal.
@@ -59,14 +57,13 @@ private final class RehearsedScreen: ChatScreen {
         while offered < news.count, news[offered].at <= instant, queue.offer(news[offered].event) { offered += 1 }
     }
 
-    func wait(until deadline: ContinuousClock.Instant?, echoes: Bool) -> [TerminalSession.Wake] {
+    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake] {
         var hasSlept = false
         while true {
             offerNews()
             var wakes: [TerminalSession.Wake] = []
             while inputsTaken < inputs.count, inputs[inputsTaken].at <= instant {
                 if inputs[inputsTaken].wake == .shown { (hasPendingFrame, takesNoOutput) = (false, false) }
-                if case .input = inputs[inputsTaken].wake { self.echoes.append(echoes) }
                 wakes.append(inputs[inputsTaken].wake)
                 inputsTaken += 1
             }
@@ -123,17 +120,6 @@ struct ChatLoopTests {
 
     private func loop(_ screen: RehearsedScreen, _ desk: Desk) -> ChatLoop {
         ChatLoop(screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true })
-    }
-
-    @Test("A terminal is told whether the character that comes next stands at the cursor")
-    func echo() throws {
-        let screen = RehearsedScreen()
-        let keys = [key("/"), key("j"), .input([.key(Key(.left))]), key("x")]
-        screen.inputs = zip(5..., keys).map { (at: Desk.start + .seconds($0), wake: $1) }
-        var loop = loop(screen, Desk.joined("chat.lobby"))
-        loop.begin(["chat.lobby"], keeps: false)
-        loop.run()
-        #expect(screen.echoes == [false, true, true, false])
     }
 
     private func key(_ character: Character) -> TerminalSession.Wake { .input([.key(Key(.character(character)))]) }
