@@ -68,7 +68,6 @@ public struct InputParser: Sendable {
         lateReply = nil
     }
 
-
     /// True while something unfinished is held that `flush` would decide.
     public var needsTimeout: Bool { timeout != nil }
 
