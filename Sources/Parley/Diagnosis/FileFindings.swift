@@ -111,7 +111,7 @@ enum FileFindings {
         let count = read(descriptor, &found, found.count)
         // A store that was made and never written is empty. Who finds damage further inside leaves a mark.
         guard count == 0 || found == expected, access(path + ".suspect", F_OK) != 0 else { return .damaged }
-        return LocalStore.isReadOnly(path) ? .readOnly : .good
+        return StoreFiles.isReadOnly(path) ? .readOnly : .good
     }
 
     /// The bytes of a store with its log.

@@ -25,7 +25,7 @@ struct CommandCompletion: Hashable, Sendable {
         let prefix = "/\(typed) "
         let words: [String]
         switch SlashCommand.entry(named: typed)?.completion {
-        case Optional.none, .some(.none): return nil
+        case nil, .nothing: return nil
         case .filters:
             guard let filter = ["in:", "from:"].first(where: { value(of: $0, in: text) != nil }),
                 let value = value(of: filter, in: text)

@@ -23,7 +23,7 @@ extension SlashCommand {
 
         /// What Tab completes behind the name.
         enum Completion: Hashable, Sendable {
-            case none, topics, mutedTopics, people, addresses, commands, postboxes
+            case nothing, topics, mutedTopics, people, addresses, commands, postboxes
             /// The values of `in:` and `from:`.
             case filters
             case words([String])
@@ -42,7 +42,7 @@ extension SlashCommand {
 
         init(
             _ name: String, aka aliases: [String] = [], unlikeWords: [String] = [], takes argument: Argument = .none,
-            completing completion: Completion = .none, _ words: String,
+            completing completion: Completion = .nothing, _ words: String,
             read: @escaping @Sendable (CommandText) throws(Failure) -> SlashCommand
         ) {
             (self.name, self.aliases, self.unlikeWords) = (name, aliases + unlikeWords, unlikeWords)

@@ -17,9 +17,6 @@ extension LocalStore {
         try open(path, clock: SystemTime())
     }
 
-    /// Whether a store is there that can be read, and it or its folder may not be written.
-    package static func isReadOnly(_ path: String) -> Bool { StoreFiles.isReadOnly(path) }
-
     /// As ``open(_:)``, with the time, the rules of writing, and how long each of the two steps may take.
     package static func open(
         _ path: String, clock: any Timekeeper, batching: StoreBatching = StoreBatching(),

@@ -181,9 +181,7 @@ extension EndToEndTests {
                     #expect(started.exitCode == 0, "\(started)")
                 }
                 func send(_ text: String) async throws {
-                    // The stream of a cluster that was started anew has a leader some seconds later on a busy machine.
-                    let sent = try await box.parley(
-                        "owner", "send", "chat.lobby", text, "--profile", "cluster", "--timeout", "60")
+                    let sent = try await box.parley("owner", "send", "chat.lobby", text, "--profile", "cluster")
                     #expect(sent.exitCode == 0, "\(sent)")
                 }
                 try await start("alice")

@@ -82,6 +82,7 @@ struct InboxViewTests {
         #expect(desk.model.nextChange(after: start) == start.advanced(by: .seconds(30 * 60)))
         #expect(
             desk.model.nextChange(after: start.advanced(by: .seconds(60))) == start.advanced(by: .seconds(30 * 60)))
+        #expect(desk.screen().contains { $0.hasSuffix(" 1 h") })
         desk.press(.alt("1"))
         #expect(desk.model.nextChange(after: start) == nil)
         let narrow = Desk.inbox([letter(-90)], size: Size(rows: 24, columns: 40))

@@ -57,7 +57,7 @@ final class StoreLock: Sendable {
 
 /// The files of a local store: the database, SQLite's log and index of the log, two locks and one for each run, and a
 /// mark.
-enum StoreFiles {
+package enum StoreFiles {
     /// What stands behind the name in those of the files that belong together, the database's first.
     private static let endings = ["", "-wal", "-shm"]
 
@@ -97,7 +97,7 @@ enum StoreFiles {
     // MARK: A disk that takes nothing
 
     /// Whether a store is there that can be read, and it or its folder may not be written.
-    static func isReadOnly(_ path: String) -> Bool {
+    package static func isReadOnly(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else {
             return false
