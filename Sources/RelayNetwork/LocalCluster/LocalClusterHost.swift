@@ -118,6 +118,7 @@ private struct LocalClusterRun: Sendable {
             } + [
                 {
                     try await provision()
+                    try await awaitLeaders()
                     try await serve()
                     return .stopped
                 },
@@ -185,6 +186,24 @@ private struct LocalClusterRun: Sendable {
                 }
             }
         ) { try await provision.run() }
+    }
+
+    /// Waits until every stream has a leader: servers that start again tell of a stream before they have agreed on one,
+    /// and until then nobody is answered who publishes to it. A stream that stays without one does not hold up the rest.
+    private func awaitLeaders() async throws(NetworkError) {
+        let identity = try IdentityFiles(folder: directory.keys).read()
+        let plan = NetworkPlan(names: identity.names, settings: try directory.settings(), placement: nil)
+        let letters = try directory.userNames().map(\.postboxStream)
+        let end = ContinuousClock.now + Self.startTimeout
+        for stream in plan.streams.map(\.name) + letters {
+            do throws(NetworkError) {
+                _ = try await cluster.leader(of: stream, at: addresses, identity, within: end - .now)
+            } catch .cancelled {
+                throw .cancelled
+            } catch {
+                log.warning("a stream has no leader", metadata: ["stream": "\(stream)", "error": "\(error)"])
+            }
+        }
     }
 
     /// Answers for the network and watches its disk. Others are told of it as soon as it is answered for, and again

@@ -177,8 +177,11 @@ extension EndToEndTests {
         func takenPort() async throws {
             try await LocalClusterFixture.run { box in
                 func start(_ user: String) async throws {
-                    let started = try await box.parley("owner", "network", "cluster", "start", "--user", user)
+                    let started = try await box.parley("owner", "network", "cluster", "start", "--user", user, "--json")
                     #expect(started.exitCode == 0, "\(started)")
+                    // Nobody could publish yet to a stream without one.
+                    let streams = try JSONLine(started.output)["streams"].array
+                    #expect(!streams.isEmpty && streams.allSatisfy { $0["leader"].string != nil }, "\(started)")
                 }
                 func send(_ text: String) async throws {
                     let sent = try await box.parley("owner", "send", "chat.lobby", text, "--profile", "cluster")
