@@ -194,7 +194,10 @@ let package = Package(
         ),
         .testTarget(
             name: "RelayNetworkTests",
-            dependencies: ["NATS", "Platform", "Relay", "RelayNetwork", "TestSupport"],
+            dependencies: [
+                "NATS", "Platform", "Relay", "RelayNetwork", "TestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,5 +1,6 @@
 import Foundation
 import NATS
+import NIOConcurrencyHelpers
 import Relay
 import TestSupport
 import Testing
@@ -53,6 +54,29 @@ struct ProvisionTests {
         let free = NetworkPlan(names: names, settings: NetworkSettings(), placement: NetworkPlacement()).topics
         #expect(changes(free, ["tags": ["hdd"]]).isEmpty)
     }
+
+    @Test("A stream that the servers could not make is a failure, though they tell of it for a moment")
+    func failedStream() async throws {
+        let plan = NetworkPlan(names: names, settings: NetworkSettings()).topics
+        let server = MemoryServer()
+        server.info.hasJetStream = false
+        // As 2.9.10 does where a folder could not be made: the stream is assigned, and then it is not.
+        let looks = NIOLockedValueBox(0)
+        server.service("$JS.API.STREAM.INFO.\(plan.name)") { _ in
+            let isThere = looks.withLockedValue { looks in
+                looks += 1
+                return looks == 2
+            }
+            return Array((isThere ? #"{"config":{"name":"team_stream"}}"# : Self.notFound).utf8)
+        }
+        let failure = JetStreamFailure(code: 500, errorCode: 10_049, text: "could not create storage directory")
+        server.fail(subjectPrefix: "$JS.API.STREAM.CREATE.", with: .refusal(failure))
+        let connection = try await server.connect()
+        await #expect(throws: NATSError.jetStream(failure)) { try await JetStream(connection).provide(plan) }
+        await connection.close()
+    }
+
+    private static let notFound = #"{"error":{"code":404,"err_code":10059,"description":"stream not found"}}"#
 
     @Test("An account is compared by what the network decides, not by who signed it and when")
     func accounts() throws {

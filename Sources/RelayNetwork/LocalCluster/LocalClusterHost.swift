@@ -189,7 +189,7 @@ private struct LocalClusterRun: Sendable {
     }
 
     /// Waits until every stream has a leader: servers that start again tell of a stream before they have agreed on one,
-    /// and until then nobody is answered who publishes to it. A stream that stays without one does not hold up the rest.
+    /// and until then nobody is answered who publishes to it. One that stays without one does not hold up the rest.
     private func awaitLeaders() async throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()
         let plan = NetworkPlan(names: identity.names, settings: try directory.settings(), placement: nil)

@@ -100,9 +100,13 @@ extension JetStream {
             part.state = .missing
             guard makes else { return part }
             do throws(NATSError) { try await createStream(plan) } catch {
-                // Somebody else may have been quicker.
-                guard case .jetStream = error, try await description(of: plan.name) != nil else { throw error }
-                return try await provide(plan, changing: keys, losing: losses, makes: false, mends: mends)
+                // Somebody else may have been quicker. What the servers failed to make is there for a moment, too.
+                guard case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNameInUse else {
+                    throw error
+                }
+                let other = try await provide(plan, changing: keys, losing: losses, makes: false, mends: mends)
+                guard other.state != .missing else { throw error }
+                return other
             }
             part.state = .made
         } else if !difference.changes.isEmpty {
