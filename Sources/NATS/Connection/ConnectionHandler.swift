@@ -120,6 +120,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         if isAlive { finish(.closed) }
         self.context = nil
+        // Whoever lets go of the connection later asks nothing of an event loop that may have ended.
+        core.channel = nil
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
