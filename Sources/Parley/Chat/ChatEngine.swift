@@ -169,7 +169,7 @@ actor ChatEngine {
 
     // MARK: Effects
 
-    func perform(_ effect: ChatEffect) async {
+    func perform(_ effect: CoreEffect) async {
         switch effect {
         case .subscribe(let topic): await subscribe(topic)
         case .unsubscribe(let topic):
@@ -250,7 +250,6 @@ actor ChatEngine {
         case .watchLab(let isWatched): await lab?.watch(isWatched)
         case .saveLab(let path): await saveLab(path)
         case .endLab: endLab()
-        case .suspendProcess, .quit, .redraw, .bell, .notify, .copy, .edit, .setTitle: break
         }
     }
 

@@ -34,7 +34,7 @@ struct ChatLoop {
     private let screen: any ChatScreen
     private let queue: EventQueue
     private let clock: () -> Moment
-    private let send: (ChatEffect) -> Bool
+    private let send: (CoreEffect) -> Bool
     private let letGo: (() -> Void)?
     private var pace = ScreenPace()
     private var pasteWatch = PasteWatch()
@@ -48,7 +48,7 @@ struct ChatLoop {
     private var rings = false
     /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is
     /// awake.
-    private var requests: [ChatEffect] = []
+    private var requests: [CoreEffect] = []
     private static let requestLimit = 256
     /// When the text being written went there last.
     private var lastDraft: ContinuousClock.Instant?
@@ -64,7 +64,7 @@ struct ChatLoop {
     ///   - letGo: lets the connection go, as the process is about to stop; it takes a part of a second at most.
     init(
         _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, appearance: Appearance = Appearance(),
-        colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (ChatEffect) -> Bool,
+        colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (CoreEffect) -> Bool,
         letGo: (() -> Void)? = nil
     ) {
         self.letGo = letGo
@@ -228,12 +228,14 @@ struct ChatLoop {
     }
 
     private mutating func carryOut(_ event: ChatEvent) {
-        for effect in update(&model, event) { perform(effect) }
+        let effects = update(&model, event)
+        for effect in effects.core { request(effect) }
+        for effect in effects.screen { perform(effect) }
     }
 
     // MARK: Effects
 
-    private mutating func perform(_ effect: ChatEffect) {
+    private mutating func perform(_ effect: ScreenEffect) {
         switch effect {
         case .quit: isOver = true
         case .redraw: screen.redraw()
@@ -243,25 +245,18 @@ struct ChatLoop {
         case .edit(let text): edit(text)
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
-        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepPlace,
-            .keepReadMark, .search, .readAround, .subscribe, .unsubscribe, .follow, .followLetters, .loadHistory,
-            .keepLetterRead,
-            .publish,
-            .sendAgain, .drop, .openPostbox, .countLetters, .listPage, .readLetters, .delete, .stopDeleting,
-            .postLetter, .saveLetter,
-            .postboxes, .listSent, .keyValue, .changeKey, .runNotifier, .watchPeople,
-            .appear, .setPresence, .typing, .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect,
-            .openLab,
-            .labActs, .watchLab, .saveLab, .endLab:
-            // A later text of the same conversation says all that the one before it does.
-            if case .keepDraft(let draft) = effect, case .keepDraft(let earlier)? = requests.last,
-                earlier.conversation == draft.conversation
-            {
-                requests.removeLast()
-            }
-            requests.append(effect)
-            if requests.count >= Self.requestLimit { handOver() }
         }
+    }
+
+    private mutating func request(_ effect: CoreEffect) {
+        // A later text of the same conversation says all that the one before it does.
+        if case .keepDraft(let draft) = effect, case .keepDraft(let earlier)? = requests.last,
+            earlier.conversation == draft.conversation
+        {
+            requests.removeLast()
+        }
+        requests.append(effect)
+        if requests.count >= Self.requestLimit { handOver() }
     }
 
     /// Of all reasons to ring there are at a time, the bell rings once.
@@ -318,7 +313,7 @@ struct ChatLoop {
     }
 }
 
-extension ChatEffect {
+extension CoreEffect {
     /// Whether it keeps a text that is being written.
     fileprivate var isDraft: Bool { if case .keepDraft = self { true } else { false } }
 }

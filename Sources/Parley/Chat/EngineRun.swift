@@ -5,7 +5,7 @@ import Relay
 final class EngineRun {
     /// What is asked of the engine, in order.
     private enum Request: Sendable {
-        case effect(ChatEffect)
+        case effect(CoreEffect)
         /// Let the connection go, and open the gate.
         case letGo(Gate)
     }
@@ -24,7 +24,7 @@ final class EngineRun {
     init(queue: EventQueue) { self.queue = queue }
 
     /// Hands over what the engine is asked for; false where no more can wait.
-    func send(_ effect: ChatEffect) -> Bool {
+    func send(_ effect: CoreEffect) -> Bool {
         if case .dropped = requests.yield(.effect(effect)) { false } else { true }
     }
 

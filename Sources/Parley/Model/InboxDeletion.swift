@@ -88,13 +88,13 @@ extension Inbox {
         }
 
         /// What the session is to be asked for now.
-        mutating func takeEffects(at now: ContinuousClock.Instant) -> [ChatEffect] {
+        mutating func takeEffects(at now: ContinuousClock.Instant) -> ChatEffects {
             if isDue(at: now) { settle() }
-            var effects: [ChatEffect] = isStopNew ? [.stopDeleting] : []
+            var effects: ChatEffects = isStopNew ? [.stopDeleting] : []
             isStopNew = false
             if let run, run.began == nil {
                 runs[0].began = now
-                effects.append(.delete(ids: run.ids))
+                effects.core.append(.delete(ids: run.ids))
             }
             return effects
         }

@@ -36,9 +36,9 @@ struct People: Equatable, Sendable {
     ///   - joined: how many of them there are.
     ///   - topics: the joined topics without patterns.
     /// - Returns: what the core is to be told.
-    mutating func look(at place: String?, shown: String?, joined: Int, _ topics: [String]) -> [ChatEffect] {
+    mutating func look(at place: String?, shown: String?, joined: Int, _ topics: [String]) -> ChatEffects {
         (self.shown, self.joined) = (shown, joined)
-        var effects: [ChatEffect] = []
+        var effects: ChatEffects = []
         let known = Set(topics)
         recent.removeAll { $0 == place || !known.contains($0) }
         if let place { recent = Array(([place] + recent).prefix(Self.placeLimit)) }
@@ -47,14 +47,14 @@ struct People: Equatable, Sendable {
         if next != topic {
             topic = next
             take(.unknown)
-            effects.append(.watchPeople(topic: next))
+            effects.core.append(.watchPeople(topic: next))
         }
         var places = recent
         var seen = Set(recent)
         for name in topics where places.count < Self.placeLimit && seen.insert(name).inserted { places.append(name) }
         if Set(places) != self.places {
             self.places = Set(places)
-            effects.append(.appear(in: places))
+            effects.core.append(.appear(in: places))
         }
         return effects
     }

@@ -54,11 +54,11 @@ struct Tour: Hashable, Sendable {
 
 extension ChatModel {
     /// Goes on with the tour where its step was just done.
-    mutating func followTour(_ effects: [ChatEffect]) {
+    mutating func followTour(_ effects: ChatEffects) {
         guard let step = tour?.step else { return }
         let isDone =
             switch step {
-            case .write: effects.contains { if case .publish = $0 { true } else { false } }
+            case .write: effects.core.contains { if case .publish = $0 { true } else { false } }
             case .go: if case .palette? = overlay { true } else { false }
             case .help: if case .help? = overlay { true } else { false }
             case .lab: if case .question(let question)? = overlay { question.act == .openLab } else { lab != nil }

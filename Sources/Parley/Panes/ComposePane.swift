@@ -12,13 +12,13 @@ struct ComposePane: Pane {
         .bind(.toEnd, [Key(.end, .control)], "newest message"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .send: return model.submit()
         case .newLine: model.compose.editor.insert("\n")
         case .complete: model.complete(by: 1)
         case .completePrevious: model.complete(by: -1)
-        case .edit: return [.edit(model.compose.text)]
+        case .edit: return .screen(.edit(model.compose.text))
         case .toEnd: return model.view.pane.showNewest(on: &model)
         default: break
         }
@@ -56,7 +56,7 @@ struct ComposePane: Pane {
 
     func awaitsKey(in model: ChatModel) -> Bool { model.compose.editor.awaitsKey }
 
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         let (isQuoted, count) = (model.compose.editor.quotesNextKey, model.compose.editor.count)
         if key == Key(.end), model.compose.isEmpty, !awaitsKey(in: model) {
             return model.view.pane.showNewest(on: &model)

@@ -21,7 +21,7 @@ struct ConversationPane: Pane {
         .bind(.escape, [Key(.escape)], "go back to the text, or to what was found", hint: "back"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return goOn(by: -1, on: &model)
         case .down: return goOn(by: 1, on: &model)
@@ -42,7 +42,7 @@ struct ConversationPane: Pane {
     }
 
     /// Goes from one unsent line to the next, and from message to message; first to where a jump has led.
-    private func goOn(by step: Int, on model: inout ChatModel) -> [ChatEffect] {
+    private func goOn(by step: Int, on model: inout ChatModel) -> ChatEffects {
         !model.beginsAtLanding && model.chooseLine(by: step) ? [] : model.selectMessage(by: step)
     }
 
@@ -56,7 +56,7 @@ struct ConversationPane: Pane {
         }
     }
 
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
         guard let name, let conversation = model.conversations.named(name) else { return [] }
         let texts = model.conversationLayout(conversation, columns: layout.main.columns)
         let lines = texts.viewport(rows: layout.main.rows).lines
@@ -81,9 +81,9 @@ struct ConversationPane: Pane {
         name.flatMap { model.conversations.named($0) }.flatMap { model.cutMessage(in: $0) }
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] { model.scrollConversation(up: lines) }
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects { model.scrollConversation(up: lines) }
 
-    func showNewest(on model: inout ChatModel) -> [ChatEffect] { model.scrollConversation(toBeginning: false) }
+    func showNewest(on model: inout ChatModel) -> ChatEffects { model.scrollConversation(toBeginning: false) }
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby") }

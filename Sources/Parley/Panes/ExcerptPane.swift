@@ -67,7 +67,7 @@ struct ExcerptPane: Pane {
         .bind(.open, [Key(.enter)], "go back to the text"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return scroll(up: 1, on: &model)
         case .down: return scroll(up: -1, on: &model)
@@ -104,7 +104,7 @@ struct ExcerptPane: Pane {
     }
 
     /// Scrolls, and reads on where the excerpt ends.
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         guard !area.isEmpty else { return [] }
         var excerpt = excerpt
@@ -118,7 +118,7 @@ struct ExcerptPane: Pane {
     }
 
     /// Goes to the conversation itself, and joins it where it is not.
-    func showNewest(on model: inout ChatModel) -> [ChatEffect] {
+    func showNewest(on model: inout ChatModel) -> ChatEffects {
         let name = excerpt.conversation.name
         guard model.conversations.index(of: name) != nil else { return model.join(name) }
         model.conversations.update(name) { $0.scroll = .bottom }
@@ -156,7 +156,7 @@ struct ExcerptPane: Pane {
 
 extension ChatModel {
     /// Goes to a message that was found: in its conversation where that has it, else in an excerpt of it.
-    mutating func openFound(_ message: FoundMessage, _ query: SearchQuery) -> [ChatEffect] {
+    mutating func openFound(_ message: FoundMessage, _ query: SearchQuery) -> ChatEffects {
         let back = trail + [view]
         let name = conversations.home(of: message.topic) ?? message.topic
         let position = RowPosition.message(message.place.sequence)
@@ -185,7 +185,7 @@ extension ChatModel {
     }
 
     /// Reads a part of what the store has, unless one is on its way or there is none.
-    mutating func readExcerpt(_ direction: ExcerptPart.Direction) -> [ChatEffect] {
+    mutating func readExcerpt(_ direction: ExcerptPart.Direction) -> ChatEffects {
         guard case .excerpt(var excerpt) = view, excerpt.request == nil, excerpt.failure == nil else { return [] }
         var place = excerpt.message.place
         let rows = excerpt.conversation.rows

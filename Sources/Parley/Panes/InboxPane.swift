@@ -35,7 +35,7 @@ struct InboxPane: Pane {
         .bind(.toEnd, [Key(.end)], "last letter"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         if model.inbox.hold(.action(action)) { return [] }
         if model.inbox.finding != nil, [.nextPage, .previousPage, .firstPage, .lastPage].contains(action) {
             model.say("A filtered list has no pages: it has the letters of all of them.")
@@ -98,7 +98,7 @@ struct InboxPane: Pane {
     }
 
     /// What is typed goes to the filter while that has the keys, otherwise to the text.
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         if var filter = model.inbox.filter, filter.isTyped {
             filter.edit(key)
             model.inbox.setFilter(filter)
@@ -139,7 +139,7 @@ struct InboxPane: Pane {
     }
 
     /// Scrolls the open letter, or moves in the table.
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         if model.inbox.hold(.scroll(up: lines)) { return [] }
         if model.inbox.openLetter != nil {
             let last = InboxLayout(model: model, area: model.layout(on: model.size).main).lastReaderScroll
@@ -152,7 +152,7 @@ struct InboxPane: Pane {
     }
 
     /// A click selects a letter, a second one opens it; one on the mark column marks it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
         let table = InboxLayout(model: model, area: layout.main).table
         let index = model.inbox.firstVisible + place.row - table.row
         guard table.contains(place), model.inbox.letters.indices.contains(index) else { return [] }

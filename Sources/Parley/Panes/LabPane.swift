@@ -31,7 +31,7 @@ struct LabPane: Pane {
         }
     }
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         guard let lab = model.lab else {
             model.say("The lab is not open.")
             return []
@@ -75,7 +75,7 @@ struct LabPane: Pane {
     }
 
     /// A letter that is none of its keys is no text either: the next one might be a fault's.
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         let write = model.settings.keys.label(of: .nextPane).map { "; \($0) goes to the text" } ?? ""
         model.say("\(key.label) is no key of the lab\(write).")
@@ -92,13 +92,13 @@ struct LabPane: Pane {
         }
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         if let lab = model.lab { move(to: place(in: lab) - lines, on: &model) }
         return []
     }
 
     /// A click selects a row, a second one does it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
         guard let lab = model.lab, lab.isOn else { return [] }
         let table = LabLayout(lab, area: layout.main).table
         let index = lab.firstVisible + place.row - table.row

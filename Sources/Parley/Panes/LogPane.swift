@@ -13,7 +13,7 @@ struct LogPane: Pane {
         .bind(.toEnd, [Key(.end)], "newest entry, and those that follow", hint: "newest"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         switch action {
         case .up: return scroll(up: 1, on: &model)
@@ -45,7 +45,7 @@ struct LogPane: Pane {
         }
     }
 
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         let compose = ComposePane()
         if let action = model.settings.keys.action(of: key, in: ComposePane.self) {
             return compose.perform(action, on: &model)
@@ -54,7 +54,7 @@ struct LogPane: Pane {
     }
 
     /// The compose pane's own keys go before those that edit its text.
-    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> [ChatEffect] {
+    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> ChatEffects {
         if let only = pressed.first, pressed.count == 1,
             model.settings.keys.action(of: only, in: ComposePane.self) != nil
         {
@@ -63,7 +63,7 @@ struct LogPane: Pane {
         return ComposePane().type(key, on: &model)
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         model.overlay = .log(
             model.logLayout(columns: area.columns).scrolled(edge, up: lines, rows: area.rows))

@@ -209,7 +209,7 @@ extension ChatModel {
     // MARK: Going there
 
     /// Goes to a place; says where it is no more.
-    mutating func go(to place: Place) -> [ChatEffect] {
+    mutating func go(to place: Place) -> ChatEffects {
         switch place {
         case .topic(let name):
             guard conversations.index(of: name) != nil else {
@@ -235,7 +235,7 @@ extension ChatModel {
     }
 
     /// Goes to a joined topic, by its number or name.
-    mutating func goToTopic(named text: String) -> [ChatEffect] {
+    mutating func goToTopic(named text: String) -> ChatEffects {
         if let number = Int(text), number > 0 { return goToTopic(number) }
         let name = SlashCommand.topic(fromChannel: text)
         guard conversations.index(of: name) != nil else {
@@ -246,7 +246,7 @@ extension ChatModel {
     }
 
     /// Goes to the topic that has a number, from 1.
-    mutating func goToTopic(_ number: Int) -> [ChatEffect] {
+    mutating func goToTopic(_ number: Int) -> ChatEffects {
         guard let topic = conversations.shown(at: number - 1) else {
             say(conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
             return []
@@ -255,7 +255,7 @@ extension ChatModel {
     }
 
     /// Goes to where somebody was last seen; Escape leads back.
-    mutating func goToLine(_ position: RowPosition, in name: String) -> [ChatEffect] {
+    mutating func goToLine(_ position: RowPosition, in name: String) -> ChatEffects {
         guard let conversation = conversations.named(name) else { return go(to: .topic(name)) }
         let back = trail + [view]
         show(.conversation(name))
@@ -269,7 +269,7 @@ extension ChatModel {
     }
 
     /// Goes to where the person was before, and from there back again.
-    mutating func goToPreviousPlace() -> [ChatEffect] {
+    mutating func goToPreviousPlace() -> ChatEffects {
         let places = visits.dropFirst()
         let previous = places.first { place in
             switch place {

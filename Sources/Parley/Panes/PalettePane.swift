@@ -107,7 +107,7 @@ struct PalettePane: Pane {
         .bind(.pageDown, [Key(.pageDown)], "page down"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .open: return choose(on: &model)
         case .escape: model.overlay = nil
@@ -132,14 +132,14 @@ struct PalettePane: Pane {
     /// Within what was typed it changes that, as in any text.
     func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForChanging(key) }
 
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         var palette = palette
         palette.edit(key)
         model.overlay = .palette(palette)
         return []
     }
 
-    func scroll(up rows: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up rows: Int, on model: inout ChatModel) -> ChatEffects {
         var palette = palette
         palette.select(palette.selected - rows)
         model.overlay = .palette(palette)
@@ -147,7 +147,7 @@ struct PalettePane: Pane {
     }
 
     /// A click chooses a row; one beside the palette closes it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
         let places = PaletteLayout(layout)
         guard places.box.contains(place) else {
             model.overlay = nil
@@ -190,7 +190,7 @@ struct PalettePane: Pane {
     }
 
     /// Tab: completes a command's argument where it can, else goes on to the next row.
-    private func complete(on model: inout ChatModel) -> [ChatEffect] {
+    private func complete(on model: inout ChatModel) -> ChatEffects {
         guard palette.typedCommand != nil,
             let completion = CommandCompletion.of(palette.editor.text, topics: model.conversations.all.map(\.name))
         else { return scroll(up: -1, on: &model) }
@@ -203,7 +203,7 @@ struct PalettePane: Pane {
 
     // MARK: Choosing
 
-    private func choose(on model: inout ChatModel) -> [ChatEffect] {
+    private func choose(on model: inout ChatModel) -> ChatEffects {
         if palette.typedCommand != nil { return run(palette.editor.text, on: &model) }
         guard let item = palette.selectedItem else { return [] }
         switch item.target {
@@ -235,7 +235,7 @@ struct PalettePane: Pane {
     }
 
     /// Runs a command; what is none stays, with what is wrong below it.
-    private func run(_ text: String, on model: inout ChatModel) -> [ChatEffect] {
+    private func run(_ text: String, on model: inout ChatModel) -> ChatEffects {
         var failed = palette
         do {
             guard let command = try SlashCommand.parse(text) else { return [] }
@@ -252,7 +252,7 @@ struct PalettePane: Pane {
     /// Does what a key stands for: everywhere, or in the pane whose key it is.
     private func perform(
         _ action: KeyAction, of title: String?, keys: String, on model: inout ChatModel
-    ) -> [ChatEffect] {
+    ) -> ChatEffects {
         guard let title else { return model.perform(action) }
         if title == ComposePane.title {
             model.focus = .compose
@@ -297,7 +297,7 @@ struct PalettePane: Pane {
     }
 
     /// Says why nothing happens where there is nothing that it could be done to.
-    private func sayMissing(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    private func sayMissing(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .copy, .quote, .details:
             let up = model.settings.keys.label(of: .up, in: ConversationPane.self)

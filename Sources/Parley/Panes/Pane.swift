@@ -14,7 +14,7 @@ protocol Pane: Sendable {
     // MARK: Input
 
     /// Does what one of its own keys stands for.
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect]
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects
 
     /// Whether a key of its own means anything now; one that does not is taken as if it were none of its own.
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool
@@ -32,18 +32,18 @@ protocol Pane: Sendable {
     func prepare(for action: KeyAction, on model: inout ChatModel)
 
     /// Takes a key that is none of its own and has no meaning everywhere.
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect]
+    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects
 
     /// Takes a key of a text's editor.
     ///
     /// - Parameter pressed: what was pressed, in whose place the key stands.
-    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> [ChatEffect]
+    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> ChatEffects
 
     /// Scrolls up by lines, down when negative: the wheel and the page keys.
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect]
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects
 
     /// Takes a click on it; it has the keys by then.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect]
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects
 
     /// Closes what is open in it.
     ///
@@ -51,7 +51,7 @@ protocol Pane: Sendable {
     func escape(on model: inout ChatModel) -> Bool
 
     /// Goes to the newest of what it shows, as the text's keys ask for it.
-    func showNewest(on model: inout ChatModel) -> [ChatEffect]
+    func showNewest(on model: inout ChatModel) -> ChatEffects
 
     /// Keeps its cursor on a row and the row in view, after any event.
     func settle(_ layout: ScreenLayout, on model: inout ChatModel)
@@ -97,17 +97,17 @@ extension Pane {
     func prepare(for action: KeyAction, on model: inout ChatModel) {}
 
     /// Typing goes to the text wherever letters mean nothing else.
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         model.focus = .compose
         return ComposePane().type(key, on: &model)
     }
 
-    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> [ChatEffect] { type(key, on: &model) }
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] { [] }
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] { [] }
+    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> ChatEffects { type(key, on: &model) }
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects { [] }
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects { [] }
     func escape(on model: inout ChatModel) -> Bool { false }
-    func showNewest(on model: inout ChatModel) -> [ChatEffect] { [] }
+    func showNewest(on model: inout ChatModel) -> ChatEffects { [] }
     func settle(_ layout: ScreenLayout, on model: inout ChatModel) {}
     func wholeText(in model: ChatModel) -> Reader? { nil }
     func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }

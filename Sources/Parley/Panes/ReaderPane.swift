@@ -100,7 +100,7 @@ struct ReaderPane: Pane {
         .bind(.open, [Key(.enter)], "go back to the text"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return scroll(up: 1, on: &model)
         case .down: return scroll(up: -1, on: &model)
@@ -171,7 +171,7 @@ struct ReaderPane: Pane {
         model.view = .reader(reader)
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         let layout = ReaderLayout(reader: reader, area: area)
         let edge = layout.moved(layout.edge, up: lines, rows: area.rows)
@@ -185,7 +185,7 @@ struct ReaderPane: Pane {
         return true
     }
 
-    func showNewest(on model: inout ChatModel) -> [ChatEffect] {
+    func showNewest(on model: inout ChatModel) -> ChatEffects {
         look(at: .end, on: &model)
         return []
     }

@@ -156,7 +156,7 @@ struct SearchPane: Pane {
         .bind(.toEnd, [Key(.end)], "the last of the list, and more of it"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return select(search.selected - 1, on: &model)
         case .down: return select(search.selected + 1, on: &model)
@@ -170,14 +170,14 @@ struct SearchPane: Pane {
     }
 
     /// Selects a row; at the list's end more of it is fetched.
-    private func select(_ index: Int, on model: inout ChatModel) -> [ChatEffect] {
+    private func select(_ index: Int, on model: inout ChatModel) -> ChatEffects {
         var search = search
         search.select(index)
         model.view = .search(search)
         return index >= search.items.count - 1 && search.hasMore ? model.fetchFound() : []
     }
 
-    private func open(on model: inout ChatModel) -> [ChatEffect] {
+    private func open(on model: inout ChatModel) -> ChatEffects {
         switch search.selectedItem {
         case .message(let message): return model.openFound(message, search.query)
         case .letter:
@@ -190,7 +190,7 @@ struct SearchPane: Pane {
         return []
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         guard search.openLetter != nil else { return select(search.selected - lines, on: &model) }
         var search = search
         let last = SearchLayout(search: search, area: model.layout(on: model.size).main).lastReaderScroll
@@ -200,7 +200,7 @@ struct SearchPane: Pane {
     }
 
     /// A click selects a row, a second one opens it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
         let table = SearchLayout(search: search, area: layout.main).table
         let index = search.firstVisible + place.row - table.row
         guard table.contains(place), search.items.indices.contains(index) else { return [] }
@@ -263,7 +263,7 @@ extension ChatModel {
     }
 
     /// Goes to something of the list by its number, from 1.
-    mutating func openFound(_ number: Int) -> [ChatEffect] {
+    mutating func openFound(_ number: Int) -> ChatEffects {
         guard var search else {
             say("Nothing was searched for. /search WORDS lists what is found.", .failure)
             return []
@@ -299,7 +299,7 @@ extension ChatModel {
     }
 
     /// Looks through the local store, and lists what it has.
-    mutating func search(_ text: String) -> [ChatEffect] {
+    mutating func search(_ text: String) -> ChatEffects {
         let origin = trail.first ?? view
         show(.search(Search(text, secondsFromGMT: zone.secondsFromGMT(at: now.wall))))
         trail = [origin]
@@ -308,7 +308,7 @@ extension ChatModel {
     }
 
     /// Asks for the next portion, unless one is on its way.
-    mutating func fetchFound() -> [ChatEffect] {
+    mutating func fetchFound() -> ChatEffects {
         guard case .search(var search) = view, search.request == nil else { return [] }
         let request = newNumber()
         let (query, limit) = search.next

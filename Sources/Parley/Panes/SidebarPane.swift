@@ -14,7 +14,7 @@ struct SidebarPane: Pane {
         .bind(.changeOrder, [.alt("o")], "order the topics by activity, or by hand"),
     ]
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
         let cursor = model.sidebar.cursor
         switch action {
         case .up: model.sidebar.cursor -= model.sidebarRow(at: cursor - 1)?.isSelectable == true ? 1 : 0
@@ -52,12 +52,12 @@ struct SidebarPane: Pane {
         model.say(isByHand ? "The topic with the newest message stands first." : "The topics stand as you put them.")
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         model.sidebar.cursor = min(max(1, model.sidebar.cursor - lines), model.sidebarCount - 1)
         return []
     }
 
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
         guard let area = layout.sidebar else { return [] }
         let row = model.sidebar.firstVisible + place.row - area.row
         guard let target = model.sidebarRow(at: row), target.isSelectable else { return [] }
@@ -66,7 +66,7 @@ struct SidebarPane: Pane {
     }
 
     /// Opens what a row names.
-    private func open(_ index: Int, on model: inout ChatModel) -> [ChatEffect] {
+    private func open(_ index: Int, on model: inout ChatModel) -> ChatEffects {
         switch model.sidebarRow(at: index) {
         case .topic(let place):
             model.show(.conversation(model.conversations.all[place].name))

@@ -13,9 +13,7 @@ extension PlainAnnouncer {
     // MARK: Older messages
 
     /// What `/history` or `/more` leads to: what is here and was not said, or what is to come.
-    mutating func further(
-        _ command: SlashCommand?, _ effects: [ChatEffect], _ model: inout ChatModel
-    ) -> [String] {
+    mutating func further(_ command: SlashCommand?, _ model: inout ChatModel) -> [String] {
         switch model.view {
         case .conversation(let name) where command == .history:
             let lines = older(in: name, &model)

@@ -48,13 +48,13 @@ struct PlainAnnouncer {
 
     /// What there is to say after an event.
     mutating func lines(
-        after event: ChatEvent, _ effects: [ChatEffect], _ model: inout ChatModel
+        after event: ChatEvent, _ effects: [CoreEffect], _ model: inout ChatModel
     ) -> [String] {
         var lines = effects.flatMap { note($0, model) }
         var command: SlashCommand?
         if case .line(let text) = event { command = (try? SlashCommand.parse(text)) ?? nil }
         switch event {
-        case .line where command == .history || command == .more: lines += further(command, effects, &model)
+        case .line where command == .history || command == .more: lines += further(command, &model)
         case .past(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
             lines += older(of: name, &model)
             lines += newer(among: messages, in: name, model)
@@ -251,7 +251,7 @@ struct PlainAnnouncer {
     // MARK: What was written here
 
     /// Takes in what was asked for, and says what would otherwise be heard of only when it has failed.
-    private mutating func note(_ effect: ChatEffect, _ model: ChatModel) -> [String] {
+    private mutating func note(_ effect: CoreEffect, _ model: ChatModel) -> [String] {
         let (id, text): (String, String)
         var (isAgain, isLetter) = (false, false)
         switch effect {

@@ -35,7 +35,7 @@ extension ChatModel {
     }
 
     /// Takes in that something was asked for that nobody will answer.
-    mutating func giveUp(_ effect: ChatEffect) {
+    mutating func giveUp(_ effect: CoreEffect) {
         switch effect {
         case .postboxes, .listSent, .saveLetter: awaitedAnswers = max(0, awaitedAnswers - 1)
         default: break

@@ -26,7 +26,7 @@ struct PlainRefusals {
     /// - Parameters:
     ///   - effects: what followed from it.
     ///   - failure: what the person was told because of it, where that was a failure.
-    mutating func note(_ event: ChatEvent, _ effects: [ChatEffect], failure: String?) {
+    mutating func note(_ event: ChatEvent, _ effects: [CoreEffect], failure: String?) {
         switch event {
         case .published(let news): note(news)
         case .line:

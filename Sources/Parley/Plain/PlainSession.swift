@@ -218,19 +218,12 @@ struct PlainSession {
         let notice = model.notice
         let effects = due + update(&model, event)
         let failure = model.notice.flatMap { $0 != notice && $0.kind == .failure && isScript ? $0.text : nil }
-        refusals.note(event, effects, failure: failure)
-        for effect in effects { perform(effect) }
-        for line in announcer.lines(after: event, effects, &model) { Output.line(line) }
-    }
-
-    private mutating func perform(_ effect: ChatEffect) {
-        switch effect {
-        case .quit: isOver = true
-        case .edit, .copy, .bell, .notify, .redraw, .setTitle, .suspendProcess: break
-        default:
-            guard !engine.send(effect) else { return }
+        refusals.note(event, effects.core, failure: failure)
+        for effect in effects.core where !engine.send(effect) {
             model.giveUp(effect)
             Output.line("Too much is waiting to be done; that was not done.")
         }
+        if effects.contains(.quit) { isOver = true }
+        for line in announcer.lines(after: event, effects.core, &model) { Output.line(line) }
     }
 }

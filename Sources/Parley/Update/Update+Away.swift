@@ -28,19 +28,19 @@ extension ChatModel {
     }
 
     /// Takes somebody who has done nothing for as long as the configuration says for one who has left.
-    mutating func noteIdleness() -> [ChatEffect] {
+    mutating func noteIdleness() -> ChatEffects {
         guard let due = idleDue, due <= now.instant else { return [] }
         log.record(.idle, at: now)
         return noteAttention(attention.handle(FocusTracker.Event.idle))
     }
 
     /// A terminal was attached to tmux or screen, or none is any more.
-    mutating func terminalChanged(isAttached: Bool) -> [ChatEffect] {
+    mutating func terminalChanged(isAttached: Bool) -> ChatEffects {
         log.record(isAttached ? .attached : .detached, at: now)
         let policy = suspension.policy
         suspension.isDetached = !isAttached
         // First, so that the time out of focus begins with what counts from now on.
-        let change: [ChatEffect] = suspension.policy == policy ? [] : [.setSuspension(suspension.policy)]
+        let change: ChatEffects = suspension.policy == policy ? [] : [.setSuspension(suspension.policy)]
         return change + noteAttention(attention.handle(isAttached ? FocusTracker.Event.attached : .detached))
     }
 
@@ -101,7 +101,7 @@ extension ChatModel {
     /// Goes to the first of what came while the person was away.
     ///
     /// - Returns: nil where nothing is told of that.
-    mutating func showFirstOfAbsence() -> [ChatEffect]? {
+    mutating func showFirstOfAbsence() -> ChatEffects? {
         guard let absence, absence.isTold else { return nil }
         self.absence = nil
         guard absence.hasNews else { return nil }
@@ -123,7 +123,7 @@ extension ChatModel {
     // MARK: The connection meanwhile
 
     /// Keeps the connection while the person looks elsewhere, or no more.
-    mutating func keepConnection(_ keeps: Bool) -> [ChatEffect] {
+    mutating func keepConnection(_ keeps: Bool) -> ChatEffects {
         suspension.keeps = keeps
         suspension.isExplained = true
         if keeps {
@@ -137,7 +137,7 @@ extension ChatModel {
     }
 
     /// Changes after how long it is suspended, or says it.
-    mutating func suspend(after change: SuspensionChange) -> [ChatEffect] {
+    mutating func suspend(after change: SuspensionChange) -> ChatEffects {
         switch change {
         case .show:
             guard let time = suspension.effectiveTime else {

@@ -12,26 +12,28 @@ extension ChatModel {
     var isElsewhere: Bool { !attention.isForeground || !attention.isReported && !isLooking }
 
     /// Notifies of lines of a topic that call the person.
-    mutating func call(for lines: [StoredLine], in topic: String) -> [ChatEffect] {
-        lines.filter(\.isMention).flatMap { line in
+    mutating func call(for lines: [StoredLine], in topic: String) -> ChatEffects {
+        var effects: ChatEffects = []
+        for line in lines where line.isMention {
             let name = line.name.isEmpty ? "somebody" : SafeText(name: line.shownName).description
-            return call(.mention, "\(name) in \(line.topic.isEmpty ? topic : line.topic)", line.text)
+            effects += call(.mention, "\(name) in \(line.topic.isEmpty ? topic : line.topic)", line.text)
         }
+        return effects
     }
 
     /// Notifies of a new letter.
-    mutating func call(for letter: PostboxMessage) -> [ChatEffect] {
+    mutating func call(for letter: PostboxMessage) -> ChatEffects {
         let name = letter.from.flatMap { $0.isEmpty ? nil : SafeText(name: $0).description } ?? "somebody"
         return call(.letter, "Letter from \(name)", LetterSubject.prefix(letter.subject) + letter.message)
     }
 
     /// Notifies of the session's end, other than by the person.
-    mutating func call(forEnd reason: ConnectionReason?) -> [ChatEffect] {
+    mutating func call(forEnd reason: ConnectionReason?) -> ChatEffects {
         guard let reason, reason != .closedByUser else { return [] }
         return call(.end, "Parley is disconnected", reason.words)
     }
 
-    private mutating func call(_ kind: PersonCall.Kind, _ title: String, _ text: String) -> [ChatEffect] {
+    private mutating func call(_ kind: PersonCall.Kind, _ title: String, _ text: String) -> ChatEffects {
         guard hasScreen, isElsewhere, settings.notifications.wants(kind) else { return [] }
         let notification = TerminalNotification(title: title, body: String(text.prefix(Self.calledTextLimit)))
         let due = calls.take(PersonCall(kind: kind, notification: notification), at: now.instant)
@@ -39,16 +41,17 @@ extension ChatModel {
     }
 
     /// Notifies of what was held back, where its time has come; the bell that was held back with it rings too.
-    mutating func callAgain() -> [ChatEffect] {
+    mutating func callAgain() -> ChatEffects {
         guard let due = calls.due, due <= now.instant else { return [] }
         let rings = calls.holdsNews
         guard let notification = calls.release(at: now.instant) else { return [] }
         return called(notification) + (rings ? ring() : [])
     }
 
-    private func called(_ notification: TerminalNotification, isTest: Bool = false) -> [ChatEffect] {
-        let command = settings.notifications.command.map { ChatEffect.runNotifier($0, notification) }
-        return [.notify(notification, isTest: isTest)] + (command.map { [$0] } ?? [])
+    private func called(_ notification: TerminalNotification, isTest: Bool = false) -> ChatEffects {
+        ChatEffects(
+            core: settings.notifications.command.map { [.runNotifier($0, notification)] } ?? [],
+            screen: [.notify(notification, isTest: isTest)])
     }
 
     // MARK: The command
@@ -78,7 +81,7 @@ extension ChatModel {
         + "\(Int(CallPacer.pause.components.seconds)) s apart at least"
 
     /// Tries a notification, whether the person looks or not.
-    mutating func testNotification() -> [ChatEffect] {
+    mutating func testNotification() -> ChatEffects {
         guard hasScreen else {
             say("Notifications need a screen; here each line is said as it comes.")
             return []

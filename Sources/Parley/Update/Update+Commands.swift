@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Enter in the compose pane: a command runs, a message goes to the topic in view.
-    mutating func submit() -> [ChatEffect] {
+    mutating func submit() -> ChatEffects {
         compose.editor.endSearch()
         guard compose.hasContent else { return [] }
         // What was said of the text before this one is over.
@@ -37,7 +37,7 @@ extension ChatModel {
     }
 
     /// Sends what is written to the topic in view; a long text after a question.
-    private mutating func send(_ text: String) -> [ChatEffect] {
+    private mutating func send(_ text: String) -> ChatEffects {
         guard let topic = writableTopic(), fits(text) else { return [] }
         if isLong(text, for: topic, .send(text: text, topic: topic)) { return [] }
         _ = compose.editor.take()
@@ -113,7 +113,7 @@ extension ChatModel {
         }
     }
 
-    mutating func run(_ command: SlashCommand) -> [ChatEffect] {
+    mutating func run(_ command: SlashCommand) -> ChatEffects {
         switch command {
         case .join(let topic): return joinChannel(topic)
         case .leave(let topic): return leave(topic.map { SlashCommand.topic(fromChannel: $0) })
@@ -156,7 +156,7 @@ extension ChatModel {
                 say("An editor needs a screen. Write the text as a line.")
                 return []
             }
-            return [.edit(compose.text)]
+            return .screen(.edit(compose.text))
         case .search(let text): return search(text)
         case .find(""): findOn()
         case .find(let words): find(words)
@@ -203,7 +203,7 @@ extension ChatModel {
     }
 
     /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.
-    private mutating func closeView() -> [ChatEffect] {
+    private mutating func closeView() -> ChatEffects {
         guard case .conversation(let name) = view else {
             // Where nothing was open on the way, the topic before it is what is left behind it.
             guard !escape() else { return [] }
@@ -219,7 +219,7 @@ extension ChatModel {
     }
 
     /// Joins a topic by the name that a channel has elsewhere, and says what of it is none here.
-    private mutating func joinChannel(_ text: String) -> [ChatEffect] {
+    private mutating func joinChannel(_ text: String) -> ChatEffects {
         let topic = SlashCommand.topic(fromChannel: text)
         let effects = join(topic)
         if topic != text, view == .conversation(topic) { say("This is \(topic): topics have no # here.") }
@@ -227,13 +227,13 @@ extension ChatModel {
     }
 
     /// Disconnects; asks first where that gives up what is queued.
-    private mutating func disconnectUnlessUnsent() -> [ChatEffect] {
+    private mutating func disconnectUnlessUnsent() -> ChatEffects {
         guard !outgoing.isEmpty else { return disconnect() }
         ask(.disconnect, "\(Self.unsentWords(outgoing.count)). Disconnect anyway?")
         return []
     }
 
-    private mutating func disconnect() -> [ChatEffect] {
+    private mutating func disconnect() -> ChatEffects {
         if hasScreen {
             let isAgain = status.state == .disconnected
             say(isAgain ? "Disconnected already; /reconnect connects again." : "Disconnected until /reconnect.")
@@ -243,7 +243,7 @@ extension ChatModel {
 
     /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can
     /// still be undone, the question is whether they are to leave at all.
-    mutating func quit() -> [ChatEffect] {
+    mutating func quit() -> ChatEffects {
         let count = inbox.deletion.undoableCount
         if count > 0 {
             let undo = settings.keys.label(of: .undo, in: InboxPane.self).map { " (\($0) undoes it)" } ?? ""
@@ -259,7 +259,7 @@ extension ChatModel {
     }
 
     /// Quits, as soon as what is being deleted is; asks where that takes its time.
-    private mutating func quitAfterDeletion() -> [ChatEffect] {
+    private mutating func quitAfterDeletion() -> ChatEffects {
         inbox.deletion.settle()
         if !inbox.deletion.isEmpty {
             let count = inbox.deletion.count
@@ -272,10 +272,10 @@ extension ChatModel {
 
     /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is
     /// lost where no local store keeps it.
-    private mutating func quitUnlessUnsent() -> [ChatEffect] {
+    private mutating func quitUnlessUnsent() -> ChatEffects {
         let failed = keepsDesk ? 0 : conversations.all.reduce(0) { $0 + $1.failedLines.count }
         let count = outgoing.count + failed
-        guard count > 0 else { return [.quit] }
+        guard count > 0 else { return .screen(.quit) }
         ask(.quit, "\(Self.unsentWords(count)). Quit anyway?")
         return []
     }
@@ -298,10 +298,10 @@ extension ChatModel {
     }
 
     /// Does what a question asked about.
-    mutating func answerYes(_ question: Question) -> [ChatEffect] {
+    mutating func answerYes(_ question: Question) -> ChatEffects {
         overlay = nil
         switch question.act {
-        case .quit: return [.quit]
+        case .quit: return .screen(.quit)
         case .quitDeleting: return quitAfterDeletion()
         case .leaveDeletion: return quitUnlessUnsent()
         case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])

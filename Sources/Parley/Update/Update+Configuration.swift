@@ -8,7 +8,7 @@ extension ChatModel {
     }
 
     /// Takes in what has become of the configuration file.
-    mutating func handleConfigurationNews(_ news: ChatEvent.ConfigurationNews) -> [ChatEffect] {
+    mutating func handleConfigurationNews(_ news: ChatEvent.ConfigurationNews) -> ChatEffects {
         switch news {
         case .changed(let new):
             let joined = settings.join
@@ -16,7 +16,9 @@ extension ChatModel {
             say("The configuration has changed and counts now.", about: .configuration)
             // While the local store is being opened, what is to be joined waits for it.
             guard opening == nil else { return [] }
-            return new.join.filter { !joined.contains($0) }.flatMap { join($0, shows: false) }
+            var effects: ChatEffects = []
+            for topic in new.join where !joined.contains(topic) { effects += join(topic, shows: false) }
+            return effects
         case .forNextStart:
             say(
                 "The configuration has changed; what concerns the connection counts at the next start.",

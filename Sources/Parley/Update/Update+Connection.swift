@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Takes in a connection status.
-    mutating func statusChanged(_ newStatus: ConnectionStatus) -> [ChatEffect] {
+    mutating func statusChanged(_ newStatus: ConnectionStatus) -> ChatEffects {
         let before = status
         status = newStatus
         log.record(newStatus, at: now)
@@ -63,7 +63,7 @@ extension ChatModel {
     }
 
     /// Tells the core when the person came or went, and tries to connect at once when they came.
-    mutating func noteAttention(_ change: Bool?) -> [ChatEffect] {
+    mutating func noteAttention(_ change: Bool?) -> ChatEffects {
         guard let change else { return [] }
         lastNudge = now.instant
         if change {
@@ -77,7 +77,7 @@ extension ChatModel {
     }
 
     /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.
-    mutating func nudge() -> [ChatEffect] {
+    mutating func nudge() -> ChatEffects {
         guard status.nextRetryAt != nil || status.state == .suspended else { return [] }
         if let lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
         lastNudge = now.instant

@@ -3,7 +3,7 @@ import Relay
 extension ChatModel {
     /// Sends a line to a topic: it is on the screen at once, with a mark as soon as the core has it, and goes when the
     /// core can deliver it.
-    mutating func publish(_ text: String, to name: String) -> [ChatEffect] {
+    mutating func publish(_ text: String, to name: String) -> ChatEffects {
         let (id, number) = newMessage()
         let user = identity.user
         let line = PendingLine(
@@ -35,7 +35,7 @@ extension ChatModel {
     }
 
     /// An own line, letter or change of a key has come further on its way, or to its end.
-    mutating func published(_ news: PublishNews) -> [ChatEffect] {
+    mutating func published(_ news: PublishNews) -> ChatEffects {
         guard let handed = outgoing[news.id] else {
             if opening != nil, news.state.isFinal, early.count < Self.earlyLimit { early[news.id] = news }
             return []
@@ -88,7 +88,7 @@ extension ChatModel {
     // MARK: Letters
 
     /// Puts a letter into somebody's postbox.
-    mutating func post(user: String, postbox: String, subject: String? = nil, text: String) -> [ChatEffect] {
+    mutating func post(user: String, postbox: String, subject: String? = nil, text: String) -> ChatEffects {
         let (id, _) = newMessage()
         hand(.letter(user: user, postbox: postbox, subject: subject, text: text), id)
         if !isOffline { say("Sending to \(user)/\(postbox) …") }
@@ -98,7 +98,7 @@ extension ChatModel {
     /// - Parameter letter: the letter as it was written, with its subject.
     private mutating func letterPublished(
         _ news: PublishNews, to recipient: String, _ letter: String
-    ) -> [ChatEffect] {
+    ) -> ChatEffects {
         if case .acknowledged = news.state { say("✓ \(recipient) has the letter.") }
         // Without a screen it is told of with its text, and kept with the reason, as a line is.
         guard hasScreen, let (verdict, reason) = news.givenUp else { return [] }
@@ -122,13 +122,13 @@ extension ChatModel {
     // MARK: Keys and values
 
     /// Sets or deletes a key of the network's key-value store.
-    mutating func changeKey(_ change: KeyValueRequest.Change) -> [ChatEffect] {
+    mutating func changeKey(_ change: KeyValueRequest.Change) -> ChatEffects {
         let (id, _) = newMessage()
         hand(.key(change), id)
         return [.changeKey(id: id, change)]
     }
 
-    private mutating func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> [ChatEffect] {
+    private mutating func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> ChatEffects {
         if case .acknowledged(let revision, _) = news.state { tellOfKeys(change.doneWords(revision)) }
         guard let (outcome, reason) = news.givenUp else { return [] }
         // It was looked at, and has another value.

@@ -7,7 +7,7 @@ extension ChatModel {
     static let ignoredLimit = 1_000
 
     /// Hides what somebody writes in topics, here and at later starts; without a name, says who is hidden.
-    mutating func ignore(_ name: String) -> [ChatEffect] {
+    mutating func ignore(_ name: String) -> ChatEffects {
         guard !name.isEmpty else {
             say(
                 ignored.isEmpty
@@ -39,7 +39,7 @@ extension ChatModel {
     }
 
     /// Shows again what somebody writes.
-    mutating func unignore(_ name: String) -> [ChatEffect] {
+    mutating func unignore(_ name: String) -> ChatEffects {
         let folded = Self.folded(name)
         guard ignored.remove(folded) != nil else {
             say("\(name) is not ignored.", .failure)

@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Takes in what the terminal sent. Any input means that the person is here.
-    mutating func handleInput(_ input: InputEvent) -> [ChatEffect] {
+    mutating func handleInput(_ input: InputEvent) -> ChatEffects {
         // What another program has switched on of the focus counts no more than what this one does not ask for.
         let change = watchesPresence || input.isTyped ? attention.handle(input) : nil
         if let change {
@@ -78,7 +78,7 @@ extension ChatModel {
         say("\(words): the text can have \(Wording.grouped(compose.editor.limit)) characters.", .failure)
     }
 
-    private mutating func press(_ key: Key) -> [ChatEffect] {
+    private mutating func press(_ key: Key) -> ChatEffects {
         let wasArmed = quitIsArmed
         quitIsArmed = false
         // Another key has made it untrue.
@@ -115,10 +115,10 @@ extension ChatModel {
         return []
     }
 
-    private mutating func press(_ key: Key, over overlay: Overlay) -> [ChatEffect] {
+    private mutating func press(_ key: Key, over overlay: Overlay) -> ChatEffects {
         let action = settings.keys.action(of: key, in: ConversationPane.self) ?? settings.keys.action(of: key)
-        if action == .redraw { return [.redraw] }
-        if action == .suspend { return [.suspendProcess] }
+        if action == .redraw { return .screen(.redraw) }
+        if action == .suspend { return .screen(.suspendProcess) }
         switch overlay {
         case .question(let question):
             switch key {
@@ -154,7 +154,7 @@ extension ChatModel {
     /// A key over a list of which Enter opens a line.
     private mutating func press(
         _ key: Key, as action: KeyAction?, over listing: Listing, _ selected: Int
-    ) -> [ChatEffect] {
+    ) -> ChatEffects {
         var listing = listing
         let page = max(1, HelpLayout(size: size, lines: listing.lines).pageRows / 2)
         switch action {
@@ -202,7 +202,7 @@ extension ChatModel {
     }
 
     /// Carries out the action of a key that works everywhere.
-    mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool = false) -> [ChatEffect] {
+    mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool = false) -> ChatEffects {
         if let number = action.topicNumber { return goToTopic(number) }
         switch action {
         case .commands: togglePalette(.commands)
@@ -227,8 +227,8 @@ extension ChatModel {
         case .pageUp: return mainPane.scroll(up: pageRows, on: &self)
         case .pageDown: return mainPane.scroll(up: -pageRows, on: &self)
         case .readWhole: readWhole()
-        case .redraw: return [.redraw]
-        case .suspend: return [.suspendProcess]
+        case .redraw: return .screen(.redraw)
+        case .suspend: return .screen(.suspendProcess)
         case .interrupt: return interrupt(isSecond: isSecondInterrupt)
         case .quit: return quit()
         case .escape: escape()
@@ -257,7 +257,7 @@ extension ChatModel {
         if focus == .sidebar { focus = .compose }
     }
 
-    private mutating func interrupt(isSecond: Bool) -> [ChatEffect] {
+    private mutating func interrupt(isSecond: Bool) -> ChatEffects {
         if !compose.isEmpty {
             compose.editor.discard()
             let undo = settings.keys.label(of: .undoEdit).map { "; \($0) brings the text back." }

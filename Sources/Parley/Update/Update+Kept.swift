@@ -8,7 +8,7 @@ extension ChatModel {
     /// those that the configuration joins, the text that was typed and not sent, and the lines before it.
     ///
     /// - Parameter desk: nil where nothing is kept.
-    mutating func opened(_ desk: KeptDesk?) -> [ChatEffect] {
+    mutating func opened(_ desk: KeptDesk?) -> ChatEffects {
         let named = opening ?? []
         opening = nil
         keepsDesk = desk.map { !$0.isReadOnly } ?? false
@@ -19,7 +19,7 @@ extension ChatModel {
         bringBack(mutes: kept.muted)
         bringBack(kept.unsent)
         let known = kept.topics + named + settings.join
-        var effects: [ChatEffect] = []
+        var effects: ChatEffects = []
         let isNothingKnown = known.isEmpty && conversations.isEmpty
         let joined = isNothingKnown ? [Self.firstTopic] : known
         for topic in joined { effects += join(topic, shows: false) }
@@ -28,27 +28,27 @@ extension ChatModel {
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
         // Each topic is read from the store behind the one before it: the one in view waits for no other.
-        if case .conversation(let name) = view, let place = effects.firstIndex(of: .subscribe(topic: name)) {
-            effects.insert(effects.remove(at: place), at: 0)
+        if case .conversation(let name) = view, let place = effects.core.firstIndex(of: .subscribe(topic: name)) {
+            effects.core.insert(effects.core.remove(at: place), at: 0)
         }
         noteVisit()
         if keepsDesk, let place = visits.first, place != kept.place ?? conversations.all.first.map({ .topic($0.name) })
         {
-            effects.append(.keepPlace(place))
+            effects.core.append(.keepPlace(place))
         }
         let names = conversations.all.map(\.name)
-        if keepsDesk, names != kept.topics { effects.append(.keepJoined(names)) }
+        if keepsDesk, names != kept.topics { effects.core.append(.keepJoined(names)) }
         return effects
     }
 
     /// Takes in what was being written in each conversation, and opens one at the start. Whoever types already goes on
     /// there, and finds what was left there among its lines.
-    private mutating func bringBackWriting(_ desk: KeptDesk, _ named: [String]) -> [ChatEffect] {
+    private mutating func bringBackWriting(_ desk: KeptDesk, _ named: [String]) -> ChatEffects {
         let typed = compose
         writing.begin(with: desk.lines)
         for (name, text) in desk.drafts where !text.isEmpty { writing.bringBack(text, for: name) }
         let isOpening = view == .welcome
-        var effects: [ChatEffect] = []
+        var effects: ChatEffects = []
         if isOpening { effects = open(placeAtStart(named, desk), isTyping: !typed.isEmpty) }
         guard isOpening, !typed.isEmpty else {
             if typed.isEmpty { compose = writing.move(compose, to: writing.place) }
@@ -59,7 +59,7 @@ extension ChatModel {
         compose.editor.clear()
         _ = showWriting()
         if compose.hasContent {
-            effects.append(.keepLine(writing.add(compose.text)))
+            effects.core.append(.keepLine(writing.add(compose.text)))
             compose.editor.clear()
         }
         compose.editor.history = writing.history
@@ -80,7 +80,7 @@ extension ChatModel {
         return conversations.all.first.map { .topic($0.name) }
     }
 
-    private mutating func open(_ place: Place?, isTyping: Bool) -> [ChatEffect] {
+    private mutating func open(_ place: Place?, isTyping: Bool) -> ChatEffects {
         switch place {
         case .topic(let name): view = .conversation(name)
         case .letters(let box):
@@ -92,7 +92,7 @@ extension ChatModel {
     }
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
-    private mutating func bringBack(_ kept: DeskChoices) -> [ChatEffect] {
+    private mutating func bringBack(_ kept: DeskChoices) -> ChatEffects {
         if conversations.order == .byHand, kept.areTopicsByActivity == true { conversations.show(in: .byActivity) }
         if sidebar.foldChoice == nil { sidebar.foldChoice = kept.areTopicsFolded }
         // Without a screen no key would change it again.
@@ -152,26 +152,26 @@ extension ChatModel {
     /// - Parameters:
     ///   - mark: what was before the event.
     ///   - isTyping: whether the event can have changed the text that is being written.
-    mutating func changesToKeep(since mark: DeskMark, isTyping: Bool) -> [ChatEffect] {
+    mutating func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
         let typed = compose.editor.history.suffix(max(0, compose.editor.keptCount - mark.lines)).map { writing.add($0) }
         guard mark.isKept, keepsDesk else { return [] }
-        var effects: [ChatEffect] = typed.map { .keepLine($0) }
-        if conversations.revision != mark.topics { effects.append(.keepJoined(conversations.all.map(\.name))) }
+        var effects = ChatEffects(core: typed.map { .keepLine($0) })
+        if conversations.revision != mark.topics { effects.core.append(.keepJoined(conversations.all.map(\.name))) }
         let choices = deskChoices
         for name in DeskChoices.Name.allCases where choices[name] != mark.choices[name] {
-            effects.append(.keepChoice(name, choices[name]))
+            effects.core.append(.keepChoice(name, choices[name]))
         }
-        if let place = visits.first, place != mark.place { effects.append(.keepPlace(place)) }
+        if let place = visits.first, place != mark.place { effects.core.append(.keepPlace(place)) }
         if isTyping { effects += draftToKeep() }
         if isWatching, let name = lookedAt, let read = conversations.update(name, { $0.noteRead() }),
             let sequence = read
         {
-            effects.append(.keepReadMark(topic: name, sequence: sequence))
+            effects.core.append(.keepReadMark(topic: name, sequence: sequence))
         }
         return effects
     }
 
-    private mutating func draftToKeep() -> [ChatEffect] {
+    private mutating func draftToKeep() -> ChatEffects {
         let text = compose.text
         guard text != keptDraft else { return [] }
         keptDraft = text

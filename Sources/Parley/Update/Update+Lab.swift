@@ -41,7 +41,7 @@ extension ChatModel {
     }
 
     /// Begins a rehearsal.
-    mutating func beginLab() -> [ChatEffect] {
+    mutating func beginLab() -> ChatEffects {
         guard lab?.isOn != true else { return [] }
         var topic: String?
         let places = (view == .lab ? trail : [view]) + trail
@@ -52,7 +52,7 @@ extension ChatModel {
     }
 
     /// Ends it; the ledger stands then.
-    mutating func endLab() -> [ChatEffect] {
+    mutating func endLab() -> ChatEffects {
         guard lab?.phase == .running else { return [] }
         lab?.phase = .ending
         return [.endLab]
@@ -61,7 +61,7 @@ extension ChatModel {
     // MARK: Acting
 
     /// Does what a row says.
-    mutating func doInLab(_ choice: LabChoice) -> [ChatEffect] {
+    mutating func doInLab(_ choice: LabChoice) -> ChatEffects {
         switch lab?.phase {
         case .running: break
         case .opening:
@@ -91,7 +91,7 @@ extension ChatModel {
     }
 
     /// What the command does.
-    mutating func run(_ request: LabRequest) -> [ChatEffect] {
+    mutating func run(_ request: LabRequest) -> ChatEffects {
         switch request {
         case .open: toggleLab()
         case .save(let file):
@@ -120,7 +120,7 @@ extension ChatModel {
     // MARK: News
 
     /// Takes in news of the lab.
-    mutating func handleLabNews(_ news: ChatEvent.LabNews) -> [ChatEffect] {
+    mutating func handleLabNews(_ news: ChatEvent.LabNews) -> ChatEffects {
         guard lab != nil else { return [] }
         switch news {
         case .opened(let hindrances):
@@ -144,7 +144,7 @@ extension ChatModel {
     }
 
     /// Has news of the lab come while they can be seen, and no longer.
-    mutating func labToWatch() -> [ChatEffect] {
+    mutating func labToWatch() -> ChatEffects {
         guard let lab else { return [] }
         let isInView = view == .lab && logScroll == nil && (lab.phase == .running || lab.phase == .ending)
         guard isInView != lab.isWatched else { return [] }

@@ -78,7 +78,7 @@ extension ChatModel {
     /// postbox's open or selected one.
     ///
     /// - Parameter file: where; a name with the letter's time and the other person where it is empty.
-    mutating func save(to file: String) -> [ChatEffect] {
+    mutating func save(to file: String) -> ChatEffects {
         let letter: (text: String, name: String)?
         switch view {
         case .inbox:

@@ -3,7 +3,7 @@ import Relay
 // Letters are marked on whichever page they are, while the person goes on with something else.
 extension ChatModel {
     /// Begins to mark what the filter finds in the whole list, or all of it where there is no filter.
-    mutating func markMatching() -> [ChatEffect] {
+    mutating func markMatching() -> ChatEffects {
         guard case .inbox(let box) = view, !isStillMarking() else { return [] }
         guard inbox.filter?.isUnfinished != true else {
             say("The filter is not finished.", .failure)
@@ -13,12 +13,12 @@ extension ChatModel {
     }
 
     /// Asks for the portion that is marked next.
-    private mutating func mark(by sweep: Inbox.Sweep) -> [ChatEffect] {
+    private mutating func mark(by sweep: Inbox.Sweep) -> ChatEffects {
         inbox.marking = sweep
         return [reading(sweep, .oldestFirst)]
     }
 
-    private func reading(_ sweep: Inbox.Sweep, _ order: LetterOrder) -> ChatEffect {
+    private func reading(_ sweep: Inbox.Sweep, _ order: LetterOrder) -> CoreEffect {
         .readLetters(request: sweep.request, postbox: sweep.box, token: sweep.token, from: sweep.source, order: order)
     }
 
@@ -37,7 +37,7 @@ extension ChatModel {
     }
 
     /// Marks those of a portion that the filter lets through, and asks for the next one.
-    mutating func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> [ChatEffect] {
+    mutating func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> ChatEffects {
         if inbox.finding?.sweep.request == request { return find(in: portion) }
         guard var marking = inbox.marking, marking.request == request else { return [] }
         // Whoever has left the list sees no marks, and finds none when it is opened again.
@@ -86,7 +86,7 @@ extension ChatModel {
         if let marking = inbox.marking { _ = end(marking, .left) }
     }
 
-    private mutating func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> [ChatEffect] {
+    private mutating func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> ChatEffects {
         inbox.marking = nil
         let isFailure = if case .failed = end { true } else { false }
         say(marking.words(end), isFailure ? .failure : .information)
@@ -96,7 +96,7 @@ extension ChatModel {
     // MARK: Finding
 
     /// Has the filter look through the whole list, where that is more than the page.
-    mutating func lettersToFind() -> [ChatEffect] {
+    mutating func lettersToFind() -> ChatEffects {
         // A letter that is read lies over the list.
         guard case .inbox(let box) = view else { return [] }
         guard let filter = inbox.filter, !filter.terms.isEmpty, inbox.isLoaded, inbox.fetch == nil, !inbox.isWholeList
@@ -111,13 +111,13 @@ extension ChatModel {
         return find(by: sweep(of: box))
     }
 
-    private mutating func find(by sweep: Inbox.Sweep) -> [ChatEffect] {
+    private mutating func find(by sweep: Inbox.Sweep) -> ChatEffects {
         inbox.find(by: sweep)
         return [reading(sweep, inbox.order)]
     }
 
     /// Takes in a portion that the filter looks through, and asks for the next one.
-    private mutating func find(in portion: LetterPortion) -> [ChatEffect] {
+    private mutating func find(in portion: LetterPortion) -> ChatEffects {
         guard let sweep = inbox.finding?.sweep, (trail + [view]).contains(.inbox(sweep.box)),
             let filter = inbox.filter, !filter.terms.isEmpty
         else {
@@ -141,7 +141,7 @@ extension ChatModel {
         return []
     }
 
-    private mutating func goOnFinding(at token: String?) -> [ChatEffect] {
+    private mutating func goOnFinding(at token: String?) -> ChatEffects {
         inbox.goOnFinding(newNumber(), at: token)
         return inbox.finding.map { [reading($0.sweep, inbox.order)] } ?? []
     }

@@ -23,12 +23,12 @@ extension ChatModel {
     }
 
     /// Rings the bell, unless it rang a moment ago or the person wants none.
-    mutating func ring() -> [ChatEffect] {
+    mutating func ring() -> ChatEffects {
         guard settings.bell != .nothing else { return [] }
         let pause = isElsewhere ? CallPacer.pause : Self.bellPause
         if let lastBell, lastBell.duration(to: now.instant) < pause { return [] }
         lastBell = now.instant
-        return [.bell]
+        return .screen(.bell)
     }
 
     /// Goes to the next message that calls the person: in view first, then in the topics behind it.

@@ -5,7 +5,7 @@ extension ChatModel {
     private static let wheelLines = 3
 
     /// Takes in the mouse. Everything that it can do, keys can.
-    mutating func handleMouse(_ mouse: MouseEvent) -> [ChatEffect] {
+    mutating func handleMouse(_ mouse: MouseEvent) -> ChatEffects {
         let place = Position(row: mouse.row, column: mouse.column)
         let layout = layout(on: size)
         guard !layout.isTooSmall else { return [] }
@@ -17,7 +17,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> [ChatEffect] {
+    private mutating func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> ChatEffects {
         switch overlay {
         case .help(let scroll):
             let last = HelpLayout(size: size, keys: settings.keys).lastScroll
@@ -42,7 +42,7 @@ extension ChatModel {
         return SidebarPane().scroll(up: lines, on: &self)
     }
 
-    private mutating func click(at place: Position, _ layout: ScreenLayout) -> [ChatEffect] {
+    private mutating func click(at place: Position, _ layout: ScreenLayout) -> ChatEffects {
         switch overlay {
         case .help, .people, .listing: overlay = nil
         case .palette: return pane.click(at: place, layout, on: &self)

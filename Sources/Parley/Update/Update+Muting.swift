@@ -9,7 +9,7 @@ extension ChatModel {
     /// Mutes a topic or pattern, here and at later starts.
     ///
     /// - Parameter text: nil for the open one.
-    mutating func mute(_ text: String?) -> [ChatEffect] {
+    mutating func mute(_ text: String?) -> ChatEffects {
         guard let pattern = patternToMute(text, "/mute") else { return [] }
         let name = pattern.text
         guard !mutes.contains(where: { $0.text == name }) else {
@@ -33,7 +33,7 @@ extension ChatModel {
     /// Lets a topic or pattern ring and count again that was muted here.
     ///
     /// - Parameter text: nil for the open one.
-    mutating func unmute(_ text: String?) -> [ChatEffect] {
+    mutating func unmute(_ text: String?) -> ChatEffects {
         guard let name = patternToMute(text, "/unmute")?.text else { return [] }
         guard let index = mutes.firstIndex(where: { $0.text == name }) else {
             say(muting(name).map { "\(name) is muted \($0.words): \($0.remedy)." } ?? "\(name) is not muted.", .failure)

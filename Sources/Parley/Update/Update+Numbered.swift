@@ -60,7 +60,7 @@ extension ChatModel {
 
     /// Quotes a message before the text that is written on. Without a screen nobody could write on: the text that goes
     /// with it is sent as the answer.
-    mutating func quote(_ number: Int?, _ text: String) -> [ChatEffect] {
+    mutating func quote(_ number: Int?, _ text: String) -> ChatEffects {
         guard let row = message(number) else { return [] }
         guard !hasScreen else {
             // Behind a quotation it would be no command any more: a letter to one would be a line for all.
@@ -82,7 +82,7 @@ extension ChatModel {
     }
 
     /// Reads a letter or message whole: the one with a number, or what is selected or cut short.
-    mutating func read(_ number: Int?) -> [ChatEffect] {
+    mutating func read(_ number: Int?) -> ChatEffects {
         switch view {
         case .conversation, .excerpt:
             guard number != nil || !hasScreen else { break }
@@ -109,7 +109,7 @@ extension ChatModel {
     // MARK: The next part
 
     /// Older messages of what is in view; those that are here and were not said yet are not asked for.
-    mutating func showOlder() -> [ChatEffect] {
+    mutating func showOlder() -> ChatEffects {
         switch view {
         case .conversation(let name):
             guard let conversation = conversations.named(name) else { return [] }
@@ -140,7 +140,7 @@ extension ChatModel {
     }
 
     /// Goes on with the list in view, or behind what was found.
-    mutating func showMore() -> [ChatEffect] {
+    mutating func showMore() -> ChatEffects {
         switch view {
         case .inbox: return nextPage()
         case .search(let search):

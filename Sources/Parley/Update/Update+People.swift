@@ -2,7 +2,7 @@ import Relay
 
 extension ChatModel {
     /// What follows from any event for the people that are followed and the topics in which this person is seen.
-    mutating func peopleToFollow() -> [ChatEffect] {
+    mutating func peopleToFollow() -> ChatEffects {
         var shown: String?
         if case .conversation(let name) = view { shown = name }
         guard people.isStale(shown, joined: conversations.count) else { return [] }
@@ -29,7 +29,7 @@ extension ChatModel {
     }
 
     /// Tells others that this person is away, or back.
-    mutating func setPresence(_ presence: Presence) -> [ChatEffect] {
+    mutating func setPresence(_ presence: Presence) -> ChatEffects {
         if let mistake = presence.mistake {
             say(mistake, .failure)
             return []

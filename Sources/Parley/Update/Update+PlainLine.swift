@@ -1,7 +1,7 @@
 extension ChatModel {
     /// Takes a whole line of somebody without a screen: the answer to a question, a command, or a message to what is in
     /// view. What cannot be done leaves nothing behind but words.
-    mutating func takeLine(_ line: String) -> [ChatEffect] {
+    mutating func takeLine(_ line: String) -> ChatEffects {
         lastInput = now.instant
         var effects = nudge()
         if case .question(let question)? = overlay {

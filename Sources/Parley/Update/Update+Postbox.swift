@@ -2,7 +2,7 @@ import Relay
 
 extension ChatModel {
     /// Shows the letters of one postbox, or of all.
-    mutating func openInbox(_ box: String?) -> [ChatEffect] {
+    mutating func openInbox(_ box: String?) -> ChatEffects {
         let isSame = view == .inbox(box)
         if !isSame {
             leaveMarking()
@@ -14,7 +14,7 @@ extension ChatModel {
     }
 
     /// Takes in news of the postbox.
-    mutating func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> [ChatEffect] {
+    mutating func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> ChatEffects {
         switch news {
         case .boxes(let boxes):
             inbox.take(boxes, at: now.wall)
@@ -83,7 +83,7 @@ extension ChatModel {
     }
 
     /// Asks for the page that `trail` leads to, unless one is on its way already.
-    private mutating func fetch(_ trail: Inbox.Trail) -> [ChatEffect] {
+    private mutating func fetch(_ trail: Inbox.Trail) -> ChatEffects {
         guard case .inbox(let box) = view, inbox.fetch == nil else { return [] }
         let request = newNumber()
         let limit = letterPageSize
@@ -94,9 +94,9 @@ extension ChatModel {
         ]
     }
 
-    mutating func refreshInbox() -> [ChatEffect] { fetch(inbox.trail) }
+    mutating func refreshInbox() -> ChatEffects { fetch(inbox.trail) }
 
-    mutating func nextPage() -> [ChatEffect] {
+    mutating func nextPage() -> ChatEffects {
         guard let trail = inbox.nextTrail else {
             say("This is the last page.")
             return []
@@ -104,7 +104,7 @@ extension ChatModel {
         return fetch(trail)
     }
 
-    mutating func previousPage() -> [ChatEffect] {
+    mutating func previousPage() -> ChatEffects {
         guard let trail = inbox.previousTrail else {
             say("This is the first page.")
             return []
@@ -113,10 +113,10 @@ extension ChatModel {
     }
 
     /// Goes to the first page, and lists it again where it is that.
-    mutating func firstPage() -> [ChatEffect] { fetch(Inbox.Trail(order: inbox.order)) }
+    mutating func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: inbox.order)) }
 
     /// Goes to the last page: the list begins at its end.
-    mutating func lastPage() -> [ChatEffect] {
+    mutating func lastPage() -> ChatEffects {
         guard !inbox.isLastPage || inbox.hasMore else {
             say("This is the last page.")
             return []
@@ -125,21 +125,21 @@ extension ChatModel {
     }
 
     /// Lists the letters the other way.
-    mutating func changeLetterOrder() -> [ChatEffect] {
+    mutating func changeLetterOrder() -> ChatEffects {
         let order = inbox.order.opposite
         say(order == .newestFirst ? "The newest letter stands first." : "The oldest letter stands first.")
         return fetch(Inbox.Trail(order: order))
     }
 
     /// Lists again when connected, where the last try failed or none was made.
-    mutating func retryInbox() -> [ChatEffect] {
+    mutating func retryInbox() -> ChatEffects {
         guard case .inbox = view, !inbox.isLoaded || inbox.failure != nil || inbox.kept != nil else { return [] }
         return fetch(inbox.trail)
     }
 
     private mutating func handlePage(
         _ output: ListOutput<PostboxMessage>, _ request: UInt64, isFromNetwork: Bool = true
-    ) -> [ChatEffect] {
+    ) -> ChatEffects {
         guard let fetch = inbox.fetch, fetch.request == request else { return [] }
         let turned = fetch.trail != inbox.trail
         inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
@@ -155,8 +155,8 @@ extension ChatModel {
     }
 
     /// Does what the person has asked for while the page was on its way, up to a question.
-    private mutating func performHeld() -> [ChatEffect] {
-        var effects: [ChatEffect] = []
+    private mutating func performHeld() -> ChatEffects {
+        var effects: ChatEffects = []
         while overlay == nil, focus == .main, case .inbox(let box) = view, let next = inbox.takeHeld() {
             let pane = InboxPane(box: box)
             switch next {
@@ -168,7 +168,7 @@ extension ChatModel {
     }
 
     /// Lists the page again where a deletion has left rows of it empty, or was not over yet when it was listed.
-    mutating func lettersToList() -> [ChatEffect] {
+    mutating func lettersToList() -> ChatEffects {
         // Without a screen the list was said, and its numbers stay.
         guard case .inbox = view, inbox.needsListing(fillsRows: hasScreen) else { return [] }
         let trail = inbox.fetch?.trail ?? inbox.trail
@@ -176,7 +176,7 @@ extension ChatModel {
         return fetch(trail)
     }
 
-    private mutating func handleLetter(_ letter: PostboxMessage) -> [ChatEffect] {
+    private mutating func handleLetter(_ letter: PostboxMessage) -> ChatEffects {
         var shown: String?
         for case .inbox(let box) in trail + [view] { shown = box }
         guard inbox.add(letter, shownBox: shown) else { return [] }

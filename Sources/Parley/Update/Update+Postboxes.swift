@@ -22,7 +22,7 @@ extension ChatModel {
     }
 
     /// Does something with the own postboxes; what deletes letters after a question.
-    mutating func run(_ act: PostboxAct) -> [ChatEffect] {
+    mutating func run(_ act: PostboxAct) -> ChatEffects {
         switch act {
         case .list:
             listPostboxes()
@@ -36,18 +36,18 @@ extension ChatModel {
     }
 
     /// Deletes a postbox, which was asked about.
-    mutating func deletePostbox(_ name: String) -> [ChatEffect] {
+    mutating func deletePostbox(_ name: String) -> ChatEffects {
         let act = PostboxAct.delete(name)
         return mayDo(act) ? asked(.postboxes(act)) : []
     }
 
     /// Counts what is asked for among what is to be answered.
-    mutating func awaited(_ effects: [ChatEffect]) -> [ChatEffect] {
-        awaitedAnswers += effects.count
+    mutating func awaited(_ effects: ChatEffects) -> ChatEffects {
+        awaitedAnswers += effects.core.count
         return effects
     }
 
-    private mutating func asked(_ effect: ChatEffect) -> [ChatEffect] { awaited([effect]) }
+    private mutating func asked(_ effect: CoreEffect) -> ChatEffects { awaited([effect]) }
 
     private func deletionWords(_ name: String) -> String {
         let box = inbox.boxes.first { $0.name == name }
@@ -108,7 +108,7 @@ extension ChatModel {
     ]
 
     /// What a key of the list does with a postbox; nil for a key that is none of the list's.
-    mutating func manage(_ name: String, by key: Key) -> [ChatEffect]? {
+    mutating func manage(_ name: String, by key: Key) -> ChatEffects? {
         switch key {
         case Key(.character("e")):
             let isEnabled = inbox.boxes.first { $0.name == name }?.isEnabled ?? false
@@ -148,7 +148,7 @@ extension ChatModel {
     }
 
     /// Takes in what became of what was asked.
-    mutating func handlePostboxesNews(_ news: ChatEvent.PostboxesNews) -> [ChatEffect] {
+    mutating func handlePostboxesNews(_ news: ChatEvent.PostboxesNews) -> ChatEffects {
         awaitedAnswers = max(0, awaitedAnswers - 1)
         switch news {
         case .listed(let boxes):
@@ -206,7 +206,7 @@ extension ChatModel {
     private static let beginning = 120
 
     /// Lists the letters that were sent from here, or opens that with a number in the list.
-    mutating func sentLetters(_ number: Int?) -> [ChatEffect] {
+    mutating func sentLetters(_ number: Int?) -> ChatEffects {
         guard let number else { return asked(.listSent(limit: Self.sentLimit)) }
         guard listedSent.indices.contains(number - 1) else {
             let count = listedSent.count
@@ -244,7 +244,7 @@ extension ChatModel {
     }
 
     /// Opens the selected letter, postbox or topic of the list that lies over the panes, or copies its link.
-    mutating func openListed(_ index: Int) -> [ChatEffect] {
+    mutating func openListed(_ index: Int) -> ChatEffects {
         guard case .listing(let listing) = overlay else { return [] }
         overlay = nil
         switch listing.content {

@@ -69,7 +69,7 @@ extension ChatModel {
 
     /// Goes to the message above or below; through a message that is taller than the pane, and past the newest one, a
     /// line at a time.
-    mutating func selectMessage(by step: Int) -> [ChatEffect] {
+    mutating func selectMessage(by step: Int) -> ChatEffects {
         guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
         let area = layout(on: size).main
         guard !area.isEmpty else { return [] }
@@ -176,18 +176,18 @@ extension ChatModel {
     // MARK: With the selected message
 
     /// Gives the selected message to the terminal's clipboard, and keeps it for ^Y.
-    mutating func copySelected() -> [ChatEffect] {
+    mutating func copySelected() -> ChatEffects {
         guard let row = selectedRow else { return [] }
         return copy(message: row.text)
     }
 
     /// Gives a message to the terminal's clipboard, without what nobody sees of it, and keeps it for ^Y.
-    mutating func copy(message text: String) -> [ChatEffect] {
+    mutating func copy(message text: String) -> ChatEffects {
         copy(SafeText.lines(text).map(\.description).joined(separator: "\n"))
     }
 
     /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
-    mutating func copy(_ text: String) -> [ChatEffect] {
+    mutating func copy(_ text: String) -> ChatEffects {
         compose.editor.keepForYank(text)
         let yank = settings.keys.label(of: .yank).map { "; \($0) puts it into the text" } ?? ""
         guard text.utf8.count <= Self.copyLimit else {
@@ -195,7 +195,7 @@ extension ChatModel {
             return []
         }
         say("Copied, where the terminal has a clipboard\(yank).")
-        return [.copy(text)]
+        return .screen(.copy(text))
     }
 
     /// Puts the selected message into the text, as a quotation to answer to.

@@ -6,7 +6,7 @@ extension ChatModel {
     static let historyPage = 200
 
     /// Joins a topic, or goes to it when it is joined.
-    mutating func join(_ text: String, shows: Bool = true) -> [ChatEffect] {
+    mutating func join(_ text: String, shows: Bool = true) -> ChatEffects {
         let pattern: TopicPattern
         do throws(TopicError) {
             pattern = try TopicPattern(text)
@@ -32,7 +32,7 @@ extension ChatModel {
     }
 
     /// Leaves a topic.
-    mutating func leave(_ text: String?) -> [ChatEffect] {
+    mutating func leave(_ text: String?) -> ChatEffects {
         var name = text
         if name == nil, case .conversation(let shown) = view { name = shown }
         guard let name else {
@@ -56,25 +56,25 @@ extension ChatModel {
 
     /// Has topics out of view rest that have more unread than the configuration has followed, and follows those again
     /// that are in view. What is unread does not get less out of view, so that what rests goes on resting.
-    mutating func topicsToFollow() -> [ChatEffect] {
+    mutating func topicsToFollow() -> ChatEffects {
         // Whoever has no screen is told of everything.
         let limit = hasScreen ? settings.followedUnread : nil
         guard limit != nil || !restingTopics.isEmpty else { return [] }
         var shown: String?
         if case .conversation(let name) = view { shown = name }
-        var effects: [ChatEffect] = []
+        var effects: ChatEffects = []
         for conversation in conversations.all {
             let rests = limit.map { conversation.unread >= $0 && conversation.name != shown } ?? false
             guard rests != restingTopics.contains(conversation.name) else { continue }
             if rests { restingTopics.insert(conversation.name) } else { restingTopics.remove(conversation.name) }
-            effects.append(.follow(topic: conversation.name, !rests))
+            effects.core.append(.follow(topic: conversation.name, !rests))
         }
         return effects
     }
 
     /// Has letters rest while the inbox is out of view, where the configuration says so, and follows them again with
     /// it.
-    mutating func lettersToFollow() -> [ChatEffect] {
+    mutating func lettersToFollow() -> ChatEffects {
         // Whoever has no screen is told of everything.
         guard hasScreen, !settings.followsLetters || lettersRest else { return [] }
         // A letter that is read, or what is told of it, stands over the inbox.
@@ -95,9 +95,9 @@ extension ChatModel {
     }
 
     /// Takes in what a topic's subscription tells. Messages that come together are taken in together.
-    mutating func handle(_ events: [TopicEvent], of name: String) -> [ChatEffect] {
+    mutating func handle(_ events: [TopicEvent], of name: String) -> ChatEffects {
         guard conversations.index(of: name) != nil else { return [] }
-        var effects: [ChatEffect] = []
+        var effects: ChatEffects = []
         var messages: [TopicMessage] = []
         for event in events {
             if let message = event.shown(at: now.wall) {
@@ -111,7 +111,7 @@ extension ChatModel {
         return messages.isEmpty ? effects : effects + receive(messages, from: name)
     }
 
-    private mutating func handle(_ event: TopicEvent, of name: String) -> [ChatEffect] {
+    private mutating func handle(_ event: TopicEvent, of name: String) -> ChatEffects {
         switch event {
         case .message, .unreadable: break
         case .live:
@@ -138,7 +138,7 @@ extension ChatModel {
     }
 
     /// Takes in what is found of a topic's past.
-    mutating func handlePastNews(_ news: ChatEvent.PastNews, of name: String) -> [ChatEffect] {
+    mutating func handlePastNews(_ news: ChatEvent.PastNews, of name: String) -> ChatEffects {
         guard conversations.index(of: name) != nil else { return [] }
         switch news {
         case .kept(let kept):
@@ -181,7 +181,7 @@ extension ChatModel {
 
     private mutating func restore(
         _ kept: KeptTopic, of name: String, _ restore: (inout Conversation, KeptTopic, String?) -> Void
-    ) -> [ChatEffect] {
+    ) -> ChatEffects {
         var known = kept
         // What another conversation shows is kept for that one.
         known.messages = kept.messages.filter { (conversations.home(of: $0.topic) ?? name) == name }
@@ -193,7 +193,7 @@ extension ChatModel {
     }
 
     /// Asks for messages older than the oldest one that is here.
-    mutating func loadHistory(_ name: String) -> [ChatEffect] {
+    mutating func loadHistory(_ name: String) -> ChatEffects {
         guard let conversation = conversations.named(name) else { return [] }
         switch conversation.history {
         case .loading, .complete: return []
@@ -213,8 +213,8 @@ extension ChatModel {
     }
 
     /// Takes in messages, each into the one conversation that shows it.
-    private mutating func receive(_ messages: [TopicMessage], from name: String) -> [ChatEffect] {
-        var effects: [ChatEffect] = []
+    private mutating func receive(_ messages: [TopicMessage], from name: String) -> ChatEffects {
+        var effects: ChatEffects = []
         var rings = false
         var homes: [(name: String, messages: [TopicMessage])] = []
         for message in messages {
@@ -269,7 +269,7 @@ extension ChatModel {
 
     /// Goes to the next message that calls the person, then shows the next one with unread messages, and when nothing
     /// is unread any more the place where that began.
-    mutating func showNextUnread() -> [ChatEffect] {
+    mutating func showNextUnread() -> ChatEffects {
         if let effects = showFirstOfAbsence() { return effects }
         let present = visits.first
         let before = jump?.present == present ? jump : nil
@@ -316,7 +316,7 @@ extension ChatModel {
     // MARK: Scrolling
 
     /// Scrolls the conversation in view up by lines (down when negative), and asks for older messages at its top.
-    mutating func scrollConversation(up lines: Int) -> [ChatEffect] {
+    mutating func scrollConversation(up lines: Int) -> ChatEffects {
         guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
         let area = layout(on: size).main
         guard !area.isEmpty else { return [] }
@@ -328,7 +328,7 @@ extension ChatModel {
     }
 
     /// Goes to the oldest or the newest row.
-    mutating func scrollConversation(toBeginning: Bool) -> [ChatEffect] {
+    mutating func scrollConversation(toBeginning: Bool) -> ChatEffects {
         guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
         let area = layout(on: size).main
         let top = conversationLayout(conversation, columns: area.columns).beginning(rows: area.rows)

@@ -28,10 +28,12 @@ extension ChatModel {
     }
 
     /// What was told of these lines before they were known.
-    mutating func catchUpWithNews() -> [ChatEffect] {
+    mutating func catchUpWithNews() -> ChatEffects {
         let news = early
         early = [:]
-        return news.values.flatMap { published($0) }
+        var effects: ChatEffects = []
+        for news in news.values { effects += published(news) }
+        return effects
     }
 
     /// Says how much of what earlier runs did not send has no place on the screen.
@@ -79,7 +81,7 @@ extension ChatModel {
     }
 
     /// Messages have come of which lines wait for the person: nobody needs to send these any more.
-    func delivered(_ messages: [TopicMessage], in name: String) -> [ChatEffect] {
+    func delivered(_ messages: [TopicMessage], in name: String) -> ChatEffects {
         guard let pending = conversations.named(name)?.pending, !pending.isEmpty else { return [] }
         let failed = Set(pending.lazy.filter { !$0.isOutgoing }.map(\.id))
         guard !failed.isEmpty else { return [] }
@@ -87,7 +89,7 @@ extension ChatModel {
     }
 
     /// Takes what the person does not need any more out of the local store.
-    func forget(_ ids: [String]) -> [ChatEffect] { keepsDesk && !ids.isEmpty ? [.drop(ids: ids)] : [] }
+    func forget(_ ids: [String]) -> ChatEffects { keepsDesk && !ids.isEmpty ? [.drop(ids: ids)] : [] }
 
     // MARK: All of a topic
 
@@ -132,20 +134,20 @@ extension ChatModel {
     }
 
     /// Sends the unsent lines of the topic in view again, or the one with a number, each under its old id.
-    mutating func resend(_ number: Int? = nil) -> [ChatEffect] {
+    mutating func resend(_ number: Int? = nil) -> ChatEffects {
         guard let (name, lines) = unsentInView(number) else { return [] }
-        return lines.map { sendAgain($0, in: name) }
+        return ChatEffects(core: lines.map { sendAgain($0, in: name) })
     }
 
     /// Drops the unsent lines of the topic in view, or the one with a number.
-    mutating func discard(_ number: Int? = nil) -> [ChatEffect] {
+    mutating func discard(_ number: Int? = nil) -> ChatEffects {
         guard let (name, failed) = unsentInView(number) else { return [] }
         for line in failed { conversations.update(name) { $0.discard(line.id) } }
         say("Dropped \(Wording.count(failed.count, "line")).")
         return forget(failed.map(\.id))
     }
 
-    private mutating func sendAgain(_ line: PendingLine, in name: String) -> ChatEffect {
+    private mutating func sendAgain(_ line: PendingLine, in name: String) -> CoreEffect {
         conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
         outgoing[line.id] = Outgoing(item: .line(conversation: name))
         return .sendAgain(id: line.id, topic: name, text: line.text)
@@ -165,7 +167,7 @@ extension ChatModel {
     }
 
     /// Sends the chosen line again.
-    mutating func sendChosenAgain() -> [ChatEffect] {
+    mutating func sendChosenAgain() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
         selection = nil
         conversations.update(name) { $0.chooseAfter(line.id) }
@@ -173,7 +175,7 @@ extension ChatModel {
     }
 
     /// Drops the chosen line.
-    mutating func dropChosen() -> [ChatEffect] {
+    mutating func dropChosen() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
         selection = nil
         conversations.update(name) { conversation in

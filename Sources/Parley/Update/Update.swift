@@ -2,8 +2,8 @@ import Relay
 import Terminal
 
 /// Takes in an event: changes the model and says what is to be done outside. Pure; it never waits and never fails.
-func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
-    var effects: [ChatEffect] = []
+func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
+    var effects: ChatEffects = []
     // From its parts, as reading it from a model that changes would copy that.
     let lookedAt = ChatModel.lookedAt(model.view, model.attention)
     let mark = model.deskMark
@@ -47,7 +47,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.lastInput = nil
         // Who was stopped without a word, by SIGSTOP, has kept a connection that may be dead by now.
         let change = model.attention.handle(FocusTracker.Event.resumed)
-        effects = (change == nil ? [.probe] : model.noteAttention(change)) + [.redraw]
+        effects = (change == nil ? [.probe] : model.noteAttention(change)) + .screen(.redraw)
     case .attached(let isAttached):
         effects = model.terminalChanged(isAttached: isAttached)
     case .edited(let outcome):
@@ -98,7 +98,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     effects += model.inbox.deletion.takeEffects(at: model.now.instant)
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
-    if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postboxId) } }
+    if model.keepsDesk { effects.core += read.map { .keepLetterRead(id: $0.id, postbox: $0.postboxId) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: traits.contains(.text)) + effects
     if model.showWriting() {
@@ -163,14 +163,14 @@ extension ChatModel {
     }
 
     /// The terminal's title, where it has to be another one. Few events change what it says.
-    fileprivate mutating func titleToSet() -> [ChatEffect] {
+    fileprivate mutating func titleToSet() -> ChatEffects {
         let words = TitleWords(identity: identity, unread: unreadMessages, mentions: unseenMentions)
         guard words != titleWords else { return [] }
         titleWords = words
         let text = words.text
         guard text != title else { return [] }
         title = text
-        return [.setTitle(text)]
+        return .screen(.setTitle(text))
     }
 
     /// It is later now.
@@ -182,15 +182,15 @@ extension ChatModel {
         }
     }
 
-    fileprivate mutating func start(_ topics: [String]) -> [ChatEffect] {
-        var effects: [ChatEffect] = []
+    fileprivate mutating func start(_ topics: [String]) -> ChatEffects {
+        var effects: ChatEffects = []
         for topic in topics + settings.join { effects += join(topic, shows: false) }
         if let first = conversations.all.first { view = .conversation(first.name) }
         return effects + [.openPostbox]
     }
 
     /// The topics wait for the local store, which knows how each was left.
-    fileprivate mutating func startOpening(_ topics: [String]) -> [ChatEffect] {
+    fileprivate mutating func startOpening(_ topics: [String]) -> ChatEffects {
         opening = topics
         return [.openStore, .openPostbox]
     }

@@ -192,11 +192,11 @@ struct ChatLoopTests {
             (at: Desk.start + .seconds(1), wake: .attached(false)),
             (at: Desk.start + .seconds(9), wake: .attached(true)),
         ]
-        var told: [ChatEffect] = []
+        var told: ChatEffects = []
         var loop = ChatLoop(
             screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
             send: { effect in
-                if case .setActive = effect { told.append(effect) }
+                if case .setActive = effect { told.core.append(effect) }
                 return true
             })
         loop.begin([], keeps: false)
@@ -208,7 +208,7 @@ struct ChatLoopTests {
     func comingBack() {
         var idle = desk
         idle.model.settings.idleTime = .seconds(600)
-        let ways: [(seconds: Int, wake: TerminalSession.Wake, told: [ChatEffect])] = [
+        let ways: [(seconds: Int, wake: TerminalSession.Wake, told: ChatEffects)] = [
             (3_600, .resumed, [.probe]), (3_600, key("x"), []), (3_600, .input([.focusIn]), []),
             (3_600, .attached(true), []), (1, .input([.key(.alt("e"))]), []),
             // A terminal's size is nobody's sign of life.
@@ -222,12 +222,12 @@ struct ChatLoopTests {
                 (at: Desk.start + .seconds(way.seconds), wake: way.wake),
                 (at: Desk.start + .seconds(3_700), wake: .hangUp),
             ]
-            var told: [ChatEffect] = []
+            var told: ChatEffects = []
             var loop = ChatLoop(
                 screen, queue: screen.queue, model: idle.model, clock: { screen.now() },
                 send: { effect in
                     switch effect {
-                    case .setActive, .probe: told.append(effect)
+                    case .setActive, .probe: told.core.append(effect)
                     default: break
                     }
                     return true

@@ -85,7 +85,7 @@ struct ConfigurationFollowerTests {
         #expect(desk.model.view == .conversation("chat.lobby") && desk.model.compose.text == "half a line")
         #expect(desk.model.notice?.text == "The configuration has changed and counts now.")
         #expect(desk.model.chord.isEmpty && desk.model.conversations.isMuted("chat.qa"))
-        #expect(desk.press(.control("q")) == [.quit])
+        #expect(desk.press(.control("q")) == .screen(.quit))
     }
 
     @Test("A topic that was left is not joined again by a change of something else")

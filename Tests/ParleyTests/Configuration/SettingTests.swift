@@ -182,7 +182,7 @@ struct SettingTests {
         let alert = message(1, "@alice the disk is full", topic: "alerts.disk")
         #expect(desk.send(.topic("alerts.disk", .messages([alert]))) == [])
         #expect(desk.conversation("alerts.disk")?.unread == 1 && desk.model.unreadMessages == 0)
-        #expect(desk.send(.topic("chat.qa", .messages([message(2, "@alice", topic: "chat.qa")]))) == [.bell])
+        #expect(desk.send(.topic("chat.qa", .messages([message(2, "@alice", topic: "chat.qa")]))) == .screen(.bell))
         desk.send(.input(.focusIn))
         desk.press(.alt("a"))
         #expect(desk.model.view == .conversation("chat.qa"))
@@ -213,7 +213,7 @@ struct SettingTests {
         var desk = Desk.joined("chat.lobby")
         desk.model.configure(try settings("{ highlights: ['deploy'] }"))
         desk.loseFocus()
-        #expect(desk.send(.topic("chat.lobby", .messages([message(1, "Deploy now")]))) == [.bell])
+        #expect(desk.send(.topic("chat.lobby", .messages([message(1, "Deploy now")]))) == .screen(.bell))
         #expect(desk.send(.topic("chat.lobby", .messages([message(2, "deploy", from: "alice")]))) == [])
         #expect(desk.send(.topic("chat.lobby", .messages([message(3, "deployed")]))) == [])
     }
@@ -229,7 +229,7 @@ struct SettingTests {
         #expect(desk.send(.topic("chat.lobby", .messages([message(1, "@alice")]))) == [])
         #expect(desk.model.unseenMentions == 1)
         desk.model.configure(try settings("{ bell: 'mentions' }"))
-        #expect(desk.send(.topic("chat.lobby", .messages([message(2, "@alice")]))) == [.bell])
+        #expect(desk.send(.topic("chat.lobby", .messages([message(2, "@alice")]))) == .screen(.bell))
     }
 
     @Test("Of what the person is notified, and by what, can be said, in one profile alone too")

@@ -269,7 +269,7 @@ struct AbsenceTests {
         desk.wait(.seconds(120))
         desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
         desk.wait(.seconds(720))
-        #expect(desk.send(.attached(true)).prefix(2) == [.setActive(true), .nudge])
+        #expect(desk.send(.attached(true)).core.prefix(2) == [.setActive(true), .nudge])
         desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
         Self.reconnect(&desk, "chat.lobby", "chat.qa")
         #expect(desk.model.absenceWords == "away 14 min: 3 new in 1 topic · Alt-a")
@@ -306,7 +306,7 @@ struct AbsenceTests {
         desk.wait(.seconds(3_600))
         #expect(desk.effects == [.setActive(false)])
         desk.send(Self.say(1...2, in: "chat.qa", minutes: 2))
-        #expect(desk.press(.character("y")).prefix(2) == [.setActive(true), .nudge])
+        #expect(desk.press(.character("y")).core.prefix(2) == [.setActive(true), .nudge])
         #expect(desk.model.absenceWords?.contains("2 new in 1 topic") == true)
         desk.wait(.seconds(599))
         #expect(desk.model.attention.isForeground)
@@ -323,7 +323,7 @@ struct AbsenceTests {
         desk.wait(.seconds(3_600))
         #expect(desk.effects == [] && desk.model.attention.isForeground)
         #expect(desk.send(.suspending) == [.setActive(false)])
-        #expect(desk.send(.resumed) == [.setActive(true), .nudge, .redraw])
+        #expect(desk.send(.resumed) == ChatEffects(core: [.setActive(true), .nudge], screen: [.redraw]))
     }
 
     @Test("B26 whoever is away by /away stays so for others when the focus returns, until /back")
@@ -333,7 +333,7 @@ struct AbsenceTests {
         desk.loseFocus()
         desk.wait(.seconds(840))
         let effects = desk.send(.input(.focusIn))
-        let tellsOthers = effects.contains { if case .setPresence = $0 { true } else { false } }
+        let tellsOthers = effects.core.contains { if case .setPresence = $0 { true } else { false } }
         #expect(effects.contains(.setActive(true)) && !tellsOthers)
         #expect(desk.model.people.own == .away("lunch"))
         #expect(desk.enter("/back") == [.setPresence(.here)])
@@ -385,7 +385,7 @@ struct AbsenceTests {
         let choices = DeskChoices(["keeps-connection": true])
         let effects = again.send(.opened(KeptDesk(topics: ["chat.lobby"], choices: choices)))
         #expect(effects.contains(.setSuspension(.ignore)))
-        #expect(!effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!effects.core.contains { if case .keepChoice = $0 { true } else { false } })
     }
 
     @Test(

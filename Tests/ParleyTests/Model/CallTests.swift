@@ -66,7 +66,7 @@ struct CallTests {
     func kinds() {
         var desk = Desk.joined("chat.lobby")
         desk.loseFocus()
-        #expect(desk.send(Self.mention()) == [.bell])
+        #expect(desk.send(Self.mention()) == .screen(.bell))
         #expect(desk.notifications == [TerminalNotification(title: "bob in chat.lobby", body: "alice: look")])
         desk.wait(.seconds(20))
         desk.send(.postbox(.created(letter(1, "come at two", subject: "Lunch"))))
@@ -87,12 +87,12 @@ struct CallTests {
         let notification = TerminalNotification(title: "bob in chat.lobby", body: "alice: look")
         #expect(desk.send(Self.mention()).contains(.runNotifier("notify-send hello", notification)))
         let test = desk.enter("/notify test")
-        #expect(test.contains { if case .runNotifier("notify-send hello", _) = $0 { true } else { false } })
+        #expect(test.core.contains { if case .runNotifier("notify-send hello", _) = $0 { true } else { false } })
         desk.send(.notified(by: []))
         #expect(desk.model.notice?.text == "The command of the configuration runs; the terminal was sent nothing.")
         desk.model.settings.notifications.mentions = false
         desk.wait(.seconds(20))
-        #expect(!desk.send(Self.mention(2)).contains { if case .runNotifier = $0 { true } else { false } })
+        #expect(!desk.send(Self.mention(2)).core.contains { if case .runNotifier = $0 { true } else { false } })
     }
 
     @Test("Nothing notifies in front of the screen, of what is muted, of own lines, and of an end that was asked for")
@@ -144,7 +144,7 @@ struct CallTests {
     func bell() {
         var desk = Desk.joined("chat.lobby")
         desk.loseFocus()
-        #expect(desk.send(Self.mention(1)) == [.bell])
+        #expect(desk.send(Self.mention(1)) == .screen(.bell))
         desk.wait(.seconds(5))
         #expect(desk.send(Self.mention(2)) == [])
         desk.effects = []
@@ -193,7 +193,7 @@ struct CallTests {
         #expect(screen.contains { $0.contains("auto: what the terminal") })
         desk.press(.escape)
         let test = TerminalNotification(title: "Parley", body: "This is a test for alice@local.")
-        #expect(desk.enter("/notify test") == [.notify(test, isTest: true)])
+        #expect(desk.enter("/notify test") == .screen(.notify(test, isTest: true)))
         desk.send(.notified(by: [.bell]))
         #expect(desk.model.notice?.text == "The bell has rung: the terminal is not known to show notifications.")
         desk.send(.notified(by: [.bell, .osc99]))

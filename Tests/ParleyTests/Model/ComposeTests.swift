@@ -11,7 +11,7 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby", state: state)
         desk.effects = []
         let sent = desk.enter("hi")
-        #expect(sent.contains { if case .publish(_, "chat.lobby", "hi") = $0 { true } else { false } })
+        #expect(sent.core.contains { if case .publish(_, "chat.lobby", "hi") = $0 { true } else { false } })
         #expect(desk.model.queuedCount == 1)
         #expect(desk.model.compose.isEmpty)
     }
@@ -92,7 +92,7 @@ struct ComposeTests {
         desk.press(.character("n"))
         #expect(desk.model.compose.text == "1\n2\n3\n4\n5\n6")
         desk.press(.enter)
-        #expect(desk.press(.character("y")).count == 1)
+        #expect(desk.press(.character("y")).core.count == 1)
         #expect(desk.model.compose.isEmpty)
         #expect(desk.texts("chat.lobby") == ["sending 1\n2\n3\n4\n5\n6"])
     }
@@ -149,7 +149,7 @@ struct ComposeTests {
         desk.press(.control("u"))
         desk.type("short")
         #expect(!desk.screen().contains { $0.contains("too many") })
-        #expect(desk.press(.enter).count == 1)
+        #expect(desk.press(.enter).core.count == 1)
     }
 
     @Test("B59 A topic that may only be read says so where the text is, before a line is sent, until the rights change")
@@ -246,7 +246,7 @@ struct ComposeTests {
         #expect(desk.screen().contains { $0.hasPrefix(" > the build is green!") })
         desk.press(.control("r"))
         desk.type("lu")
-        #expect(desk.press(.enter).count == 1)
+        #expect(desk.press(.enter).core.count == 1)
         #expect(desk.texts("chat.lobby").last == "sending lunch?")
         #expect(desk.model.compose.isEmpty)
         desk.press(.up)
@@ -285,23 +285,23 @@ struct ComposeTests {
         #expect(desk.screen().last?.hasPrefix(" > row 200.") == true && desk.screen().last?.hasSuffix("↑") == true)
     }
 
-    @Test(
-        "B56: commands are carried out, and leave the pane empty",
-        arguments: [
-            ("/join chat.qa", ChatEffect.subscribe(topic: "chat.qa")),
-            ("/leave", .unsubscribe(topic: "chat.lobby")),
-            ("/disconnect", .disconnect),
-            ("/reconnect", .reconnect),
-            ("/quit", .quit),
-            ("/kv get a", .keyValue(.get("a"))),
-            ("/kv put a.b x  y", .changeKey(id: "own-1", KeyValueRequest.Change(key: "a.b", value: .string("x  y")))),
-            ("/kv delete a", .changeKey(id: "own-1", KeyValueRequest.Change(key: "a", value: Optional.none))),
-            ("/kv keys", .keyValue(.keys(nil))),
-            ("/kv watch a.*", .keyValue(.watch("a.*"))),
-        ])
-    func commands(text: String, effect: ChatEffect) {
+    private static let carriedOut: [(text: String, effects: ChatEffects)] = [
+        ("/join chat.qa", [.subscribe(topic: "chat.qa")]),
+        ("/leave", [.unsubscribe(topic: "chat.lobby")]),
+        ("/disconnect", [.disconnect]),
+        ("/reconnect", [.reconnect]),
+        ("/quit", .screen(.quit)),
+        ("/kv get a", [.keyValue(.get("a"))]),
+        ("/kv put a.b x  y", [.changeKey(id: "own-1", KeyValueRequest.Change(key: "a.b", value: .string("x  y")))]),
+        ("/kv delete a", [.changeKey(id: "own-1", KeyValueRequest.Change(key: "a", value: Optional.none))]),
+        ("/kv keys", [.keyValue(.keys(nil))]),
+        ("/kv watch a.*", [.keyValue(.watch("a.*"))]),
+    ]
+
+    @Test("B56: commands are carried out, and leave the pane empty", arguments: carriedOut)
+    func commands(text: String, effects: ChatEffects) {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.enter(text) == [effect])
+        #expect(desk.enter(text) == effects)
         #expect(desk.model.compose.isEmpty)
     }
 
@@ -415,7 +415,7 @@ struct ComposeTests {
         desk.enter("  /help")
         #expect(desk.model.overlay != nil && desk.model.compose.text.isEmpty)
         desk.press(.escape)
-        for text in [" /usr/bin is full", " //help"] { #expect(desk.enter(text).count == 1, "\(text)") }
+        for text in [" /usr/bin is full", " //help"] { #expect(desk.enter(text).core.count == 1, "\(text)") }
     }
 
     @Test("What stands between quotation marks is one word")
@@ -454,7 +454,7 @@ struct ComposeTests {
             var desk = quoted()
             let text = "> bob: hi\n" + sent
             let effects = desk.enter(typed)
-            #expect(effects.contains { if case .publish(_, _, text) = $0 { true } else { false } }, "\(effects)")
+            #expect(effects.core.contains { if case .publish(_, _, text) = $0 { true } else { false } }, "\(effects)")
         }
         var desk = Desk.joined("chat.lobby")
         desk.send(.topic("chat.lobby", .messages([message(1, "hi")])))
@@ -476,7 +476,9 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby")
         desk.model.compose.set(typed)
         let effects = desk.press(.enter)
-        #expect(effects.contains { if case .publish(_, "chat.lobby", sent) = $0 { true } else { false } }, "\(effects)")
+        #expect(
+            effects.core.contains { if case .publish(_, "chat.lobby", sent) = $0 { true } else { false } }, "\(effects)"
+        )
         // A letter says it, too.
         guard !typed.hasPrefix("/") else { return }
         #expect(EmojiCode.replaced(in: typed) == sent)
@@ -553,7 +555,7 @@ struct ComposeTests {
         for typed in ["/post bob/personal hello", "/msg bob/work hello", "/msg bob/ hello"] {
             var desk = Desk.joined("chat.lobby", "bob")
             let effects = desk.enter(typed)
-            let isSent = effects.contains { if case .postLetter(_, "bob", _, _, _) = $0 { true } else { false } }
+            let isSent = effects.core.contains { if case .postLetter(_, "bob", _, _, _) = $0 { true } else { false } }
             #expect(isSent, "\(typed)")
         }
         var begun = Desk.joined("chat.lobby", "dev")
@@ -563,13 +565,13 @@ struct ComposeTests {
         // Somebody may be called as a topic is.
         var desk = Desk.joined("bob", "dev")
         desk.send(.topic("dev", .messages([message(1, "hi", topic: "dev")])))
-        #expect(desk.enter("/msg bob hello").count == 1)
+        #expect(desk.enter("/msg bob hello").core.count == 1)
     }
 
     @Test("A letter that comes back unsent stands in the text, with the key that takes it away")
     func refusedLetter() {
         var desk = Desk.joined("chat.lobby")
-        guard case .postLetter(let id, _, _, _, _)? = desk.enter("/msg nobody hello").first else {
+        guard case .postLetter(let id, _, _, _, _)? = desk.enter("/msg nobody hello").core.first else {
             Issue.record("no letter")
             return
         }
@@ -599,7 +601,7 @@ struct ComposeTests {
             ("/kick bob", "There is no command /kick. In a shell, parley network user does that."),
         ] {
             var desk = Desk.joined("chat.lobby")
-            #expect(!desk.enter(typed).contains { if case .publish = $0 { true } else { false } })
+            #expect(!desk.enter(typed).core.contains { if case .publish = $0 { true } else { false } })
             #expect(desk.screen().last?.contains(words) == true && desk.model.compose.text == typed, "\(typed)")
         }
     }
@@ -772,7 +774,7 @@ struct ComposeTests {
             #expect(desk.enter(typed) == [])
             #expect(desk.model.compose.text == "/\(typed)")
             #expect(desk.model.notice?.text.hasPrefix("Not sent: Esc and / came as Alt-/. Enter runs /") == true)
-            #expect(!desk.effects.contains { if case .publish = $0 { true } else { false } })
+            #expect(!desk.effects.core.contains { if case .publish = $0 { true } else { false } })
         }
         // Any other text is a message, and so is one that was not begun behind it.
         for typed in [
@@ -926,18 +928,18 @@ struct ComposeTests {
         desk.type("x")
         desk.press(.backspace)
         #expect(desk.press(.control("c")) == [])
-        #expect(desk.press(.control("c")) == [.quit])
+        #expect(desk.press(.control("c")) == .screen(.quit))
         desk.enter("unsent")
         #expect(desk.press(.control("q")) == [])
         #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
-        #expect(desk.press(.character("y")) == [.quit])
+        #expect(desk.press(.character("y")) == .screen(.quit))
     }
 
     /// The ways out of the chat, or out of its network alone.
     enum WayOut: CaseIterable, Sendable {
         case quitCommand, exitCommand, quitKey, interruptTwice, palette, disconnectCommand
 
-        var effect: ChatEffect { self == .disconnectCommand ? .disconnect : .quit }
+        var effects: ChatEffects { self == .disconnectCommand ? [.disconnect] : .screen(.quit) }
 
         func take(in desk: inout Desk) {
             switch self {
@@ -963,11 +965,11 @@ struct ComposeTests {
             way.take(in: &desk)
             #expect(desk.screen().last?.contains("1 message is not sent yet.") == true)
             desk.press(no)
-            #expect(desk.model.overlay == nil && !desk.effects.contains(way.effect))
+            #expect(desk.model.overlay == nil && desk.effects.screen.isEmpty && !desk.effects.contains(.disconnect))
             #expect(desk.model.queuedCount == 1)
         }
         way.take(in: &desk)
-        #expect(desk.press(.character("y")).contains(way.effect))
+        #expect(desk.press(.character("y")) == way.effects)
     }
 
     @Test(
@@ -992,7 +994,7 @@ struct ComposeTests {
         let end = ChatEvent.statusChanged(
             ConnectionStatus(state: .disconnected, reason: .timeLimit(.seconds(2), after: .networkUnavailable)))
         var desk = Desk.joined("chat.lobby", state: .connecting)
-        #expect(desk.send(end) == [.quit])
+        #expect(desk.send(end) == .screen(.quit))
         #expect(desk.model.connectionGivenUp?.code == CommandFailure.noConnection)
 
         var busy = Desk.joined("chat.lobby", state: .connecting)
@@ -1008,13 +1010,13 @@ struct ComposeTests {
     @Test("^L paints, ^Z suspends, also over the help")
     func screenKeys() {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.press(.control("l")) == [.redraw])
+        #expect(desk.press(.control("l")) == .screen(.redraw))
         desk.press(.function(1))
-        #expect(desk.press(.control("z")) == [.suspendProcess])
+        #expect(desk.press(.control("z")) == .screen(.suspendProcess))
         #expect(desk.send(.suspending) == [.setActive(false)])
-        #expect(desk.send(.resumed) == [.setActive(true), .nudge, .redraw])
+        #expect(desk.send(.resumed) == ChatEffects(core: [.setActive(true), .nudge], screen: [.redraw]))
         // Stopped without a word, by SIGSTOP, it has kept a connection that may be dead by now.
-        #expect(desk.send(.resumed) == [.probe, .redraw])
+        #expect(desk.send(.resumed) == ChatEffects(core: [.probe], screen: [.redraw]))
         desk.press(.escape)
         #expect(desk.model.overlay == nil)
     }

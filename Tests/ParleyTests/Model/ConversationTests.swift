@@ -49,7 +49,7 @@ struct ConversationTests {
     func ownMessage(order: [String]) throws {
         var desk = Desk.joined("chat.lobby")
         let sent = desk.enter("hello")
-        guard case .publish(let id, "chat.lobby", "hello") = try #require(sent.first) else {
+        guard case .publish(let id, "chat.lobby", "hello") = try #require(sent.core.first) else {
             Issue.record("nothing was published")
             return
         }
@@ -69,7 +69,7 @@ struct ConversationTests {
     @Test("An own line that a page of history brings counts as sent, and another that waits does not")
     func ownInHistory() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .publish(let id, _, _) = try #require(desk.enter("hello").first) else {
+        guard case .publish(let id, _, _) = try #require(desk.enter("hello").core.first) else {
             Issue.record("nothing was published")
             return
         }
@@ -160,7 +160,7 @@ struct ConversationTests {
     @Test("B29: a line that was not sent stays, says why, and can be sent again under its old id")
     func failureAndResend() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .publish(let id, _, _) = try #require(desk.enter("big").first) else {
+        guard case .publish(let id, _, _) = try #require(desk.enter("big").core.first) else {
             Issue.record("it is not published")
             return
         }
@@ -176,7 +176,7 @@ struct ConversationTests {
     @Test("B29: a line that may be stored already says so, and is sent again or dropped as its writer likes")
     func uncertain() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .publish(let id, _, _) = try #require(desk.enter("once?").first) else {
+        guard case .publish(let id, _, _) = try #require(desk.enter("once?").core.first) else {
             Issue.record("it is not published")
             return
         }
@@ -212,7 +212,7 @@ struct ConversationTests {
     @Test("B32: a discarded line can be dropped")
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        guard case .publish(let id, _, _) = try #require(desk.enter("lost?").first) else {
+        guard case .publish(let id, _, _) = try #require(desk.enter("lost?").core.first) else {
             Issue.record("it is not published")
             return
         }
@@ -287,7 +287,7 @@ struct ConversationTests {
         #expect(desk.send(.topic("chat.lobby", .live)) == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
         desk.send(.past("chat.lobby", .history((51...99).map { message($0, "m\($0)") }, isComplete: false)))
         #expect(desk.conversation("chat.lobby")?.unread == 0)
-        var asked: [ChatEffect] = []
+        var asked: ChatEffects = []
         for _ in 0..<10 { asked += desk.press(.pageUp) }
         #expect(
             asked == [.loadHistory(topic: "chat.lobby", before: 51, limit: 200)]

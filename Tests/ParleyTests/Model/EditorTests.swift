@@ -10,10 +10,10 @@ struct EditorTests {
     func begin() {
         var desk = Desk.joined("chat.lobby")
         desk.type("so far")
-        #expect(desk.press(.alt("e")) == [.edit("so far")])
+        #expect(desk.press(.alt("e")) == .screen(.edit("so far")))
         #expect(desk.model.compose.text == "so far")
         desk.press(.control("c"))
-        #expect(desk.enter("/edit") == [.edit("")])
+        #expect(desk.enter("/edit") == .screen(.edit("")))
     }
 
     @Test("What was written replaces the text, waits to be sent, and can be undone")

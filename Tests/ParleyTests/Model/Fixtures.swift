@@ -6,11 +6,11 @@ import Terminal
 /// A model with its effects so far, and short words for the events that tests send.
 struct Desk {
     var model: ChatModel
-    var effects: [ChatEffect] = []
+    var effects: ChatEffects = []
     /// What was asked for about people, apart from all else: it follows from what is in view.
-    var peopleEffects: [ChatEffect] = []
+    var peopleEffects: [CoreEffect] = []
     /// Where others were told that the person types, apart from all else: it follows from every line.
-    var typingEffects: [ChatEffect] = []
+    var typingEffects: [CoreEffect] = []
     /// What the person was notified of, apart from all else: it goes along with the bell.
     var notifications: [TerminalNotification] = []
     /// Whether the core accepts what goes to it before anything else happens.
@@ -44,24 +44,30 @@ struct Desk {
 
     /// Sends an event and returns what followed, titles, people, typing and notifications left out.
     @discardableResult
-    mutating func send(_ event: ChatEvent) -> [ChatEffect] {
-        var new: [ChatEffect] = []
-        for effect in update(&model, event) {
+    mutating func send(_ event: ChatEvent) -> ChatEffects {
+        let all = update(&model, event)
+        var new: ChatEffects = []
+        for effect in all.core {
             switch effect {
-            case .setTitle: break
             case .watchPeople, .appear: peopleEffects.append(effect)
             case .typing: typingEffects.append(effect)
+            default: new.core.append(effect)
+            }
+        }
+        for effect in all.screen {
+            switch effect {
+            case .setTitle: break
             case .notify(let notification, isTest: false): notifications.append(notification)
-            default: new.append(effect)
+            default: new.screen.append(effect)
             }
         }
         effects += new
-        if acceptsAtOnce { new.forEach { accept($0) } }
+        if acceptsAtOnce { new.core.forEach { accept($0) } }
         return new
     }
 
     /// Tells that the core has accepted what was handed to it.
-    private mutating func accept(_ effect: ChatEffect) {
+    private mutating func accept(_ effect: CoreEffect) {
         switch effect {
         case .publish(let id, _, _), .postLetter(let id, _, _, _, _), .changeKey(let id, _):
             let state = model.status.state == .connected ? PublishNews.State.sending : .queued
@@ -71,10 +77,10 @@ struct Desk {
     }
 
     @discardableResult
-    mutating func press(_ key: Key) -> [ChatEffect] { send(.input(.key(key))) }
+    mutating func press(_ key: Key) -> ChatEffects { send(.input(.key(key))) }
 
     @discardableResult
-    mutating func press(_ code: Key.Code) -> [ChatEffect] { press(Key(code)) }
+    mutating func press(_ code: Key.Code) -> ChatEffects { press(Key(code)) }
 
     mutating func type(_ text: String) {
         for character in text { press(.character(character)) }
@@ -82,7 +88,7 @@ struct Desk {
 
     /// Types a text and presses Enter.
     @discardableResult
-    mutating func enter(_ text: String) -> [ChatEffect] {
+    mutating func enter(_ text: String) -> ChatEffects {
         type(text)
         return press(.enter)
     }

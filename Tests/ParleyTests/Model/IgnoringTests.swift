@@ -83,7 +83,7 @@ struct IgnoringTests {
         #expect(!desk.screen().contains { $0.contains("buy this") })
         #expect(desk.enter("/ignore Eve").contains(.keepIgnored("eve", true)))
         #expect(desk.enter("/unignore mallory").contains(.keepIgnored("mallory", false)))
-        #expect(desk.enter("/ignore").filter { if case .keepIgnored = $0 { true } else { false } }.isEmpty)
+        #expect(desk.enter("/ignore").core.filter { if case .keepIgnored = $0 { true } else { false } }.isEmpty)
         #expect(desk.model.notice?.text == "Ignored: eve. /unignore NAME shows them again.")
     }
 

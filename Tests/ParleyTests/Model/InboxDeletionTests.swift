@@ -103,8 +103,8 @@ struct InboxDeletionTests {
         for (count, next) in [(60, ["l98"]), (1, ["l99"]), (1, nil)] as [(Int, [String]?)] {
             let ids = desk.model.inbox.deletion.run?.ids ?? []
             let effects = desk.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
-            let deletions = effects.filter { if case .delete = $0 { true } else { false } }
-            #expect(ids.count == count && deletions == (next.map { [ChatEffect.delete(ids: $0)] } ?? []))
+            let deletions = effects.core.filter { if case .delete = $0 { true } else { false } }
+            #expect(ids.count == count && deletions == (next.map { [CoreEffect.delete(ids: $0)] } ?? []))
         }
         #expect(desk.model.inbox.deletion.isEmpty)
     }
@@ -133,7 +133,7 @@ struct InboxDeletionTests {
             desk.wait(desk.model.now.instant.duration(to: next))
         }
         #expect(due == Array(repeating: .seconds(1), count: 5))
-        #expect(desk.effects.count == 1)
+        #expect(desk.effects.core.count == 1)
     }
 
     @Test("Alt-u brings back what was deleted last, with its marks; nothing of it has left")
@@ -168,7 +168,7 @@ struct InboxDeletionTests {
         desk.press(.escape)
         desk.press(.alt("1"))
         desk.type("one two")
-        #expect(!desk.effects.contains { if case .delete = $0 { true } else { false } })
+        #expect(!desk.effects.core.contains { if case .delete = $0 { true } else { false } })
         desk.press(.alt("u"))
         #expect(desk.model.inbox.deletion.steps.isEmpty)
         #expect(desk.model.notice?.text == "Restored 1 letter." && desk.model.compose.editor.text == "one two")
@@ -259,7 +259,7 @@ struct InboxDeletionTests {
         desk.press(.alt("u"))
         #expect(desk.model.inbox.deletion.steps.isEmpty && !desk.effects.contains(.quit))
         #expect(desk.model.notice?.text == "Restored 1 letter.")
-        #expect(desk.press(.control("q")) == [.quit])
+        #expect(desk.press(.control("q")) == .screen(.quit))
     }
 
     @Test("B50: whoever stops the program while quitting asks about letters finds question and letters on return")
@@ -267,7 +267,7 @@ struct InboxDeletionTests {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.press(.delete)
         desk.press(.control("q"))
-        #expect(desk.press(.control("z")) == [.suspendProcess])
+        #expect(desk.press(.control("z")) == .screen(.suspendProcess))
         desk.send(.suspending)
         desk.send(.resumed)
         desk.wait(.seconds(60))
@@ -316,8 +316,8 @@ struct InboxDeletionTests {
         #expect(!failing.send(.postbox(.deleted(broken(["l1"], behind: 0)))).contains(.quit))
         #expect(failing.model.overlay == nil)
         #expect(failing.model.notice?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
-        #expect(failing.press(.control("q")) == [.quit])
-        #expect(desk.press(.character("y")) == [.quit])
+        #expect(failing.press(.control("q")) == .screen(.quit))
+        #expect(desk.press(.character("y")) == .screen(.quit))
     }
 
     @Test("Quitting over a deletion asks about lines that are not sent, too")
@@ -331,7 +331,7 @@ struct InboxDeletionTests {
         #expect(desk.screen().last?.hasPrefix(" 1 letter is still being deleted;") == true)
         #expect(desk.press(.character("y")) == [])
         #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
-        #expect(desk.press(.character("y")) == [.quit])
+        #expect(desk.press(.character("y")) == .screen(.quit))
     }
 
     @Test("B50: letters on several pages are deleted after a question; anything but y keeps them")
@@ -375,9 +375,9 @@ struct InboxDeletionTests {
         undone.press(.alt("u"))
         #expect(undone.model.notice?.text == "Restored 4 letters." && undone.model.inbox.marked.isEmpty)
         undone.wait(.seconds(60))
-        #expect(!undone.effects.contains { if case .delete = $0 { true } else { false } })
+        #expect(!undone.effects.core.contains { if case .delete = $0 { true } else { false } })
         desk.wait(.seconds(1))
-        let effects = desk.effects.filter { if case .delete = $0 { true } else { false } }
+        let effects = desk.effects.core.filter { if case .delete = $0 { true } else { false } }
         #expect(effects == [.delete(ids: ["l3", "l4", "l1", "l2"])])
     }
 
@@ -439,7 +439,7 @@ struct InboxDeletionTests {
     func many() throws {
         var desk = Self.deleting(60)
         let ids = try #require(desk.model.inbox.deletion.run).ids
-        #expect(desk.effects.filter { if case .delete = $0 { true } else { false } } == [.delete(ids: ids)])
+        #expect(desk.effects.core.filter { if case .delete = $0 { true } else { false } } == [.delete(ids: ids)])
         #expect(shows(desk, "deleting 0 of 60") && !shows(desk, "a second"))
         desk.wait(.seconds(1))
         desk.send(.postbox(.deleting(done: 25)))
@@ -550,7 +550,7 @@ struct InboxDeletionTests {
         #expect(desk.model.notice?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)
         #expect(desk.model.inbox.marked.count == 15)
         // The page is listed again, which tells.
-        #expect(effects.contains { if case .listPage = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .listPage = $0 { true } else { false } })
     }
 
     @Test(
@@ -572,7 +572,7 @@ struct InboxDeletionTests {
         #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
         // It is listed once more when there is a connection.
         let effects = desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        #expect(effects.contains { if case .listPage = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .listPage = $0 { true } else { false } })
         #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
     }
 

@@ -84,15 +84,15 @@ struct InboxFilterTests {
 
     /// Answers the portion that is looked through.
     @discardableResult
-    private func answer(_ letters: [PostboxMessage], next: String?, _ desk: inout Desk) -> [ChatEffect] {
+    private func answer(_ letters: [PostboxMessage], next: String?, _ desk: inout Desk) -> ChatEffects {
         guard let request = desk.model.inbox.finding?.sweep.request else { return [] }
         var portion = LetterPortion(letters: letters, nextToken: next)
         portion.source = .store
         return desk.send(.postbox(.portion(request: request, portion)))
     }
 
-    private func reads(_ effects: [ChatEffect], _ token: String?, from source: LetterPortion.Source?) -> Bool {
-        effects.contains { effect in
+    private func reads(_ effects: ChatEffects, _ token: String?, from source: LetterPortion.Source?) -> Bool {
+        effects.core.contains { effect in
             if case .readLetters(_, nil, token, source, .newestFirst) = effect { true } else { false }
         }
     }

@@ -240,18 +240,18 @@ struct InboxMarkingTests {
 extension Desk {
     /// Answers the portion of letters that is awaited.
     @discardableResult
-    fileprivate mutating func answerPortion(_ portion: LetterPortion) -> [ChatEffect] {
+    fileprivate mutating func answerPortion(_ portion: LetterPortion) -> ChatEffects {
         guard let request = model.inbox.marking?.request else { return [] }
         return send(.postbox(.portion(request: request, portion)))
     }
 }
 
-extension [ChatEffect] {
+extension ChatEffects {
     /// Whether a portion of letters is asked for.
     fileprivate func isReading(
         token: String?, box: String? = nil, from source: LetterPortion.Source? = nil
     ) -> Bool {
-        contains { effect in
+        core.contains { effect in
             guard case .readLetters(_, box, token, source, .oldestFirst) = effect else { return false }
             return true
         }

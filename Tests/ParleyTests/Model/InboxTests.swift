@@ -21,7 +21,7 @@ struct InboxTests {
     @Test("B47: a page is not fetched twice, and a late answer for another view is not shown")
     func noDoubleFetch() throws {
         var desk = Desk.inbox([letter(1)], next: "t2")
-        #expect(desk.press(.alt("n")).count == 1)
+        #expect(desk.press(.alt("n")).core.count == 1)
         #expect(desk.press(.alt("n")) == [])
         let stale = try #require(desk.model.inbox.fetch?.request)
         desk.send(.postbox(.boxes([postbox("b2", "work")])))
@@ -77,7 +77,7 @@ struct InboxTests {
         desk.press(.delete)
         desk.wait(.seconds(5))
         let effects = desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"]))))
-        #expect(effects.contains { if case .listPage = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .listPage = $0 { true } else { false } })
     }
 
     @Test("A page of which some letters were deleted has as many as before again, where there are others")
@@ -123,7 +123,8 @@ struct InboxTests {
         var desk = Desk.inbox([])
         desk.press(.tab)
         desk.type("/post bob/work lunch?")
-        guard case .postLetter(let id, "bob", "work", nil, "lunch?") = try #require(desk.press(.enter).first) else {
+        guard case .postLetter(let id, "bob", "work", nil, "lunch?") = try #require(desk.press(.enter).core.first)
+        else {
             Issue.record("no letter")
             return
         }
@@ -179,7 +180,8 @@ struct InboxTests {
     func replyAddress() {
         var desk = Desk.inbox([letter(1, from: "bob")])
         desk.press(.alt("r"))
-        guard case .postLetter(_, "bob", "personal", nil, "twelve is fine") = desk.enter("twelve is fine").first else {
+        guard case .postLetter(_, "bob", "personal", nil, "twelve is fine") = desk.enter("twelve is fine").core.first
+        else {
             Issue.record("no letter to bob: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -261,10 +263,10 @@ struct InboxTests {
     }
 }
 
-extension [ChatEffect] {
+extension ChatEffects {
     /// Whether a page is asked for with this token and postbox.
     func isListing(token: String?, box: String? = nil, order: LetterOrder = .newestFirst) -> Bool {
-        contains { effect in
+        core.contains { effect in
             guard case .listPage(_, box, token, _, order) = effect else { return false }
             return true
         }

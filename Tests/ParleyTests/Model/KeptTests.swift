@@ -49,7 +49,7 @@ struct KeptTests {
         let topics = ["chat.a", "chat.b", "chat.c"]
         let desk = Self.opened(KeptDesk(topics: topics, place: .topic("chat.c")))
         #expect(desk.model.view == .conversation("chat.c"))
-        #expect(desk.effects == ["chat.c", "chat.a", "chat.b"].map { .subscribe(topic: $0) })
+        #expect(desk.effects.core == ["chat.c", "chat.a", "chat.b"].map { .subscribe(topic: $0) })
         #expect(desk.model.conversations.all.map(\.name) == topics)
     }
 
@@ -97,7 +97,7 @@ struct KeptTests {
         desk.type("half")
         desk.effects = []
         desk.enter(" a line")
-        #expect(desk.effects.count == 1)
+        #expect(desk.effects.core.count == 1)
     }
 
     @Test("B9 what is kept is on the screen before there is a connection, which says that it is offline and as of when")
@@ -281,7 +281,7 @@ struct KeptTests {
     func older() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(301...500, readThrough: 500, isComplete: false))))
-        var asked: [ChatEffect] = []
+        var asked: ChatEffects = []
         for _ in 0..<30 where asked.isEmpty { asked = desk.press(.pageUp) }
         #expect(asked == [.loadHistory(topic: "chat.lobby", before: 301, limit: 200)])
         // By their ends: the name at the top goes when there is a line above.
@@ -395,7 +395,7 @@ struct KeptTests {
         let first = Draft(conversation: "chat.lobby", text: "a")
         let second = Draft(conversation: "chat.lobby", text: "ab")
         #expect(desk.effects == [.keepDraft(first), .keepDraft(second)])
-        #expect(desk.press(.down, .alt).allSatisfy { if case .keepDraft = $0 { false } else { true } })
+        #expect(desk.press(.down, .alt).core.allSatisfy { if case .keepDraft = $0 { false } else { true } })
         #expect(desk.model.compose.isEmpty)
         desk.effects = []
         desk.type("c")
@@ -428,7 +428,7 @@ struct KeptTests {
             let desk = Self.opened(KeptDesk(topics: topics, drafts: drafts, place: place))
             guard case .letters(let box) = place else { continue }
             #expect(desk.model.view == .inbox(box) && desk.model.focus == .main)
-            #expect(desk.effects.contains { if case .listPage(_, box, nil, _, _) = $0 { true } else { false } })
+            #expect(desk.effects.core.contains { if case .listPage(_, box, nil, _, _) = $0 { true } else { false } })
         }
         // A topic that was left meanwhile, and one that is named now, count for more.
         let gone = Self.opened(KeptDesk(topics: topics, place: .topic("chat.gone")))
@@ -437,7 +437,7 @@ struct KeptTests {
         #expect(named.model.view == .conversation("chat.qa") && named.effects.contains(.keepPlace(.topic("chat.qa"))))
         // Each place is kept as it is gone to, and what lies over one is none.
         #expect(named.press(.function(3)).contains(.keepPlace(.letters(nil))))
-        #expect(!named.enter("/search lunch").contains { if case .keepPlace = $0 { true } else { false } })
+        #expect(!named.enter("/search lunch").core.contains { if case .keepPlace = $0 { true } else { false } })
         #expect(named.press(.alt("1")).contains(.keepPlace(.topic("chat.lobby"))))
         for place in [Place.topic("chat.lobby"), .topic("alerts.>"), .letters(nil), .letters("b 2")] {
             #expect(Place(kept: place.kept) == place)
@@ -496,8 +496,8 @@ struct KeptTests {
         #expect(desk.model.compose.text == "one")
         desk.press(.control("c"))
         let sent = desk.enter("three")
-        let kept = try #require(sent.firstIndex(of: .keepLine(KeptLine("three", in: "chat.lobby"))))
-        let published = try #require(sent.firstIndex { if case .publish = $0 { true } else { false } })
+        let kept = try #require(sent.core.firstIndex(of: .keepLine(KeptLine("three", in: "chat.lobby"))))
+        let published = try #require(sent.core.firstIndex { if case .publish = $0 { true } else { false } })
         #expect(kept < published)
         desk.effects = []
         desk.enter("/leave")
@@ -513,7 +513,7 @@ struct KeptTests {
 
         let kept = DeskChoices(["topics-by-activity": true, "topics-folded": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
-        #expect(!again.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!again.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
         #expect(!again.screen().contains { $0.contains("TOPICS") })
         again.send(.past("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
         #expect(again.press(.function(5)).contains(.keepChoice(.topicsFolded, nil)))
@@ -530,7 +530,7 @@ struct KeptTests {
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("o"))
         // It counts from when the letters are there in that order.
-        #expect(!desk.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!desk.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
         desk.answerPage([letter(1), letter(2)])
         #expect(desk.effects.contains(.keepChoice(.lettersOldestFirst, true)))
         #expect(desk.press(.alt("b")).contains(.keepChoice(.lettersBySender, true)))
@@ -541,7 +541,7 @@ struct KeptTests {
 
         let kept = DeskChoices(["letters-oldest-first": true, "letters-by-sender": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: kept))
-        #expect(!again.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!again.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
         #expect(again.press(.function(3)).isListing(token: nil, order: .oldestFirst))
         again.answerPage([letter(1, from: "carol"), letter(2, from: "bob")])
         #expect(again.model.inbox.letters.map(\.id) == ["l2", "l1"])
@@ -558,7 +558,7 @@ struct KeptTests {
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("l"))
         desk.type("is:unread")
-        #expect(!desk.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!desk.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
         #expect(desk.press(.enter).contains(.keepChoice(.unreadLettersAlone, true)))
 
         var again = Self.opened(
@@ -580,7 +580,7 @@ struct KeptTests {
         desk.send(.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["letters-oldest-first": true]))))
         desk.answerPage([letter(2), letter(1)])
         #expect(desk.model.inbox.order == .newestFirst && desk.model.inbox.letters.map(\.id) == ["l2", "l1"])
-        #expect(!desk.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!desk.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
     }
 
     @Test("The configuration says whether the sidebar is there at first; what was chosen since counts before it")
@@ -631,7 +631,7 @@ struct KeptTests {
         desk.press(.up)
         desk.effects = []
         desk.press(.enter)
-        let kept = desk.effects.filter { if case .keepLine = $0 { true } else { false } }
+        let kept = desk.effects.core.filter { if case .keepLine = $0 { true } else { false } }
         #expect(kept == [.keepLine(KeptLine("begun", in: "chat.qa")), .keepLine(KeptLine("/who"))])
     }
 }

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("The lab on the screen")
 struct LabPaneTests {
-    private func deeds(_ effects: [ChatEffect]) -> [LabDeed] {
-        effects.flatMap { effect -> [LabDeed] in if case .labActs(let deeds) = effect { deeds } else { [] } }
+    private func deeds(_ effects: ChatEffects) -> [LabDeed] {
+        effects.core.flatMap { effect -> [LabDeed] in if case .labActs(let deeds) = effect { deeds } else { [] } }
     }
 
     @Test("F9 asks before the connection goes behind the proxy; n and Escape leave it where it is")
@@ -126,7 +126,7 @@ struct LabPaneTests {
         #expect(desk.model.compose.isEmpty && desk.model.notice?.text.contains("no key of the lab") == true)
         desk.press(.tab)
         let effects = desk.enter("a line with c and r")
-        guard case .publish(_, "chat.lobby", "a line with c and r")? = effects.first else {
+        guard case .publish(_, "chat.lobby", "a line with c and r")? = effects.core.first else {
             Issue.record("\(effects)")
             return
         }

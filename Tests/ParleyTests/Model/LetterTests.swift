@@ -13,7 +13,7 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1, "When?\nAt noon, or\u{1B}[2J later.", from: "bob")])
         desk.press(.alt("q"))
         #expect(desk.model.compose.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
-        guard case .postLetter(_, "bob", "personal", nil, let text)? = desk.enter("Noon.").first else {
+        guard case .postLetter(_, "bob", "personal", nil, let text)? = desk.enter("Noon.").core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -44,7 +44,7 @@ struct LetterTests {
         #expect(desk.press(.enter) == [])
         #expect(desk.model.notice?.text.contains("/post USER[/POSTBOX] [TEXT]") == true)
         desk.type("carol/work")
-        guard case .postLetter(_, "carol", "work", nil, let text)? = desk.press(.enter).first else {
+        guard case .postLetter(_, "carol", "work", nil, let text)? = desk.press(.enter).core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -103,7 +103,7 @@ struct LetterTests {
     func post() {
         var desk = Desk.joined("chat.lobby")
         let command = "/post bob/work Subject: Lunch | Twelve?"
-        guard case .postLetter(let id, "bob", "work", "Lunch", "Twelve?")? = desk.enter(command).first else {
+        guard case .postLetter(let id, "bob", "work", "Lunch", "Twelve?")? = desk.enter(command).core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -128,7 +128,7 @@ struct LetterTests {
         ])
         desk.press(.alt("r"))
         #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Lunch | ")
-        guard case .postLetter(_, "bob", "personal", "Re: Lunch", "Yes.")? = desk.enter("Yes.").first else {
+        guard case .postLetter(_, "bob", "personal", "Re: Lunch", "Yes.")? = desk.enter("Yes.").core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -137,7 +137,7 @@ struct LetterTests {
         desk.press(.alt("q"))
         #expect(desk.model.compose.text == "/post bob/personal Subject: re: Lunch / Friday\n> One?\n\n")
         let subject = "re: Lunch / Friday"
-        guard case .postLetter(_, "bob", "personal", subject, "> One?\n\nNo.")? = desk.enter("No.").first else {
+        guard case .postLetter(_, "bob", "personal", subject, "> One?\n\nNo.")? = desk.enter("No.").core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -148,7 +148,7 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1, "See below.", subject: "Figures")])
         desk.press(.alt("f"))
         desk.type("carol/work")
-        guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).first else {
+        guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -167,7 +167,7 @@ struct LetterTests {
                 desk.press(.down)
                 desk.type("Please look")
             }
-            guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).first else {
+            guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).core.first else {
                 Issue.record("no letter: \(desk.model.notice?.text ?? "")")
                 return
             }
@@ -210,7 +210,7 @@ struct LetterTests {
     @Test("Without a connection a letter waits, says so, and is handed over once")
     func offline() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        let ids = desk.enter("/post bob/work Subject: Lunch | Twelve?").compactMap { effect -> String? in
+        let ids = desk.enter("/post bob/work Subject: Lunch | Twelve?").core.compactMap { effect -> String? in
             if case .postLetter(let id, "bob", "work", "Lunch", "Twelve?") = effect { id } else { nil }
         }
         let id = try #require(ids.first)
@@ -299,8 +299,8 @@ struct LetterTests {
 
 extension Desk {
     /// Goes on with a text that is there, sends it, and tells what went to the core.
-    fileprivate mutating func finish(_ text: String) -> ChatEffect? {
+    fileprivate mutating func finish(_ text: String) -> CoreEffect? {
         model.focus = .compose
-        return enter(text).last { if case .postLetter = $0 { true } else { false } }
+        return enter(text).core.last { if case .postLetter = $0 { true } else { false } }
     }
 }

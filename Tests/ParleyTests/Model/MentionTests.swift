@@ -91,7 +91,7 @@ struct MentionTests {
     private static func say(
         _ text: String, _ sequence: UInt64, in topic: String, on desk: inout Desk, from: String = "bob",
         minutes: Int64 = 0
-    ) -> [ChatEffect] {
+    ) -> ChatEffects {
         desk.send(.topic(topic, .messages([message(sequence, text, from: from, topic: topic, minutes: minutes)])))
     }
 
@@ -157,19 +157,19 @@ struct MentionTests {
     func bell() {
         var desk = Self.desk()
         #expect(Self.say("alice: in view", 1, in: "a", on: &desk) == [])
-        #expect(Self.say("alice: elsewhere", 2, in: "b", on: &desk) == [.bell])
+        #expect(Self.say("alice: elsewhere", 2, in: "b", on: &desk) == .screen(.bell))
         desk.wait(.seconds(10))
         #expect(Self.say("nobody", 3, in: "b", on: &desk) == [])
         #expect(Self.say("alice: to myself", 4, in: "b", on: &desk, from: "alice") == [])
         // A flood rings now and then.
-        #expect(Self.say("alice 1", 5, in: "b", on: &desk) == [.bell])
+        #expect(Self.say("alice 1", 5, in: "b", on: &desk) == .screen(.bell))
         #expect(Self.say("alice 2", 6, in: "b", on: &desk) == [])
         desk.wait(.seconds(10))
         // A terminal that never says whether it is in front: somebody who types is here, others may not be.
         desk.press(.character("x"))
         #expect(Self.say("alice: in view", 7, in: "a", on: &desk) == [])
         desk.wait(.seconds(120))
-        #expect(Self.say("alice: in view", 8, in: "a", on: &desk) == [.bell])
+        #expect(Self.say("alice: in view", 8, in: "a", on: &desk) == .screen(.bell))
         #expect(desk.conversation("a")?.unread == 0)
     }
 
@@ -179,7 +179,7 @@ struct MentionTests {
         desk.send(.suspending)
         desk.wait(.seconds(600))
         desk.send(.resumed)
-        #expect(Self.say("alice: where are you?", 1, in: "a", on: &desk, minutes: 5) == [.bell])
+        #expect(Self.say("alice: where are you?", 1, in: "a", on: &desk, minutes: 5) == .screen(.bell))
         #expect(desk.screen().contains { $0.contains("── new ─") })
     }
 

@@ -268,7 +268,7 @@ struct PaletteTests {
         desk.type("/sea")
         #expect(bottom("/search WORDS"))
         desk.type("rch build")
-        #expect(desk.press(.enter).contains { if case .search = $0 { true } else { false } })
+        #expect(desk.press(.enter).core.contains { if case .search = $0 { true } else { false } })
     }
 
     @Test("/topics begins at the topic in view, and Enter goes to the selected one")
@@ -334,7 +334,7 @@ struct PaletteTests {
         #expect(desk.model.overlay == .help(scroll: 0))
         desk.press(.escape)
         desk.press(.control("k"))
-        #expect(desk.press(.control("l")) == [.redraw])
+        #expect(desk.press(.control("l")) == .screen(.redraw))
         #expect(desk.model.palette != nil)
     }
 
@@ -359,7 +359,7 @@ struct PaletteTests {
         desk.type("/disconn")
         #expect(desk.model.palette?.selectedItem?.title == "/disconnect")
         desk.click(row: list.row, column: list.column + 3)
-        #expect(desk.effects.last == .disconnect)
+        #expect(desk.effects.core.last == .disconnect)
         desk.press(.control("k"))
         desk.click(row: list.row, column: 1)
         #expect(desk.model.palette == nil && desk.model.focus == .compose)
@@ -424,7 +424,7 @@ struct PaletteTests {
         desk.type("pers")
         let effects = desk.press(.enter)
         #expect(desk.model.view == .inbox("b1") && desk.model.focus == .main)
-        #expect(effects.contains { if case .listPage(_, "b1", _, _, _) = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .listPage(_, "b1", _, _, _) = $0 { true } else { false } })
         desk.press(.alt("/"))
         #expect(desk.model.view == .conversation("chat.a"))
     }

@@ -403,7 +403,7 @@ struct PostboxesTests {
         desk.effects = []
         desk.send(.postboxes(.changed(.delete("work"), postbox("b2", "work"), all: [postbox("b1", "personal")])))
         #expect(desk.effects.contains(.countLetters))
-        #expect(desk.effects.contains { if case .listPage(_, nil, nil, _, _) = $0 { true } else { false } })
+        #expect(desk.effects.core.contains { if case .listPage(_, nil, nil, _, _) = $0 { true } else { false } })
     }
 
     // MARK: Letters that were sent

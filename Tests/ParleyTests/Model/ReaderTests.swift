@@ -169,12 +169,12 @@ struct ReaderTests {
     func copyAndQuote() {
         var desk = Self.desk()
         desk.press(.function(4))
-        #expect(desk.press(.character("y")) == [.copy(Self.long)])
+        #expect(desk.press(.character("y")) == .screen(.copy(Self.long)))
         desk.press(.character("q"))
         #expect(desk.model.compose.text.hasPrefix("> bob: line 1.\n> line 2.\n") && desk.model.focus == .compose)
         var letters = Desk.inbox([letter(1, Self.long)])
         letters.press(.function(4))
-        #expect(letters.press(.character("y")) == [.copy(Self.long)])
+        #expect(letters.press(.character("y")) == .screen(.copy(Self.long)))
         letters.press(.character("q"))
         #expect(letters.model.compose.text == "q")
     }
@@ -185,7 +185,7 @@ struct ReaderTests {
         desk.press(.function(4))
         desk.send(.topic("chat.lobby", .messages([message(4, "meanwhile", minutes: 4)])))
         #expect(desk.conversation("chat.lobby")?.unread == 1)
-        #expect(desk.enter("an answer").count == 1)
+        #expect(desk.enter("an answer").core.count == 1)
         #expect(desk.model.view == .conversation("chat.lobby") && desk.model.trail.isEmpty)
         #expect(desk.texts("chat.lobby").last == "sending an answer")
     }
@@ -218,7 +218,7 @@ struct ReaderTests {
         #expect(shows(desk, "from bob in personal") && marked(desk) == ["needle"])
         desk.press(.character("n"))
         #expect(desk.model.notice?.text == "No line below has needle.")
-        #expect(desk.press(.character("y")) == [.copy("one\ntwo needles\nthree")])
+        #expect(desk.press(.character("y")) == .screen(.copy("one\ntwo needles\nthree")))
         desk.press(.escape)
         #expect(desk.model.view == .inbox(nil) && desk.model.inbox.open == "l1")
     }

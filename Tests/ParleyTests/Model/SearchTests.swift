@@ -242,14 +242,14 @@ struct SearchTests {
         // Up and down to the ends, where more is read.
         desk.effects = []
         for _ in 0..<40 { desk.press(.up) }
-        let older = desk.effects.filter { if case .readAround = $0 { true } else { false } }
+        let older = desk.effects.core.filter { if case .readAround = $0 { true } else { false } }
         #expect(older.count == 1)
         desk.answerAround(.before, 20...29, isOldest: true)
         desk.press(.home)
         #expect(desk.screen().contains { $0.contains("▌") && $0.contains("the build number 50") })
         desk.effects = []
         for _ in 0..<3 { desk.press(.pageDown) }
-        #expect(desk.effects.count == 1)
+        #expect(desk.effects.core.count == 1)
         desk.answerAround(.after, 71...90, isNewest: true)
         #expect(desk.screen().contains { $0.contains("the build number 70") })
         #expect(desk.excerpt?.conversation.rows.count == 71)
@@ -283,7 +283,8 @@ struct SearchTests {
         desk.press(.enter)
         desk.answerAround(.around, 30...70)
         let effects = desk.enter("said from there")
-        #expect(effects.contains { if case .publish(_, "chat.lobby", "said from there") = $0 { true } else { false } })
+        #expect(
+            effects.core.contains { if case .publish(_, "chat.lobby", "said from there") = $0 { true } else { false } })
         #expect(desk.model.view == .conversation("chat.lobby"))
         #expect(desk.screen().contains { $0.contains("said from there") })
     }
@@ -294,12 +295,12 @@ struct SearchTests {
         desk.press(.enter)
         desk.answerAround(.around, 30...70)
         // What was found itself, before anything is looked for.
-        #expect(desk.press(.character("y")) == [.copy("the build number 50")])
+        #expect(desk.press(.character("y")) == .screen(.copy("the build number 50")))
         desk.enter("/find NUMBER 4")
         #expect(desk.excerpt != nil && desk.model.selectedRow?.text == "the build number 49")
         desk.press(.character("n"))
         #expect(desk.model.selectedRow?.text == "the build number 48")
-        #expect(desk.press(.character("y")) == [.copy("the build number 48")])
+        #expect(desk.press(.character("y")) == .screen(.copy("the build number 48")))
         desk.press(.character("N"))
         desk.enter("/find")
         #expect(desk.model.selectedRow?.text == "the build number 48")
@@ -320,7 +321,7 @@ struct SearchTests {
         #expect(desk.model.selectedRow?.text == "the build number 39")
         desk.press(.home)
         #expect(desk.model.selectedRow == nil && desk.model.find == nil)
-        #expect(desk.press(.character("y")) == [.copy("the build number 50")])
+        #expect(desk.press(.character("y")) == .screen(.copy("the build number 50")))
     }
 
     @Test("What stands only below what was found is found too, and what stands nowhere is said to be nowhere")
@@ -353,7 +354,7 @@ struct SearchTests {
         desk.press(.enter)
         desk.answerAround(.around, 30...70)
         #expect(desk.model.selectedRow == nil)
-        #expect(desk.press(.character("y")) == [.copy("the build number 45")])
+        #expect(desk.press(.character("y")) == .screen(.copy("the build number 45")))
         desk.enter("/find number 4")
         desk.press(.end)
         #expect(desk.model.view == .conversation("chat.lobby"))
@@ -380,7 +381,7 @@ struct SearchTests {
         desk.press(.character("n"))
         desk.press(.character("n"))
         #expect(desk.model.notice?.text == "No line below has build.")
-        #expect(desk.press(.character("y")) == [.copy("Lunch?\nThe build can wait.\nThe build is red.")])
+        #expect(desk.press(.character("y")) == .screen(.copy("Lunch?\nThe build can wait.\nThe build is red.")))
         desk.press(.escape)
         #expect(desk.search?.openLetter != nil)
     }

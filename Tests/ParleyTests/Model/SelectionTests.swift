@@ -102,7 +102,7 @@ struct SelectionTests {
         #expect(desk.enter("/quote I agree") == [])
         #expect(desk.model.compose.text == "> bob: line 38.\nI agree" && desk.model.focus == .compose)
         desk.type("!")
-        let sent = desk.press(.enter).compactMap { effect -> String? in
+        let sent = desk.press(.enter).core.compactMap { effect -> String? in
             guard case .publish(_, _, let text) = effect else { return nil }
             return text
         }
@@ -126,13 +126,13 @@ struct SelectionTests {
         for command in ["/quote \(text)", "/quote 41 I agree", "/quote 41"] {
             desk.model.focus = .compose
             desk.model.compose.set(command)
-            #expect(!desk.press(.enter).contains { if case .publish = $0 { true } else { false } })
+            #expect(!desk.press(.enter).core.contains { if case .publish = $0 { true } else { false } })
             #expect(desk.model.compose.text == command && desk.model.notice?.kind == .failure)
         }
         desk.model.compose.set("/quote 40 I agree")
         desk.press(.enter)
         let sent = desk.press(.enter)
-        #expect(sent.contains { if case .publish(_, _, "> bob: line 1.\nI agree") = $0 { true } else { false } })
+        #expect(sent.core.contains { if case .publish(_, _, "> bob: line 1.\nI agree") = $0 { true } else { false } })
     }
 
     @Test("y copies the message without characters that hide, and keeps it for ^Y")
@@ -141,7 +141,7 @@ struct SelectionTests {
         desk.send(.topic("chat.lobby", .messages([message(1, "one\u{1B}[2J\ntwo")])))
         desk.press(.backTab)
         desk.press(.up)
-        guard case .copy(let text)? = desk.press(.character("y")).first else {
+        guard case .copy(let text)? = desk.press(.character("y")).screen.first else {
             Issue.record("nothing was copied")
             return
         }

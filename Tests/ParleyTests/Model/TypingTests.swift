@@ -6,11 +6,11 @@ import Testing
 
 @Suite("Typing: what others are told")
 struct ToldTypingTests {
-    private static let lobby = ChatEffect.typing(topic: "chat.lobby")
-    private static let nowhere = ChatEffect.typing(topic: nil)
+    private static let lobby = CoreEffect.typing(topic: "chat.lobby")
+    private static let nowhere = CoreEffect.typing(topic: nil)
 
     /// What was told since the last look.
-    private func told(_ desk: inout Desk) -> [ChatEffect] {
+    private func told(_ desk: inout Desk) -> [CoreEffect] {
         defer { desk.typingEffects = [] }
         return desk.typingEffects
     }
@@ -33,7 +33,7 @@ struct ToldTypingTests {
         #expect(told(&desk) == [])
         desk.type("!")
         #expect(told(&desk) == [Self.lobby])
-        #expect(desk.press(.enter).contains { if case .publish = $0 { true } else { false } })
+        #expect(desk.press(.enter).core.contains { if case .publish = $0 { true } else { false } })
         #expect(told(&desk) == [Self.nowhere])
         desk.type("n")
         #expect(told(&desk) == [Self.lobby])
@@ -44,8 +44,8 @@ struct ToldTypingTests {
         var desk = Desk.joined("chat.lobby")
         desk.type("hi")
         let sent = update(&desk.model, .input(.key(Key(.enter))))
-        #expect(sent.count == 2 && sent.last == Self.nowhere)
-        #expect(sent.first.map { if case .publish(_, "chat.lobby", "hi") = $0 { true } else { false } } == true)
+        #expect(sent.core.count == 2 && sent.core.last == Self.nowhere)
+        #expect(sent.core.first.map { if case .publish(_, "chat.lobby", "hi") = $0 { true } else { false } } == true)
     }
 
     @Test("A line that is taken back is told, and neither the cursor's ways nor blanks are typing")

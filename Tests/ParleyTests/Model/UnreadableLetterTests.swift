@@ -57,7 +57,7 @@ struct UnreadableLetterTests {
             way(&copy)
             #expect(copy.model.notice?.text == "This letter cannot be read; it can be deleted.")
             #expect(!copy.model.compose.text.contains("(a letter") && copy.model.view == desk.model.view)
-            #expect(!copy.effects.contains { if case .saveLetter = $0 { true } else { false } })
+            #expect(!copy.effects.core.contains { if case .saveLetter = $0 { true } else { false } })
         }
         // Its sender is known, and can be told.
         desk.press(.alt("r"))

@@ -17,11 +17,11 @@ struct PlainDesk {
     }
 
     /// What followed from the last event.
-    private(set) var effects: [ChatEffect] = []
+    private(set) var effects: ChatEffects = []
 
     mutating func send(_ event: ChatEvent) -> [String] {
         effects = update(&desk.model, event)
-        return announcer.lines(after: event, effects, &desk.model)
+        return announcer.lines(after: event, effects.core, &desk.model)
     }
 
     /// Time passes.
@@ -38,7 +38,7 @@ struct PlainDesk {
     mutating func enter(_ text: String) -> (lines: [String], id: String?) {
         let lines = send(.line(text))
         var id: String?
-        for case .publish(let publish, _, _) in effects { id = publish }
+        for case .publish(let publish, _, _) in effects.core { id = publish }
         return (lines, id)
     }
 }

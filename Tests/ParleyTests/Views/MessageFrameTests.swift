@@ -76,7 +76,7 @@ struct MessageFrameTests {
     @Test("A line that was not sent keeps its name, and so does the one below its reason")
     func failed() {
         var desk = desk([])
-        if case .publish(let id, _, _)? = desk.enter("too much").first {
+        if case .publish(let id, _, _)? = desk.enter("too much").core.first {
             desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 2, limit: 1)))))
         }
         desk.enter("next")
@@ -178,7 +178,7 @@ struct MessageFrameTests {
         desk.send(.topic("chat.lobby", .messages([message(4, "http://c.d", minutes: 3)])))
         desk.press(.escape)
         #expect(desk.model.overlay == nil)
-        #expect(desk.enter("/link 3") == [.copy("http://a.b/2")])
+        #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/2")))
         #expect(desk.model.notice?.text == "http://a.b/2" && desk.screen().last?.contains("http://a.b/2") == true)
         desk.enter("/link 9")
         #expect(desk.model.notice?.text == "There is no link 9. /links lists them.")
@@ -200,9 +200,9 @@ struct MessageFrameTests {
         // What stands below an address belongs to it.
         desk.press(.down)
         desk.press(.down)
-        #expect(desk.press(.enter) == [.copy("https://a.b/notes.pdf")] && desk.model.overlay == nil)
+        #expect(desk.press(.enter) == .screen(.copy("https://a.b/notes.pdf")) && desk.model.overlay == nil)
         #expect(desk.model.notice?.text == "https://a.b/notes.pdf")
-        #expect(desk.enter("/link 3") == [.copy("http://a.b/c/cat.PNG?w=9")])
+        #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/c/cat.PNG?w=9")))
     }
 
     @Test("/links lists those of the open letter and of a message that is read whole, as they stand there")
@@ -221,11 +221,11 @@ struct MessageFrameTests {
         #expect(shown.contains { $0.contains("│ 2 ") && $0.contains("http://a.b/cat.png") })
         #expect(shown.contains { $0.contains("↑ image cat.png ") } && !shown.contains { $0.contains("│ 3 ") })
         desk.press(.escape)
-        #expect(desk.enter("/link 2") == [.copy("http://a.b/cat.png")])
+        #expect(desk.enter("/link 2") == .screen(.copy("http://a.b/cat.png")))
 
         var long = self.desk([message(1, text)])
         long.press(.function(4))
-        #expect(long.enter("/link 2") == [.copy("http://a.b/cat.png")])
+        #expect(long.enter("/link 2") == .screen(.copy("http://a.b/cat.png")))
     }
 
     @Test("Below an address of several lines stands the picture or file that it names; all of the address leads there")
@@ -244,19 +244,19 @@ struct MessageFrameTests {
             }
         }
         #expect(linked == link)
-        #expect(desk.enter("/link 2") == [.copy(link)])
+        #expect(desk.enter("/link 2") == .screen(.copy(link)))
         // What is copied of the message has no name in it that nobody wrote.
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.up)
-        #expect(desk.press(.character("y")) == [.copy("see \(link) now")])
+        #expect(desk.press(.character("y")) == .screen(.copy("see \(link) now")))
     }
 
     @Test("A link that the bottom line has no room for is copied all the same, and ^Y puts it into the text")
     func longLink() {
         let link = "https://example.org/" + String(repeating: "a", count: 200)
         var desk = desk([message(1, link)])
-        #expect(desk.enter("/link 1") == [.copy(link)])
+        #expect(desk.enter("/link 1") == .screen(.copy(link)))
         #expect(desk.model.notice?.text == "Copied, where the terminal has a clipboard; ^Y puts it into the text.")
         desk.press(.control("y"))
         #expect(desk.model.compose.text == link)

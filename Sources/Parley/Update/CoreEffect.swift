@@ -1,8 +1,9 @@
 import Relay
 import Terminal
 
-/// What the session is asked to do. Answers come back as events; nothing here waits.
-enum ChatEffect: Equatable, Sendable {
+/// What the client core, and what else runs beside the screen, is asked to do. Answers come back as events; nothing here
+/// waits.
+enum CoreEffect: Equatable, Sendable {
     // Topics
     /// Subscribe to a topic or pattern.
     case subscribe(topic: String)
@@ -110,20 +111,7 @@ enum ChatEffect: Equatable, Sendable {
     /// End it: everything is restored, and the connection goes to the server itself again.
     case endLab
 
-    // Process and terminal
-    case suspendProcess
-    case quit
-    /// Paint the whole screen again.
-    case redraw
-    case bell
-    /// Notify the person, who looks elsewhere; `notified` tells of a test by what that was done.
-    case notify(TerminalNotification, isTest: Bool = false)
+    // Other programs
     /// Notify the person by a line for the shell, too.
     case runNotifier(String, TerminalNotification)
-    /// Have the person write on at a text in their editor; `edited` tells what became of it.
-    case edit(String)
-    /// Give a text to the terminal's clipboard.
-    case copy(String)
-    /// Already free of controls.
-    case setTitle(String)
 }

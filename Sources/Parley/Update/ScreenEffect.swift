@@ -1,0 +1,18 @@
+import Terminal
+
+/// What the screen's thread does to the terminal and to its own process.
+enum ScreenEffect: Equatable, Sendable {
+    case suspendProcess
+    case quit
+    /// Paint the whole screen again.
+    case redraw
+    case bell
+    /// Notify the person, who looks elsewhere; `notified` tells of a test by what that was done.
+    case notify(TerminalNotification, isTest: Bool = false)
+    /// Have the person write on at a text in their editor; `edited` tells what became of it.
+    case edit(String)
+    /// Give a text to the terminal's clipboard.
+    case copy(String)
+    /// Already free of controls.
+    case setTitle(String)
+}
