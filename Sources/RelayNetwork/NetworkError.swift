@@ -156,6 +156,8 @@ extension NetworkError {
 
     var isOfConnection: Bool { if case .connection = self { true } else { false } }
 
+    var isOfProvision: Bool { if case .invalidProvision = self { true } else { false } }
+
     /// Whether one server could not be reached, so that another one of a network's may be.
     var isUnreachableServer: Bool {
         switch self {

@@ -118,17 +118,15 @@ final class SubscriptionBuffer: Sendable {
 
     let sid: UInt64
     let subject: String
-    let queueGroup: String?
     let limits: BufferLimits
     /// Rings for a reader whose time is up.
     private let eventLoop: any EventLoop
     private let state = NIOLockedValueBox(State())
 
-    init(sid: UInt64, subject: String, queueGroup: String?, limits: BufferLimits, on eventLoop: any EventLoop) {
+    init(sid: UInt64, subject: String, limits: BufferLimits, on eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
         self.sid = sid
         self.subject = subject
-        self.queueGroup = queueGroup
         self.limits = limits
     }
 

@@ -135,7 +135,7 @@ final class ConnectionCore: Sendable {
         to subject: String, queue: String?, limits: BufferLimits, isStanding: Bool
     ) throws(NATSError) -> SubscriptionBuffer {
         let buffer = SubscriptionBuffer(
-            sid: newSID(), subject: subject, queueGroup: queue, limits: limits, on: eventLoop)
+            sid: newSID(), subject: subject, limits: limits, on: eventLoop)
         try list(
             Subscription(subject: subject, queue: queue, buffer: buffer, isStanding: isStanding), as: buffer.sid)
         return buffer
@@ -143,7 +143,7 @@ final class ConnectionCore: Sendable {
 
     /// A buffer for subscriptions that come and go and share one reader: `addSource` has messages come into it.
     func sharedBuffer(named name: String, limits: BufferLimits) -> SubscriptionBuffer {
-        SubscriptionBuffer(sid: newSID(), subject: name, queueGroup: nil, limits: limits, on: eventLoop)
+        SubscriptionBuffer(sid: newSID(), subject: name, limits: limits, on: eventLoop)
     }
 
     /// Has a further subject's messages come into a buffer, in the order in which they arrive.

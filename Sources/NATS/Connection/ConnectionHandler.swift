@@ -169,7 +169,6 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
         let loss = backlog?.loss
         backlog = nil
-        deliverStaged()
         if let loss { fail(loss) }
     }
 

@@ -395,6 +395,7 @@ public final class NATSConnection: Sendable {
     /// - Parameter limit: how long the answer may take if nothing unsent is queued before the ping; nil for the usual
     ///   time, which is also the most.
     public func probe(within limit: Duration? = nil) {
+        guard core.isOpen else { return }
         core.eventLoop.execute { [core, handler] in
             handler.value.keepAlive?.probe(limit: limit ?? core.options.pongTimeout)
         }

@@ -223,7 +223,7 @@ struct PlainSession {
             model.giveUp(effect)
             Output.line("Too much is waiting to be done; that was not done.")
         }
-        if effects.contains(.quit) { isOver = true }
+        if effects.screen.contains(.quit) { isOver = true }
         for line in announcer.lines(after: event, effects.core, &model) { Output.line(line) }
     }
 }

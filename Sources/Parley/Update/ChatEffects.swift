@@ -1,17 +1,13 @@
-/// What follows from an event: what is asked of the core, in its order, and then what is done to the screen.
+/// What follows from an event: what is asked of the core, in its order, and what the screen's thread does then.
 struct ChatEffects: Equatable, Sendable {
     var core: [CoreEffect] = []
     var screen: [ScreenEffect] = []
 
-    /// What is done to the screen alone.
+    /// What the screen's thread does, and nothing else.
     static func screen(_ effects: ScreenEffect...) -> ChatEffects { ChatEffects(screen: effects) }
 
     /// Whether nothing follows.
     var isEmpty: Bool { core.isEmpty && screen.isEmpty }
-
-    func contains(_ effect: CoreEffect) -> Bool { core.contains(effect) }
-
-    func contains(_ effect: ScreenEffect) -> Bool { screen.contains(effect) }
 
     static func + (first: ChatEffects, second: ChatEffects) -> ChatEffects {
         ChatEffects(core: first.core + second.core, screen: first.screen + second.screen)

@@ -1,8 +1,7 @@
 import Relay
 import Terminal
 
-/// What the client core, and what else runs beside the screen, is asked to do. Answers come back as events; nothing here
-/// waits.
+/// What `ChatEngine` is asked to do. Answers come back as events; nothing here waits.
 enum CoreEffect: Equatable, Sendable {
     // Topics
     /// Subscribe to a topic or pattern.

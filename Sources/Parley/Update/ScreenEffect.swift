@@ -1,6 +1,6 @@
 import Terminal
 
-/// What the screen's thread does to the terminal and to its own process.
+/// What the screen's thread does with the terminal and with its own process.
 enum ScreenEffect: Equatable, Sendable {
     case suspendProcess
     case quit

@@ -29,10 +29,10 @@ extension ChatModel {
 
     /// What was told of these lines before they were known.
     mutating func catchUpWithNews() -> ChatEffects {
-        let news = early
+        let known = early.values
         early = [:]
         var effects: ChatEffects = []
-        for news in news.values { effects += published(news) }
+        for news in known { effects += published(news) }
         return effects
     }
 

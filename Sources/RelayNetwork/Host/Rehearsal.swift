@@ -59,27 +59,13 @@ extension LocalCluster {
     package func leader() async throws(NetworkError) -> String {
         let identity = try NetworkIdentity.open(in: directory)
         let stream = NetworkNames.topicStream(of: identity.names.namespace)
-        let places = try await directory.places()
-        guard let leader = try await leader(of: stream, at: places, identity, within: Self.patience) else {
-            throw Self.withoutLeader
-        }
-        return leader
-    }
-
-    /// The name of the server that leads a stream, as soon as the servers agree on one; nil where there is no such
-    /// stream.
-    func leader(
-        of stream: String, at places: [ServerAddress], _ identity: NetworkIdentity, within limit: Duration
-    ) async throws(NetworkError) -> String? {
-        try await persist(
-            until: .now + limit, every: .milliseconds(100),
+        return try await persist(
+            until: .now + Self.patience, every: .milliseconds(100),
             where: { error in error.isWithoutAnswer || error == Self.withoutLeader }
         ) {
-            try await HostRole.keeping.withJetStream(at: places, identity.issuer) { jetStream in
-                guard let description = try await jetStream.description(of: stream) else { return nil }
-                guard let leader = description["cluster"]?["leader"]?.stringValue, !leader.isEmpty else {
-                    throw Self.withoutLeader
-                }
+            try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
+                let leader = try await jetStream.description(of: stream)?["cluster"]?["leader"]?.stringValue
+                guard let leader, !leader.isEmpty else { throw Self.withoutLeader }
                 return leader
             }
         }

@@ -118,7 +118,6 @@ private struct LocalClusterRun: Sendable {
             } + [
                 {
                     try await provision()
-                    try await awaitLeaders()
                     try await serve()
                     return .stopped
                 },
@@ -176,7 +175,7 @@ private struct LocalClusterRun: Sendable {
         wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
         (wanted.applies, wanted.logger) = (true, log)
         let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
-        _ = try await persist(
+        try await persist(
             until: .now + Self.startTimeout, every: .milliseconds(250),
             where: { error in
                 switch error {
@@ -185,24 +184,47 @@ private struct LocalClusterRun: Sendable {
                 default: false
                 }
             }
-        ) { try await provision.run() }
+        ) {
+            _ = try await provision.run()
+            try await awaitLeaders()
+        }
     }
 
+    /// How long the start waits for leaders. A stream that stays without one is no reason to keep the others back.
+    private static let leaderTimeout = Duration.seconds(30)
+
     /// Waits until every stream has a leader: servers that start again tell of a stream before they have agreed on one,
-    /// and until then nobody is answered who publishes to it. One that stays without one does not hold up the rest.
+    /// and until then nobody gets an answer who publishes to it.
+    ///
+    /// - Throws: `NetworkError.invalidProvision` where a stream is gone that was there, as one that could not be made.
     private func awaitLeaders() async throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()
-        let plan = NetworkPlan(names: identity.names, settings: try directory.settings(), placement: nil)
+        let plan = NetworkPlan(
+            names: identity.names, settings: try directory.settings(), placement: try directory.cluster()?.placement)
         let letters = try directory.userNames().map(\.postboxStream)
-        let end = ContinuousClock.now + Self.startTimeout
-        for stream in plan.streams.map(\.name) + letters {
-            do throws(NetworkError) {
-                _ = try await cluster.leader(of: stream, at: addresses, identity, within: end - .now)
-            } catch .cancelled {
-                throw .cancelled
-            } catch {
-                log.warning("a stream has no leader", metadata: ["stream": "\(stream)", "error": "\(error)"])
+        var left = plan.streams.map(\.name) + letters
+        let end = ContinuousClock.now + Self.leaderTimeout
+        do throws(NetworkError) {
+            try await persist(until: end, every: .milliseconds(100), where: { !$0.isOfProvision }) {
+                try await HostRole.keeping.withJetStream(at: addresses, identity.issuer, timeout: .seconds(1)) {
+                    while let stream = left.first {
+                        let description = try await $0.description(of: stream)
+                        if description == nil, !letters.contains(stream) {
+                            throw NetworkError.invalidProvision("The stream \(stream) is gone.")
+                        }
+                        let leader = description.map { $0["cluster"]?["leader"]?.stringValue ?? "" }
+                        guard leader == "" else {
+                            left.removeFirst()
+                            continue
+                        }
+                        guard ContinuousClock.now < end else { throw NetworkError.timedOut("Choosing a leader") }
+                        try await Pause.sleep(.milliseconds(100))
+                    }
+                }
             }
+        } catch {
+            guard !error.isOfProvision, error != .cancelled else { throw error }
+            log.warning("streams have no leader", metadata: ["streams": "\(left)", "error": "\(error)"])
         }
     }
 

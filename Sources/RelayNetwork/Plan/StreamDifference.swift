@@ -100,7 +100,7 @@ extension JetStream {
             part.state = .missing
             guard makes else { return part }
             do throws(NATSError) { try await createStream(plan) } catch {
-                // Somebody else may have been quicker. What the servers failed to make is there for a moment, too.
+                // Somebody else may have been quicker. A stream that could not be made may be listed briefly, too.
                 guard case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNameInUse else {
                     throw error
                 }

@@ -99,7 +99,18 @@ struct RequestTests {
         await connection.close()
         await other.close()
         try await group.shutdownGracefully()
-        // Letting go of it asks nothing of a loop that is not there any more.
+    }
+
+    @Test("a connection that has ended asks nothing of its event loop, which may have ended too")
+    func endedLoop() async throws {
+        let other = try await SharedServers.connect(NATSServerProcess.anyBinary)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let connection = try await NATSConnection.connect(to: other.address, group: group)
+        await connection.close()
+        await other.close()
+        try await group.shutdownGracefully()
+        connection.probe()
+        connection.closeNow()
         #expect(connection.core.channel == nil)
     }
 

@@ -11,7 +11,7 @@ struct SubscriptionBufferTests {
         on loop: any EventLoop = EmbeddedEventLoop()
     ) -> SubscriptionBuffer {
         SubscriptionBuffer(
-            sid: 2, subject: "s", queueGroup: nil,
+            sid: 2, subject: "s",
             limits: BufferLimits(messages: messages, bytes: bytes, overflow: overflow), on: loop)
     }
 

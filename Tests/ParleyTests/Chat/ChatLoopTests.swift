@@ -38,6 +38,7 @@ private final class RehearsedScreen: ChatScreen {
     var standsStill = false
     /// How long the person's editor has the terminal.
     var editingTime = Duration.zero
+    var whenEditing: () -> Void = {}
 
     init(pace: Duration = .microseconds(10)) {
         let flag = WakeFlag()
@@ -100,6 +101,7 @@ private final class RehearsedScreen: ChatScreen {
     func setTitle(_ title: String) { titles.append(title) }
     func copy(_ text: String) { copies.append(text) }
     func edit(_ text: String) -> TextEditor.Outcome {
+        whenEditing()
         instant += editingTime
         return .written(text + ", edited")
     }
@@ -185,6 +187,26 @@ struct ChatLoopTests {
         }
     }
 
+    @Test("What was typed has gone to the core when the person's editor gets the terminal")
+    func typedBeforeEditing() {
+        let screen = RehearsedScreen()
+        screen.inputs = [(at: Desk.start, wake: .input([.key(.plain("o")), .key(.plain("k")), .key(.alt("e"))]))]
+        var typing = desk
+        typing.model.keepsDesk = true
+        var told: [CoreEffect] = []
+        var toldBefore: [CoreEffect] = []
+        screen.whenEditing = { toldBefore = told }
+        var loop = ChatLoop(
+            screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
+            send: { effect in
+                told.append(effect)
+                return true
+            })
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(toldBefore.contains { if case .keepDraft(let draft) = $0 { draft.text == "ok" } else { false } })
+    }
+
     @Test("Of a terminal that is detached, and of one that is attached again, the core is told")
     func attaching() {
         let screen = RehearsedScreen()
@@ -192,11 +214,11 @@ struct ChatLoopTests {
             (at: Desk.start + .seconds(1), wake: .attached(false)),
             (at: Desk.start + .seconds(9), wake: .attached(true)),
         ]
-        var told: ChatEffects = []
+        var told: [CoreEffect] = []
         var loop = ChatLoop(
             screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
             send: { effect in
-                if case .setActive = effect { told.core.append(effect) }
+                if case .setActive = effect { told.append(effect) }
                 return true
             })
         loop.begin([], keeps: false)
@@ -208,7 +230,7 @@ struct ChatLoopTests {
     func comingBack() {
         var idle = desk
         idle.model.settings.idleTime = .seconds(600)
-        let ways: [(seconds: Int, wake: TerminalSession.Wake, told: ChatEffects)] = [
+        let ways: [(seconds: Int, wake: TerminalSession.Wake, told: [CoreEffect])] = [
             (3_600, .resumed, [.probe]), (3_600, key("x"), []), (3_600, .input([.focusIn]), []),
             (3_600, .attached(true), []), (1, .input([.key(.alt("e"))]), []),
             // A terminal's size is nobody's sign of life.
@@ -222,12 +244,12 @@ struct ChatLoopTests {
                 (at: Desk.start + .seconds(way.seconds), wake: way.wake),
                 (at: Desk.start + .seconds(3_700), wake: .hangUp),
             ]
-            var told: ChatEffects = []
+            var told: [CoreEffect] = []
             var loop = ChatLoop(
                 screen, queue: screen.queue, model: idle.model, clock: { screen.now() },
                 send: { effect in
                     switch effect {
-                    case .setActive, .probe: told.core.append(effect)
+                    case .setActive, .probe: told.append(effect)
                     default: break
                     }
                     return true

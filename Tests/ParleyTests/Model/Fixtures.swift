@@ -3,6 +3,11 @@ import Terminal
 
 @testable import Parley
 
+extension ChatEffects {
+    func contains(_ effect: CoreEffect) -> Bool { core.contains(effect) }
+    func contains(_ effect: ScreenEffect) -> Bool { screen.contains(effect) }
+}
+
 /// A model with its effects so far, and short words for the events that tests send.
 struct Desk {
     var model: ChatModel
