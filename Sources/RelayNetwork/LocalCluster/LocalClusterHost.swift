@@ -201,7 +201,8 @@ private struct LocalClusterRun: Sendable {
         let identity = try IdentityFiles(folder: directory.keys).read()
         let plan = NetworkPlan(
             names: identity.names, settings: try directory.settings(), placement: try directory.cluster()?.placement)
-        let letters = try directory.userNames().map(\.postboxStream)
+        // A user's is made when the user first comes.
+        let letters = try Set(directory.userNames().map(\.postboxStream))
         var left = plan.streams.map(\.name) + letters
         let end = ContinuousClock.now + Self.leaderTimeout
         do throws(NetworkError) {
@@ -209,13 +210,13 @@ private struct LocalClusterRun: Sendable {
                 try await HostRole.keeping.withJetStream(at: addresses, identity.issuer, timeout: .seconds(1)) {
                     while let stream = left.first {
                         let description = try await $0.description(of: stream)
-                        if description == nil, !letters.contains(stream) {
-                            throw NetworkError.invalidProvision("The stream \(stream) is gone.")
-                        }
-                        let leader = description.map { $0["cluster"]?["leader"]?.stringValue ?? "" }
-                        guard leader == "" else {
+                        let hasLeader = description?["cluster"]?["leader"]?.stringValue?.isEmpty == false
+                        if hasLeader || description == nil && letters.contains(stream) {
                             left.removeFirst()
                             continue
+                        }
+                        guard description != nil else {
+                            throw NetworkError.invalidProvision("The stream \(stream) is gone.")
                         }
                         guard ContinuousClock.now < end else { throw NetworkError.timedOut("Choosing a leader") }
                         try await Pause.sleep(.milliseconds(100))
