@@ -393,35 +393,52 @@ struct PostboxClientTests {
         try network.server.createStream("PB_alice", subjects: ["postbox.alice.work", "postbox.alice.work.*"])
         network.server.info.version = serverVersion
         let client = try await network.connected()
-        let posting = Task {
-            do throws(RelayError) {
-                _ = try await client.post(to: "alice", postbox: "closed", text: "anyone?", timeout: .seconds(60))
-                return RelayError?.none
-            } catch { return error }
-        }
         let failure = NIOLockedValueBox<RelayError?>(nil)
         Task {
-            let error = await posting.value
-            failure.withLockedValue { $0 = error }
+            do throws(RelayError) {
+                _ = try await client.post(to: "alice", postbox: "closed", text: "anyone?", timeout: .seconds(60))
+            } catch { failure.withLockedValue { $0 = error } }
         }
-        // It is tried again for a while: nobody says whether the postbox is only without a leader. No more time passes
-        // than from one attempt to the next, or an answer that is on its way would come too late.
+        // It is tried again for a while: nobody says whether the network's host only starts again.
+        try await attempts(on: network, until: "the refusal") { _ in failure.withLockedValue { $0 } != nil }
+        #expect(failure.withLockedValue { $0 } == .postboxNotAccepting("alice/closed"))
+        let receipt = try await client.post(to: "alice", postbox: "work", text: "hello", timeout: .seconds(60))
+        #expect(receipt.sequence == 1)
+        #expect(try await client.listMessages().items.map(\.message) == ["hello"])
+        await client.close()
+    }
+
+    @Test("B51, B58: on a cluster, a letter waits for its stream's leader however long nobody says why")
+    func leaderless() async throws {
+        let network = try MemoryNetwork()
+        network.server.info.cluster = "three"
+        let client = try await network.connected()
+        let receipt = Task {
+            try await client.post(to: "alice", postbox: "late", text: "hello", timeout: .seconds(600))
+        }
+        try await attempts(on: network, until: "many attempts") { $0 > 20 }
+        try network.server.createStream("PB_late", subjects: ["postbox.alice.late", "postbox.alice.late.*"])
+        try await attempts(on: network, until: "the letter") { _ in network.server.messages(in: "PB_late").count == 1 }
+        #expect(try await receipt.value.sequence == 1)
+        await client.close()
+    }
+
+    /// Lets time pass while a letter is tried again: no more than from one attempt to the next, or an answer that is on
+    /// its way would come too late.
+    private func attempts(
+        on network: MemoryNetwork, until what: String, _ isDone: @escaping @Sendable (_ attempts: Int) -> Bool
+    ) async throws {
         let passed = NIOLockedValueBox((attempts: 0, time: Duration.zero))
-        try await eventually("the refusal") {
-            let attempts = network.server.received.count { $0.contains("postbox.alice.closed") }
+        try await eventually(what) {
+            let attempts = network.server.received.count { $0.contains("postbox.alice.") }
             passed.withLockedValue { passed in
                 if attempts > passed.attempts { passed = (attempts, .zero) }
                 guard let next = network.time.untilNext, passed.time + next <= .seconds(2.5) else { return }
                 network.time.advance(by: next)
                 passed.time += next
             }
-            return failure.withLockedValue { $0 } != nil
+            return isDone(attempts)
         }
-        #expect(failure.withLockedValue { $0 } == .postboxNotAccepting("alice/closed"))
-        let receipt = try await client.post(to: "alice", postbox: "work", text: "hello", timeout: .seconds(60))
-        #expect(receipt.sequence == 1)
-        #expect(try await client.listMessages().items.map(\.message) == ["hello"])
-        await client.close()
     }
 
     // MARK: Subscribing

@@ -203,7 +203,7 @@ import Testing
                 == [ended("1", .failed(.postboxNotAccepting("bob/work", because: .disabled)))])
     }
 
-    @Test("B51: a letter that is refused while nobody says why is tried again for as long as a cluster needs")
+    @Test("B51: a letter that is refused while nobody says why is tried again for as long as a host needs to start")
     func silence() throws {
         var delivery = try opened(letter)
         let nobody = NATSError.noResponders(subject: "p")

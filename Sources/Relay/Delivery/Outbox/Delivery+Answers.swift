@@ -14,8 +14,8 @@ extension Delivery {
         case failed
     }
 
-    /// So often in a row a letter is refused, over some eight seconds, until it counts that nobody says why: a cluster
-    /// that has lost a server needs as long for its stream's new leader, and its services may have been on that server.
+    /// So often in a row a letter is refused, over some eight seconds, until it counts that nobody says why: a network's
+    /// host that starts again needs as long.
     static let silentRefusals = 7
 
     /// The server answered some publishes.

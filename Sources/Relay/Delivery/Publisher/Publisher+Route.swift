@@ -59,9 +59,10 @@ extension Publisher.Route {
         let answer = try? await jetStream.connection.request(
             ByteBuffer(), to: NetworkNames.recipient(user, postbox), timeout: .seconds(5))
         let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
-        // The services that answer could not find it out now, as while streams are without a leader: the letter's own
-        // stream is without one too, and the letter is sent again.
-        if let reply, reply.state == nil { return .accepting }
+        // The services could not find it out now, or a cluster lost them with one of its servers: the letter's own
+        // stream is without a leader too, for as long as the cluster needs, and the letter is sent again.
+        let mayPass = reply == nil ? isRefused && jetStream.connection.info.cluster != nil : reply?.state == nil
+        if mayPass { return .accepting }
         // The letter may have been stored a moment before the postbox was closed.
         if !isRefused, let state = reply?.state, state != .accepting { await clock.pause(.milliseconds(250)) }
         return reply?.state
