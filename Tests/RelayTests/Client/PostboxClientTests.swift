@@ -411,14 +411,15 @@ struct PostboxClientTests {
     @Test("B51, B58: on a cluster, a letter waits for its stream's leader however long nobody says why")
     func leaderless() async throws {
         let network = try MemoryNetwork()
+        network.server.deleteStream("PB_alice")
         network.server.info.cluster = "three"
         let client = try await network.connected()
         let receipt = Task {
             try await client.post(to: "alice", postbox: "late", text: "hello", timeout: .seconds(600))
         }
         try await attempts(on: network, until: "many attempts") { $0 > 20 }
-        try network.server.createStream("PB_late", subjects: ["postbox.alice.late", "postbox.alice.late.*"])
-        try await attempts(on: network, until: "the letter") { _ in network.server.messages(in: "PB_late").count == 1 }
+        try network.server.createStream("PB_alice", subjects: ["postbox.alice.late", "postbox.alice.late.*"])
+        try await attempts(on: network, until: "the letter") { _ in network.server.messages(in: "PB_alice").count == 1 }
         #expect(try await receipt.value.sequence == 1)
         await client.close()
     }
