@@ -408,7 +408,7 @@ struct PostboxClientTests {
         await client.close()
     }
 
-    @Test("B51, B58: on a cluster, a letter waits for its stream's leader however long nobody says why")
+    @Test("B51: on a cluster, a letter waits for its stream's leader however long nobody says why")
     func leaderless() async throws {
         let network = try MemoryNetwork()
         network.server.deleteStream("PB_alice")
