@@ -25,9 +25,11 @@ extension EndToEndTests {
                 func write(_ count: Int, _ what: String) async throws {
                     let new = (0..<count).map { "\(what) \($0)" }
                     texts += new
-                    let sent = try await network.parley(
-                        "alice", "send", "chat.lobby", "--lines", "--timeout", "60", "--profile", "team",
-                        input: new.map { $0 + "\n" }.joined())
+                    let sent = try await network.cluster.tended {
+                        try await network.parley(
+                            "alice", "send", "chat.lobby", "--lines", "--timeout", "60", "--profile", "team",
+                            input: new.map { $0 + "\n" }.joined())
+                    }
                     #expect(sent.exitCode == 0, "\(sent)")
                 }
                 func letter(_ text: String) async throws {

@@ -16,13 +16,15 @@ public struct StreamStanding: Equatable, Sendable {
     /// of a bucket once more, as many as were refused since its last snapshot, and is ahead by so many from then on.
     public var mayDiffer = false
     /// Whether a server is older than 2.10. One that was killed may then stop to fetch what it missed, and call its
-    /// copy current all the same, until it starts again.
+    /// copy current all the same, until it starts again; even when it leads the stream by then.
     public var mayStandStill = false
 
-    /// The servers whose copies are behind the leader's, though all are called current.
+    /// The servers whose copies stand still if they go on like this: the leader's behind another, or some behind the
+    /// leader's though all are called current.
     public var stuck: [String] {
-        guard isCurrent, mayStandStill, !mayDiffer, let end = leader.flatMap({ ends[$0] }) else { return [] }
-        return ends.filter { $0.value < end }.keys.sorted()
+        guard mayStandStill, !mayDiffer, let leader, let end = ends[leader] else { return [] }
+        if ends.values.contains(where: { $0 > end }) { return [leader] }
+        return isCurrent ? ends.filter { $0.value < end }.keys.sorted() : []
     }
 
     /// Whether all copies are current and have the same.
@@ -80,37 +82,75 @@ extension TestOperatorCluster {
     }
 
     /// The names of all streams, once all copies are whole. One that is still being fetched does not stand still for
-    /// ten seconds, as those do that only have other numbers. A server whose copy stands still for as long, though it
-    /// is called current, is started once more, and twice again at most, as its operator would.
+    /// ten seconds, as those do that only have other numbers. A server whose copy stands still is started once more.
     public func wholeStreams(atLeast count: Int) async throws -> Set<String> {
         var standings: [String: StreamStanding] = [:]
-        var lacking: [String: StreamStanding] = [:]
-        var since = ContinuousClock.now
-        var restarts: [String: Int] = [:]
+        var standstill = Standstill()
         do {
             try await eventually("all copies", deadline: .seconds(90)) {
                 standings = try await self.standings()
-                let lackingNow = standings.filter { !$0.value.isWhole }
-                if lackingNow != lacking { (lacking, since) = (lackingNow, .now) }
-                let standsStill = since.duration(to: .now) > .seconds(10)
-                let areWhole = lacking.isEmpty || standsStill && lacking.values.allSatisfy(\.differsInNumbers)
+                if let server = standstill.next(standings) { try await startAgain(server) }
+                let areWhole =
+                    standstill.lacking.isEmpty
+                    || standstill.isLong && standstill.lacking.values.allSatisfy(\.differsInNumbers)
                 if standings.count >= count, areWhole { return true }
-                if standsStill, let server = lacking.values.flatMap(\.stuck).first, restarts[server, default: 0] < 3 {
-                    restarts[server, default: 0] += 1
-                    for (place, one) in servers.enumerated() where "s\(place + 1)" == server {
-                        try await one.kill9()
-                        try await one.restart()
-                    }
-                    since = .now
-                }
                 // Each answer is work for servers that have much to do now.
                 try await Task.sleep(for: .milliseconds(250))
                 return false
             }
         } catch {
-            let words = lacking.map { "\($0.key): \($0.value.words)" }.sorted().joined(separator: "; ")
+            let words = standstill.lacking.map { "\($0.key): \($0.value.words)" }.sorted().joined(separator: "; ")
             throw TestFailure("\(error); of \(standings.count) streams: \(words)")
         }
         return Set(standings.keys)
+    }
+
+    /// Does something, and meanwhile starts a server once more whose copy stands still, as its operator would.
+    public func tended<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
+        async let _ = tend()
+        return try await work()
+    }
+
+    private func tend() async {
+        var standstill = Standstill()
+        // Servers that start do not all answer.
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            guard let standings = try? await standings() else { continue }
+            guard let server = standstill.next(standings) else { continue }
+            // The end of the work leaves no server killed.
+            await Task { try? await startAgain(server) }.value
+        }
+    }
+
+    private func startAgain(_ server: String) async throws {
+        for (place, one) in servers.enumerated() where "s\(place + 1)" == server {
+            try await one.kill9()
+            try await one.restart()
+        }
+    }
+}
+
+/// Finds which copies stand still, by looks at them one after the other.
+private struct Standstill {
+    /// The streams whose copies are not whole.
+    private(set) var lacking: [String: StreamStanding] = [:]
+    private var since = ContinuousClock.now
+    private var restarts: [String: Int] = [:]
+
+    /// Whether nothing of it has changed for ten seconds.
+    var isLong: Bool { since.duration(to: .now) > .seconds(10) }
+
+    /// Takes another look.
+    ///
+    /// - Returns: a server that is to be started once more; each is three times at most.
+    mutating func next(_ standings: [String: StreamStanding]) -> String? {
+        let now = standings.filter { !$0.value.isWhole }
+        if now != lacking { (lacking, since) = (now, .now) }
+        guard isLong, let server = lacking.values.flatMap(\.stuck).first(where: { restarts[$0, default: 0] < 3 }) else {
+            return nil
+        }
+        restarts[server, default: 0] += 1
+        since = .now
+        return server
     }
 }
