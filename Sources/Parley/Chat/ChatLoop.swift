@@ -250,7 +250,7 @@ struct ChatLoop {
 
     private mutating func request(_ effect: CoreEffect) {
         // A later text of the same conversation says all that the one before it does.
-        if case .keepDraft(let draft) = effect, case .keepDraft(let earlier)? = requests.last,
+        if case .store(.keepDraft(let draft)) = effect, case .store(.keepDraft(let earlier))? = requests.last,
             earlier.conversation == draft.conversation
         {
             requests.removeLast()
@@ -290,7 +290,7 @@ struct ChatLoop {
         if due.contains(where: \.isDraft) { lastDraft = model.now.instant }
         requests.removeAll(keepingCapacity: true)
         for effect in due where !send(effect) {
-            apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true), by: .news)
+            apply(.notice(EngineRun.tooMuch, isFailure: true), by: .news)
         }
     }
 
@@ -315,7 +315,7 @@ struct ChatLoop {
 
 extension CoreEffect {
     /// Whether it keeps a text that is being written.
-    fileprivate var isDraft: Bool { if case .keepDraft = self { true } else { false } }
+    fileprivate var isDraft: Bool { if case .store(.keepDraft) = self { true } else { false } }
 }
 
 extension TerminalSession.Wake {

@@ -81,7 +81,7 @@ final class EventQueue: Sendable {
 }
 
 /// Brings what one topic tells into the queue, and shows it to the lab while that runs.
-struct TopicFeed: EventReceiver {
+struct TopicReceiver: EventReceiver {
     let topic: String
     let queue: EventQueue
     let labTap: LabTap

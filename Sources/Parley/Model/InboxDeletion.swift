@@ -90,11 +90,11 @@ extension Inbox {
         /// What the session is to be asked for now.
         mutating func takeEffects(at now: ContinuousClock.Instant) -> ChatEffects {
             if isDue(at: now) { settle() }
-            var effects: ChatEffects = isStopNew ? [.stopDeleting] : []
+            var effects: ChatEffects = isStopNew ? [.letters(.stopDeleting)] : []
             isStopNew = false
             if let run, run.began == nil {
                 runs[0].began = now
-                effects.core.append(.delete(ids: run.ids))
+                effects.core.append(.letters(.delete(ids: run.ids)))
             }
             return effects
         }

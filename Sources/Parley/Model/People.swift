@@ -47,14 +47,14 @@ struct People: Equatable, Sendable {
         if next != topic {
             topic = next
             take(.unknown)
-            effects.core.append(.watchPeople(topic: next))
+            effects.core.append(.people(.watch(topic: next)))
         }
         var places = recent
         var seen = Set(recent)
         for name in topics where places.count < Self.placeLimit && seen.insert(name).inserted { places.append(name) }
         if Set(places) != self.places {
             self.places = Set(places)
-            effects.core.append(.appear(in: places))
+            effects.core.append(.people(.appear(in: places)))
         }
         return effects
     }

@@ -58,7 +58,7 @@ extension ChatModel {
         guard let step = tour?.step else { return }
         let isDone =
             switch step {
-            case .write: effects.core.contains { if case .publish = $0 { true } else { false } }
+            case .write: effects.core.contains { if case .topics(.publish) = $0 { true } else { false } }
             case .go: if case .palette? = overlay { true } else { false }
             case .help: if case .help? = overlay { true } else { false }
             case .lab: if case .question(let question)? = overlay { question.act == .openLab } else { lab != nil }

@@ -206,8 +206,9 @@ extension ChatModel {
         excerpt.conversation.history = direction == .after ? .unknown : .loading
         view = .excerpt(excerpt)
         return [
-            .readAround(
-                request: request, topic: excerpt.conversation.name, place, direction, limit: Excerpt.portion)
+            .search(
+                .readAround(
+                    request: request, topic: excerpt.conversation.name, place, direction, limit: Excerpt.portion))
         ]
     }
 

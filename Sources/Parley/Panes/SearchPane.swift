@@ -314,7 +314,7 @@ extension ChatModel {
         let (query, limit) = search.next
         search.request = request
         view = .search(search)
-        return [.search(request: request, query, limit: limit)]
+        return [.search(.find(request: request, query, limit: limit))]
     }
 
     /// Takes in what the store has found, wherever its search is by now.

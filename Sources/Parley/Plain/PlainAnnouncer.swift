@@ -255,10 +255,10 @@ struct PlainAnnouncer {
         let (id, text): (String, String)
         var (isAgain, isLetter) = (false, false)
         switch effect {
-        case .publish(let publish, _, let line): (id, text) = (publish, line)
-        case .sendAgain(let publish, _, let line): (id, text, isAgain) = (publish, line, true)
-        case .postLetter(let letter, _, _, _, let line): (id, text, isLetter) = (letter, line, true)
-        case .listPage(let request, _, _, _, _):
+        case .topics(.publish(let publish, _, let line)): (id, text) = (publish, line)
+        case .topics(.sendAgain(let publish, _, let line)): (id, text, isAgain) = (publish, line, true)
+        case .letters(.post(let letter, _, _, _, let line)): (id, text, isLetter) = (letter, line, true)
+        case .letters(.listPage(let request, _, _, _, _)):
             awaitedPage = request
             return []
         case .search:

@@ -37,7 +37,8 @@ extension ChatModel {
     /// Takes in that something was asked for that nobody will answer.
     mutating func giveUp(_ effect: CoreEffect) {
         switch effect {
-        case .postboxes, .listSent, .saveLetter: awaitedAnswers = max(0, awaitedAnswers - 1)
+        case .letters(.postboxes), .letters(.listSent), .letters(.save), .lab(.save):
+            awaitedAnswers = max(0, awaitedAnswers - 1)
         default: break
         }
     }

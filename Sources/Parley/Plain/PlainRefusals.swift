@@ -32,8 +32,8 @@ struct PlainRefusals {
         case .line:
             for effect in effects {
                 switch effect {
-                case .drop(let ids): for id in ids { messages[id] = nil }
-                case .sendAgain(let id, _, _): messages[id] = nil
+                case .topics(.drop(let ids)): for id in ids { messages[id] = nil }
+                case .topics(.sendAgain(let id, _, _)): messages[id] = nil
                 default: break
                 }
             }

@@ -221,7 +221,7 @@ struct PlainSession {
         refusals.note(event, effects.core, failure: failure)
         for effect in effects.core where !engine.send(effect) {
             model.giveUp(effect)
-            Output.line("Too much is waiting to be done; that was not done.")
+            Output.line(EngineRun.tooMuch)
         }
         if effects.screen.contains(.quit) { isOver = true }
         for line in announcer.lines(after: event, effects.core, &model) { Output.line(line) }

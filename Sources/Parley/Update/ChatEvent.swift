@@ -143,7 +143,7 @@ enum ChatEvent: Equatable, Sendable {
         case pageFailed(request: UInt64, RelayError)
         /// The page that `listPage` asked for, as far as this machine keeps it: the network cannot be asked.
         case keptPage(request: UInt64, KeptLetters)
-        /// The letters that `readLetters` asked for.
+        /// The letters that `readPortion` asked for.
         case portion(request: UInt64, LetterPortion)
         case portionFailed(request: UInt64, RelayError)
         /// A letter was just created.

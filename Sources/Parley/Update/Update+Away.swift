@@ -40,7 +40,7 @@ extension ChatModel {
         let policy = suspension.policy
         suspension.isDetached = !isAttached
         // First, so that the time out of focus begins with what counts from now on.
-        let change: ChatEffects = suspension.policy == policy ? [] : [.setSuspension(suspension.policy)]
+        let change: ChatEffects = suspension.policy == policy ? [] : [.connection(.setSuspension(suspension.policy))]
         return change + noteAttention(attention.handle(isAttached ? FocusTracker.Event.attached : .detached))
     }
 
@@ -133,7 +133,7 @@ extension ChatModel {
         } else {
             say("It is kept all the same: suspendAfter is 0. /suspend-after TIME changes that.")
         }
-        return [.setSuspension(suspension.policy)]
+        return [.connection(.setSuspension(suspension.policy))]
     }
 
     /// Changes after how long it is suspended, or says it.
@@ -156,7 +156,7 @@ extension ChatModel {
             suspension.isExplained = true
             let words = time.map { "is suspended after \(Wording.length($0)) out of focus" }
             say("The connection \(words ?? "is kept while you look elsewhere"), until Parley ends.")
-            return [.setSuspension(suspension.policy)]
+            return [.connection(.setSuspension(suspension.policy))]
         }
     }
 }

@@ -177,13 +177,13 @@ extension ChatModel {
         case .suspendAfter(let change): return suspend(after: change)
         case .away(let text): return setPresence(.away(text))
         case .back: return setPresence(.here)
-        case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
+        case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keys(.answer(request))]
         case .keyResults: showKeyResults()
         case .close: return closeView()
         case .disconnect: return disconnectUnlessUnsent()
         case .reconnect:
             say("Connecting …", about: .connection)
-            return [.reconnect]
+            return [.connection(.reconnect)]
         case .read(let number): return read(number)
         case .log: openLog()
         case .lab(let request): return run(request)
@@ -238,7 +238,7 @@ extension ChatModel {
             let isAgain = status.state == .disconnected
             say(isAgain ? "Disconnected already; /reconnect connects again." : "Disconnected until /reconnect.")
         }
-        return [.disconnect]
+        return [.connection(.disconnect)]
     }
 
     /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can
@@ -304,7 +304,7 @@ extension ChatModel {
         case .quit: return .screen(.quit)
         case .quitDeleting: return quitAfterDeletion()
         case .leaveDeletion: return quitUnlessUnsent()
-        case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])
+        case .overwrite(let text, let path): return awaited([.letters(.save(text: text, path: path, overwrites: true))])
         case .disconnect: return disconnect()
         case .openLab: return beginLab()
         case .delete(let ids):

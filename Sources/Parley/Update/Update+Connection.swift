@@ -18,7 +18,7 @@ extension ChatModel {
         case .connected:
             // What the filter could not look through it can look through now.
             if case .failed? = inbox.finding?.end { inbox.dropFinding() }
-            return [.countLetters] + retryInbox()
+            return [.letters(.count)] + retryInbox()
         case .disconnected:
             if let reason = newStatus.reason, reason != .closedByUser {
                 say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
@@ -73,7 +73,7 @@ extension ChatModel {
         } else {
             leaveTerminal()
         }
-        return change ? [.setActive(true), .nudge] : [.setActive(false)]
+        return change ? [.connection(.setActive(true)), .connection(.nudge)] : [.connection(.setActive(false))]
     }
 
     /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.
@@ -81,7 +81,7 @@ extension ChatModel {
         guard status.nextRetryAt != nil || status.state == .suspended else { return [] }
         if let lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
         lastNudge = now.instant
-        return [.nudge]
+        return [.connection(.nudge)]
     }
 
     /// Whether what is written now waits for a connection.

@@ -25,7 +25,7 @@ extension ChatModel {
         }
         landing = nil
         hand(.line(conversation: name), id)
-        return [.publish(id: id, topic: name, text: text)]
+        return [.topics(.publish(id: id, topic: name, text: text))]
     }
 
     /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way,
@@ -92,7 +92,7 @@ extension ChatModel {
         let (id, _) = newMessage()
         hand(.letter(user: user, postbox: postbox, subject: subject, text: text), id)
         if !isOffline { say("Sending to \(user)/\(postbox) …") }
-        return [.postLetter(id: id, user: user, postbox: postbox, subject: subject, text: text)]
+        return [.letters(.post(id: id, user: user, postbox: postbox, subject: subject, text: text))]
     }
 
     /// - Parameter letter: the letter as it was written, with its subject.
@@ -125,7 +125,7 @@ extension ChatModel {
     mutating func changeKey(_ change: KeyValueRequest.Change) -> ChatEffects {
         let (id, _) = newMessage()
         hand(.key(change), id)
-        return [.changeKey(id: id, change)]
+        return [.keys(.change(id: id, change))]
     }
 
     private mutating func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> ChatEffects {

@@ -35,7 +35,7 @@ extension ChatModel {
         ignored.insert(folded)
         hideIgnored()
         say("What \(name) writes is hidden. /unignore \(name) shows it again.")
-        return keepsDesk ? [.keepIgnored(folded, true)] : []
+        return keepsDesk ? [.store(.keepIgnored(folded, true))] : []
     }
 
     /// Shows again what somebody writes.
@@ -47,7 +47,7 @@ extension ChatModel {
         }
         hideIgnored()
         say("What \(name) writes is shown again.")
-        return keepsDesk ? [.keepIgnored(folded, false)] : []
+        return keepsDesk ? [.store(.keepIgnored(folded, false))] : []
     }
 
     /// Hides in every topic what those write who are ignored now.

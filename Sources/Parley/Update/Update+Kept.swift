@@ -28,16 +28,18 @@ extension ChatModel {
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
         // Each topic is read from the store behind the one before it: the one in view waits for no other.
-        if case .conversation(let name) = view, let place = effects.core.firstIndex(of: .subscribe(topic: name)) {
+        if case .conversation(let name) = view,
+            let place = effects.core.firstIndex(of: .topics(.subscribe(topic: name)))
+        {
             effects.core.insert(effects.core.remove(at: place), at: 0)
         }
         noteVisit()
         if keepsDesk, let place = visits.first, place != kept.place ?? conversations.all.first.map({ .topic($0.name) })
         {
-            effects.core.append(.keepPlace(place))
+            effects.core.append(.store(.keepPlace(place)))
         }
         let names = conversations.all.map(\.name)
-        if keepsDesk, names != kept.topics { effects.core.append(.keepJoined(names)) }
+        if keepsDesk, names != kept.topics { effects.core.append(.store(.keepJoined(names))) }
         return effects
     }
 
@@ -59,13 +61,13 @@ extension ChatModel {
         compose.editor.clear()
         _ = showWriting()
         if compose.hasContent {
-            effects.core.append(.keepLine(writing.add(compose.text)))
+            effects.core.append(.store(.keepLine(writing.add(compose.text))))
             compose.editor.clear()
         }
         compose.editor.history = writing.history
         compose.set(typed.text)
         keptDraft = typed.text
-        return effects + [.keepDraft(Draft(conversation: writing.place, text: typed.text))]
+        return effects + [.store(.keepDraft(Draft(conversation: writing.place, text: typed.text)))]
     }
 
     /// What is in view at the start: what the person has named, else where they left, else the first topic.
@@ -104,7 +106,7 @@ extension ChatModel {
         if kept.isSuspensionExplained == true { suspension.isExplained = true }
         guard suspension.keeps == nil, let keeps = kept.keepsConnection else { return [] }
         suspension.keeps = keeps
-        return keeps ? [.setSuspension(suspension.policy)] : []
+        return keeps ? [.connection(.setSuspension(suspension.policy))] : []
     }
 
     // MARK: Keeping
@@ -155,18 +157,20 @@ extension ChatModel {
     mutating func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
         let typed = compose.editor.history.suffix(max(0, compose.editor.keptCount - mark.lines)).map { writing.add($0) }
         guard mark.isKept, keepsDesk else { return [] }
-        var effects = ChatEffects(core: typed.map { .keepLine($0) })
-        if conversations.revision != mark.topics { effects.core.append(.keepJoined(conversations.all.map(\.name))) }
+        var effects = ChatEffects(core: typed.map { .store(.keepLine($0)) })
+        if conversations.revision != mark.topics {
+            effects.core.append(.store(.keepJoined(conversations.all.map(\.name))))
+        }
         let choices = deskChoices
         for name in DeskChoices.Name.allCases where choices[name] != mark.choices[name] {
-            effects.core.append(.keepChoice(name, choices[name]))
+            effects.core.append(.store(.keepChoice(name, choices[name])))
         }
-        if let place = visits.first, place != mark.place { effects.core.append(.keepPlace(place)) }
+        if let place = visits.first, place != mark.place { effects.core.append(.store(.keepPlace(place))) }
         if isTyping { effects += draftToKeep() }
         if isWatching, let name = lookedAt, let read = conversations.update(name, { $0.noteRead() }),
             let sequence = read
         {
-            effects.core.append(.keepReadMark(topic: name, sequence: sequence))
+            effects.core.append(.topics(.keepReadMark(topic: name, sequence: sequence)))
         }
         return effects
     }
@@ -175,6 +179,6 @@ extension ChatModel {
         let text = compose.text
         guard text != keptDraft else { return [] }
         keptDraft = text
-        return [.keepDraft(Draft(conversation: writing.place, text: text))]
+        return [.store(.keepDraft(Draft(conversation: writing.place, text: text)))]
     }
 }

@@ -48,14 +48,14 @@ extension ChatModel {
         for case .conversation(let name) in places where topic == nil { topic = name }
         lab = LabDesk(topic: topic ?? lab?.topic)
         if view != .lab { showLab() }
-        return [.openLab]
+        return [.lab(.open)]
     }
 
     /// Ends it; the ledger stands then.
     mutating func endLab() -> ChatEffects {
         guard lab?.phase == .running else { return [] }
         lab?.phase = .ending
-        return [.endLab]
+        return [.lab(.end)]
     }
 
     // MARK: Acting
@@ -77,7 +77,7 @@ extension ChatModel {
             say("The connection was ended, which is no fault that lasts: \(key) connects again.")
         }
         let acts = lab?.acts(for: choice) ?? []
-        return [.labActs(acts.map { LabDeed(act: $0.act, lasting: $0.lasting) })]
+        return [.lab(.perform(acts.map { LabDeed(act: $0.act, lasting: $0.lasting) }))]
     }
 
     /// Whether a kick or a login elsewhere has ended the connection; whoever is let in again after anything else comes
@@ -99,7 +99,7 @@ extension ChatModel {
                 say("There is nothing to save: the lab was not open.", .failure)
                 return []
             }
-            return awaited([.saveLab(path: file)])
+            return awaited([.lab(.save(path: file))])
         }
         return []
     }
@@ -149,7 +149,7 @@ extension ChatModel {
         let isInView = view == .lab && logScroll == nil && (lab.phase == .running || lab.phase == .ending)
         guard isInView != lab.isWatched else { return [] }
         self.lab?.isWatched = isInView
-        return [.watchLab(isInView)]
+        return [.lab(.watch(isInView))]
     }
 }
 

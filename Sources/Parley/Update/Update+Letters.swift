@@ -93,7 +93,7 @@ extension ChatModel {
             sayPostboxFirst()
         }
         guard let letter else { return [] }
-        return [.saveLetter(text: letter.text, path: file.isEmpty ? letter.name : file, overwrites: false)]
+        return [.letters(.save(text: letter.text, path: file.isEmpty ? letter.name : file, overwrites: false))]
     }
 
     /// A letter that is read, as it is saved; says so where a search has only its beginning.

@@ -19,7 +19,9 @@ extension ChatModel {
     }
 
     private func reading(_ sweep: Inbox.Sweep, _ order: LetterOrder) -> CoreEffect {
-        .readLetters(request: sweep.request, postbox: sweep.box, token: sweep.token, from: sweep.source, order: order)
+        .letters(
+            .readPortion(
+                request: sweep.request, postbox: sweep.box, token: sweep.token, from: sweep.source, order: order))
     }
 
     /// - Parameter source: where the letters are read; nil lets the session choose.

@@ -27,7 +27,7 @@ extension ChatModel {
         mutes.append(pattern)
         applyMutes()
         say("\(name) is muted: no bell, no count in the title. /unmute \(name) ends that.")
-        return keepsDesk ? [.keepMuted(name, true)] : []
+        return keepsDesk ? [.store(.keepMuted(name, true))] : []
     }
 
     /// Lets a topic or pattern ring and count again that was muted here.
@@ -46,7 +46,7 @@ extension ChatModel {
         } else {
             say("\(name) rings and counts again.")
         }
-        return keepsDesk ? [.keepMuted(name, false)] : []
+        return keepsDesk ? [.store(.keepMuted(name, false))] : []
     }
 
     /// Takes in what was muted at earlier starts.

@@ -42,6 +42,6 @@ extension ChatModel {
         case .away(""): say("You are away. /back when you return.")
         case .away(let text): say("You are away: \(text). /back when you return.")
         }
-        return [.setPresence(presence)]
+        return [.people(.setPresence(presence))]
     }
 }

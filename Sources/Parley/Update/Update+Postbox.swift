@@ -62,9 +62,9 @@ extension ChatModel {
             if !report.isFailure, !result.notDeleted.isEmpty { log.record(report.words, isFailure: false, at: now) }
             if case .question(let question)? = overlay, question.act == .leaveDeletion {
                 overlay = nil
-                if !report.isFailure { return [.countLetters] + quit() }
+                if !report.isFailure { return [.letters(.count)] + quit() }
             }
-            return [.countLetters]
+            return [.letters(.count)]
         case .saving(let outcome):
             awaitedAnswers = max(0, awaitedAnswers - 1)
             handleSaving(outcome)
@@ -90,7 +90,8 @@ extension ChatModel {
         inbox.begin(Inbox.Fetch(request: request, trail: trail, limit: limit))
         inbox.failure = nil
         return [
-            .listPage(request: request, postbox: box, token: trail.token, limit: limit, order: trail.listOrder)
+            .letters(
+                .listPage(request: request, postbox: box, token: trail.token, limit: limit, order: trail.listOrder))
         ]
     }
 
@@ -184,7 +185,7 @@ extension ChatModel {
         if hasScreen { inbox.keepLength() }
         inbox.counts[letter.postboxId, default: 0] &+= 1
         absence?.take(letter)
-        return isLooking ? [.countLetters] : [.countLetters] + ring() + call(for: letter)
+        return isLooking ? [.letters(.count)] : [.letters(.count)] + ring() + call(for: letter)
     }
 
     /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where

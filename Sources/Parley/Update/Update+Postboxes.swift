@@ -27,8 +27,8 @@ extension ChatModel {
         case .list:
             listPostboxes()
             // What is known may have been changed by another device.
-            return isOffline ? [] : asked(.postboxes(.list))
-        case .create, .rename, .enable, .disable: return asked(.postboxes(act))
+            return isOffline ? [] : asked(.letters(.postboxes(.list)))
+        case .create, .rename, .enable, .disable: return asked(.letters(.postboxes(act)))
         case .delete(let name):
             ask(.deletePostbox(name), deletionWords(name))
             return []
@@ -38,7 +38,7 @@ extension ChatModel {
     /// Deletes a postbox, which was asked about.
     mutating func deletePostbox(_ name: String) -> ChatEffects {
         let act = PostboxAct.delete(name)
-        return mayDo(act) ? asked(.postboxes(act)) : []
+        return mayDo(act) ? asked(.letters(.postboxes(act))) : []
     }
 
     /// Counts what is asked for among what is to be answered.
@@ -169,7 +169,7 @@ extension ChatModel {
             _ = refreshPostboxList()
             if case .delete = act {
                 // Its letters are gone from the list of all, too.
-                effects += [.countLetters] + refreshInbox()
+                effects += [.letters(.count)] + refreshInbox()
             }
             return effects
         case .failed(let act, let error):
@@ -207,7 +207,7 @@ extension ChatModel {
 
     /// Lists the letters that were sent from here, or opens that with a number in the list.
     mutating func sentLetters(_ number: Int?) -> ChatEffects {
-        guard let number else { return asked(.listSent(limit: Self.sentLimit)) }
+        guard let number else { return asked(.letters(.listSent(limit: Self.sentLimit))) }
         guard listedSent.indices.contains(number - 1) else {
             let count = listedSent.count
             say(count == 0 ? "/sent lists them first." : "The list has \(Wording.count(count, "letter")).", .failure)

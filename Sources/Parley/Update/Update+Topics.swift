@@ -28,7 +28,7 @@ extension ChatModel {
             showUnsent(of: pattern.text)
         }
         if shows { show(.conversation(pattern.text)) }
-        return isNew ? [.subscribe(topic: pattern.text)] : []
+        return isNew ? [.topics(.subscribe(topic: pattern.text))] : []
     }
 
     /// Leaves a topic.
@@ -51,7 +51,7 @@ extension ChatModel {
             view = next.map { .conversation($0.name) } ?? .welcome
         }
         say("Left \(name).")
-        return [.unsubscribe(topic: name)]
+        return [.topics(.unsubscribe(topic: name))]
     }
 
     /// Has topics out of view rest that have more unread than the configuration has followed, and follows those again
@@ -67,7 +67,7 @@ extension ChatModel {
             let rests = limit.map { conversation.unread >= $0 && conversation.name != shown } ?? false
             guard rests != restingTopics.contains(conversation.name) else { continue }
             if rests { restingTopics.insert(conversation.name) } else { restingTopics.remove(conversation.name) }
-            effects.core.append(.follow(topic: conversation.name, !rests))
+            effects.core.append(.topics(.follow(topic: conversation.name, !rests)))
         }
         return effects
     }
@@ -82,7 +82,7 @@ extension ChatModel {
         let rests = !settings.followsLetters && !isInView
         guard rests != lettersRest else { return [] }
         lettersRest = rests
-        return [.followLetters(!rests)]
+        return [.letters(.follow(!rests))]
     }
 
     /// Shows something in the main pane.
@@ -209,7 +209,7 @@ extension ChatModel {
         // Where there is a connection, what was read without one is made whole first.
         let place = isOffline ? conversation.oldest?.sequence : conversation.historyPlace
         conversations.update(name) { $0.history = .loading }
-        return [.loadHistory(topic: name, before: place, limit: Self.historyPage)]
+        return [.topics(.loadHistory(topic: name, before: place, limit: Self.historyPage))]
     }
 
     /// Takes in messages, each into the one conversation that shows it.

@@ -26,11 +26,11 @@ extension ChatModel {
                 return []
             }
             typing = ToldTyping(topic: topic, time: now.instant)
-            return [.typing(topic: topic)]
+            return [.people(.typing(topic: topic))]
         }
         guard let typing, typing.topic != topic else { return [] }
         self.typing = nil
-        return [.typing(topic: nil)]
+        return [.people(.typing(topic: nil))]
     }
 
     /// The topic that the text would go to if it were sent now; nil where it is no line for a topic, and where the

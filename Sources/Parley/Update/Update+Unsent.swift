@@ -89,7 +89,7 @@ extension ChatModel {
     }
 
     /// Takes what the person does not need any more out of the local store.
-    func forget(_ ids: [String]) -> ChatEffects { keepsDesk && !ids.isEmpty ? [.drop(ids: ids)] : [] }
+    func forget(_ ids: [String]) -> ChatEffects { keepsDesk && !ids.isEmpty ? [.topics(.drop(ids: ids))] : [] }
 
     // MARK: All of a topic
 
@@ -150,7 +150,7 @@ extension ChatModel {
     private mutating func sendAgain(_ line: PendingLine, in name: String) -> CoreEffect {
         conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
         outgoing[line.id] = Outgoing(item: .line(conversation: name))
-        return .sendAgain(id: line.id, topic: name, text: line.text)
+        return .topics(.sendAgain(id: line.id, topic: name, text: line.text))
     }
 
     // MARK: One line

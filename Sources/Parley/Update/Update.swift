@@ -47,7 +47,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
         model.lastInput = nil
         // Who was stopped without a word, by SIGSTOP, has kept a connection that may be dead by now.
         let change = model.attention.handle(FocusTracker.Event.resumed)
-        effects = (change == nil ? [.probe] : model.noteAttention(change)) + .screen(.redraw)
+        effects = (change == nil ? [.connection(.probe)] : model.noteAttention(change)) + .screen(.redraw)
     case .attached(let isAttached):
         effects = model.terminalChanged(isAttached: isAttached)
     case .edited(let outcome):
@@ -98,7 +98,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     effects += model.inbox.deletion.takeEffects(at: model.now.instant)
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
-    if model.keepsDesk { effects.core += read.map { .keepLetterRead(id: $0.id, postbox: $0.postboxId) } }
+    if model.keepsDesk { effects.core += read.map { .letters(.keepRead(id: $0.id, postbox: $0.postboxId)) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: traits.contains(.text)) + effects
     if model.showWriting() {
@@ -186,13 +186,13 @@ extension ChatModel {
         var effects: ChatEffects = []
         for topic in topics + settings.join { effects += join(topic, shows: false) }
         if let first = conversations.all.first { view = .conversation(first.name) }
-        return effects + [.openPostbox]
+        return effects + [.letters(.open)]
     }
 
     /// The topics wait for the local store, which knows how each was left.
     fileprivate mutating func startOpening(_ topics: [String]) -> ChatEffects {
         opening = topics
-        return [.openStore, .openPostbox]
+        return [.store(.open), .letters(.open)]
     }
 
     /// What follows from any event: what is in view counts as read, and every cursor is on something.

@@ -177,7 +177,7 @@ struct ChatLoopTests {
             var loop = ChatLoop(
                 screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
                 send: { effect in
-                    if case .setActive(let isActive) = effect { steps.append("active \(isActive)") }
+                    if case .connection(.setActive(let isActive)) = effect { steps.append("active \(isActive)") }
                     return true
                 },
                 letGo: { steps.append("let go, \(screen.suspensions)") })
@@ -204,7 +204,8 @@ struct ChatLoopTests {
             })
         loop.begin([], keeps: false)
         loop.run()
-        #expect(toldBefore.contains { if case .keepDraft(let draft) = $0 { draft.text == "ok" } else { false } })
+        #expect(
+            toldBefore.contains { if case .store(.keepDraft(let draft)) = $0 { draft.text == "ok" } else { false } })
     }
 
     @Test("Of a terminal that is detached, and of one that is attached again, the core is told")
@@ -218,12 +219,12 @@ struct ChatLoopTests {
         var loop = ChatLoop(
             screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
             send: { effect in
-                if case .setActive = effect { told.append(effect) }
+                if case .connection(.setActive) = effect { told.append(effect) }
                 return true
             })
         loop.begin([], keeps: false)
         loop.run()
-        #expect(told == [.setActive(false), .setActive(true)])
+        #expect(told == [.connection(.setActive(false)), .connection(.setActive(true))])
     }
 
     @Test("Whoever comes back to a process that stood still, or from the editor, is not taken for away by idleAfter")
@@ -231,10 +232,10 @@ struct ChatLoopTests {
         var idle = desk
         idle.model.settings.idleTime = .seconds(600)
         let ways: [(seconds: Int, wake: TerminalSession.Wake, told: [CoreEffect])] = [
-            (3_600, .resumed, [.probe]), (3_600, key("x"), []), (3_600, .input([.focusIn]), []),
+            (3_600, .resumed, [.connection(.probe)]), (3_600, key("x"), []), (3_600, .input([.focusIn]), []),
             (3_600, .attached(true), []), (1, .input([.key(.alt("e"))]), []),
             // A terminal's size is nobody's sign of life.
-            (3_600, .resized(Size(rows: 30, columns: 90)), [.setActive(false)]),
+            (3_600, .resized(Size(rows: 30, columns: 90)), [.connection(.setActive(false))]),
         ]
         for way in ways {
             let screen = RehearsedScreen()
@@ -249,7 +250,7 @@ struct ChatLoopTests {
                 screen, queue: screen.queue, model: idle.model, clock: { screen.now() },
                 send: { effect in
                     switch effect {
-                    case .setActive, .probe: told.append(effect)
+                    case .connection(.setActive), .connection(.probe): told.append(effect)
                     default: break
                     }
                     return true
@@ -335,7 +336,7 @@ struct ChatLoopTests {
             var loop = ChatLoop(
                 screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
                 send: { effect in
-                    if case .publish = effect { count += 1 }
+                    if case .topics(.publish) = effect { count += 1 }
                     return true
                 })
             loop.begin([], keeps: false)
@@ -556,7 +557,7 @@ struct ChatLoopTests {
         var loop = ChatLoop(
             screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
             send: { effect in
-                if case .publish(_, "chat.lobby", "hi") = effect { published.append(screen.frames.count) }
+                if case .topics(.publish(_, "chat.lobby", "hi")) = effect { published.append(screen.frames.count) }
                 return true
             })
         loop.begin([], keeps: false)
@@ -579,7 +580,7 @@ struct ChatLoopTests {
         var loop = ChatLoop(
             screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
             send: { effect in
-                if case .keepDraft(let draft) = effect { kept.append((screen.instant, draft.text)) }
+                if case .store(.keepDraft(let draft)) = effect { kept.append((screen.instant, draft.text)) }
                 return true
             })
         loop.begin([], keeps: false)
@@ -611,8 +612,8 @@ struct ChatLoopTests {
             screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
             send: { effect in
                 switch effect {
-                case .keepDraft(let draft): asked.append("keep “\(draft.text)”")
-                case .publish(_, _, let text): asked.append("publish \(text)")
+                case .store(.keepDraft(let draft)): asked.append("keep “\(draft.text)”")
+                case .topics(.publish(_, _, let text)): asked.append("publish \(text)")
                 default: break
                 }
                 return true

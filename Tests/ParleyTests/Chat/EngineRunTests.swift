@@ -1,3 +1,8 @@
+import Foundation
+import NATS
+import Relay
+import Terminal
+import TestSupport
 import Testing
 
 @testable import Parley
@@ -9,12 +14,46 @@ struct EngineRunTests {
     @Test("What is asked of an engine that is not there yet waits for it, up to a limit")
     func limit() {
         let engine = EngineRun(queue: EventQueue {})
-        let taken = (0..<EngineRun.limit).count { _ in engine.send(.nudge) }
+        let taken = (0..<EngineRun.limit).count { _ in engine.send(.connection(.nudge)) }
         #expect(taken == EngineRun.limit)
-        #expect(!engine.send(.nudge))
+        #expect(!engine.send(.connection(.nudge)))
         // Nothing is there that could be let go or ended.
         engine.letGo()
         engine.end()
+    }
+
+    @Test("What was asked for before the end is done in its order and kept, and nothing that was begun goes on")
+    func end() async throws {
+        let folder = try TemporaryDirectory("engine")
+        let path = folder.path("alice.sqlite")
+        // Nobody answers there.
+        let silent = try LoopbackSocket.listening()
+        var plan = ConnectionPlan(
+            target: .servers([ServerAddress(host: "127.0.0.1", port: silent.port)], .none, user: "alice"))
+        plan.store = path
+        let queue = EventQueue {}
+        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        let (stream, requests) = AsyncStream.makeStream(of: ChatEngine.Request.self)
+        let (kept, letGo) = (Gate(), Gate())
+        let line = KeptLine("typed")
+        let (begun, ended) = (folder.path("begun"), folder.path("ended"))
+        requests.yield(.effect(.store(.open)))
+        requests.yield(.effect(.store(.keepLine(line))))
+        requests.yield(
+            .effect(
+                .runNotifier(
+                    "touch '\(begun)'; sleep 600; touch '\(ended)'", TerminalNotification(title: "t", body: "b"))))
+        requests.yield(.letGo(letGo))
+        async let running: Void = engine.run(stream, kept: kept)
+        try await eventually("the notifier") { FileManager.default.fileExists(atPath: begun) }
+        queue.close()
+        requests.finish()
+        await running
+        #expect(kept.wait(atMost: .zero) && letGo.wait(atMost: .zero))
+        #expect(!FileManager.default.fileExists(atPath: ended))
+        let store = try LocalStore.open(path)
+        #expect(try await store.desk().lines == [line])
+        try await store.close()
     }
 
     @Test("What is prepared is there when its waiter is woken, and so is why it could not be")

@@ -9,43 +9,43 @@ import Testing
 
 @Suite("The command that notifies the person")
 struct NotifierTests {
-    private static func engine(_ queue: EventQueue) throws -> ChatEngine {
-        let plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
-        return ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
-    }
-
     @Test("It has what happened in its environment, where no text of others is anything else than a text")
     func texts() async throws {
         let folder = try TemporaryDirectory("notifier")
         let queue = EventQueue {}
-        let engine = try Self.engine(queue)
+        let tasks = ChatTasks()
+        async let running: Void = tasks.run()
+        let notifier = NotifierFeed(queue, tasks)
         let file = folder.path("told")
         let notification = TerminalNotification(
             title: "bob; touch \(folder.path("made"))", body: "$(id) \u{1B}[31mred\"'")
         let line = "printf '%s|%s' \"$PARLEY_TITLE\" \"$PARLEY_TEXT\" > '\(file)'"
-        await engine.perform(.runNotifier(line, notification))
+        await notifier.run(line, notification)
         let expected = "\(notification.title)|$(id) "
         try await eventually("the text") {
             let told = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
             return told.hasPrefix(expected) && told.hasSuffix("red\"'") && !told.contains("\u{1B}")
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path("made")))
-        await engine.stop()
+        tasks.end()
+        await running
     }
 
     @Test("Secrets that were meant for this program are none of its")
     func secrets() {
         let environment = ["PARLEY_TOKEN": "secret", "PARLEY_SECRET": "secret", "HOME": "/home/alice"]
-        let command = ChatEngine.notifier("true", TerminalNotification(title: "t", body: "b"), environment)
+        let command = NotifierFeed.command("true", TerminalNotification(title: "t", body: "b"), environment)
         #expect(command.environment == ["HOME": "/home/alice", "PARLEY_TITLE": "t", "PARLEY_TEXT": "b"])
     }
 
     @Test("One that fails is told, with what it complained of")
     func failure() async throws {
         let queue = EventQueue {}
-        let engine = try Self.engine(queue)
+        let tasks = ChatTasks()
+        async let running: Void = tasks.run()
+        let notifier = NotifierFeed(queue, tasks)
         let notification = TerminalNotification(title: "t", body: "b")
-        await engine.perform(.runNotifier("echo no bus >&2; exit 3", notification))
+        await notifier.run("echo no bus >&2; exit 3", notification)
         var told: [String] = []
         try await eventually("the failure") {
             while let (event, _) = queue.take() {
@@ -54,6 +54,7 @@ struct NotifierTests {
             return !told.isEmpty
         }
         #expect(told == ["The command of notifications in the configuration failed with exit status 3 (no bus)."])
-        await engine.stop()
+        tasks.end()
+        await running
     }
 }

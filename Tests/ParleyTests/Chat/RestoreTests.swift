@@ -67,8 +67,9 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        await engine.perform(.openStore)
-        await engine.perform(.subscribe(topic: "chat.lobby"))
+        async let running: Void = engine.tasks.run()
+        await engine.perform(.store(.open))
+        await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
         var expected = ["chat.lobby kept 801-1000 read \(readThrough)"]
         if readThrough < 801 {
             // By whole pages.
@@ -77,6 +78,7 @@ struct RestoreTests {
         }
         #expect(try await Self.news(queue, expected.count) == expected)
         await engine.stop()
+        await running
     }
 
     @Test(
@@ -94,12 +96,14 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        await engine.perform(.openStore)
-        await engine.perform(.subscribe(topic: "chat.empty"))
-        await engine.perform(.subscribe(topic: "chat.lobby"))
+        async let running: Void = engine.tasks.run()
+        await engine.perform(.store(.open))
+        await engine.perform(.topics(.subscribe(topic: "chat.empty")))
+        await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
         let expected = "chat.lobby kept 801-1000 read \(mark ?? 1_000) open"
         #expect(try await Self.news(queue, 1) == [expected])
         await engine.stop()
+        await running
     }
 
     /// What connects to nobody, and keeps its store in a file.
@@ -132,23 +136,25 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        await engine.perform(.openStore)
-        for _ in 1...2 { await engine.perform(.subscribe(topic: "chat.lobby")) }
+        async let running: Void = engine.tasks.run()
+        await engine.perform(.store(.open))
+        for _ in 1...2 { await engine.perform(.topics(.subscribe(topic: "chat.lobby"))) }
         var notices: [String] = []
         while let (event, _) = queue.take() {
             if case .notice(let words, isFailure: true) = event { notices.append(words) }
         }
         #expect(notices.count == 1 && notices[0].contains("\(path): it is damaged; start again"), "\(notices)")
-        #expect(await engine.subscriptions["chat.lobby"] != nil)
+        #expect(await engine.topics.followedTopics == ["chat.lobby"])
         await engine.stop()
+        await running
     }
 
     @Test("B9 What is the matter with the local store is said in words, with what was saved and what is not kept")
     func words() {
-        #expect(ChatEngine.words(LocalStore.Opening.made) == nil)
+        #expect(StoreFeed.words(LocalStore.Opening.made) == nil)
         func damaged(_ entries: Int) -> String? {
             let rescue = StoreRescue(path: "/a/b.sqlite.damaged-2026-11-25", entries: entries)
-            return ChatEngine.words(LocalStore.Opening.rescued(rescue))
+            return StoreFeed.words(LocalStore.Opening.rescued(rescue))
         }
         let rest = "it is put aside as b.sqlite.damaged-2026-11-25. Messages come again from the network."
         #expect(
@@ -159,18 +165,18 @@ struct RestoreTests {
                 + "Nothing of it could be read, and a new one is begun; " + rest)
         let error = RelayError.storage("b.sqlite: the disk is full; make room, and what waits is kept then")
         let failure = "The local store failed: b.sqlite: the disk is full; make room, and what waits is kept then. "
-        #expect(ChatEngine.words(.failing(error)).hasPrefix(failure))
-        #expect(ChatEngine.words(LocalStore.Opening.failed(error)) == ChatEngine.words(.failing(error)))
+        #expect(StoreFeed.words(.failing(error)).hasPrefix(failure))
+        #expect(StoreFeed.words(LocalStore.Opening.failed(error)) == StoreFeed.words(.failing(error)))
         #expect(
-            ChatEngine.words(LocalStore.Opening.readOnly(path: "/a/b.sqlite"))
+            StoreFeed.words(LocalStore.Opening.readOnly(path: "/a/b.sqlite"))
                 == "The local store /a/b.sqlite may not be written: its history can be read, and nothing new is kept. "
                 + "What waits in its outbox stays there. Allow writing and start again, and all is kept as before.")
         let again = "The local store keeps what comes again."
-        #expect(ChatEngine.words(.recovered(notKept: 0)) == again)
+        #expect(StoreFeed.words(.recovered(notKept: 0)) == again)
         let one = "\(again) 1 message of the meantime is on the network alone."
-        #expect(ChatEngine.words(.recovered(notKept: 1)) == one)
+        #expect(StoreFeed.words(.recovered(notKept: 1)) == one)
         let many = "\(again) 3,000 messages of the meantime are on the network alone."
-        #expect(ChatEngine.words(.recovered(notKept: 3_000)) == many)
+        #expect(StoreFeed.words(.recovered(notKept: 3_000)) == many)
     }
 
     @Test("B9 A trouble of the local store is told once until it is over, whoever finds it")
@@ -178,21 +184,23 @@ struct RestoreTests {
         let plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
         let queue = EventQueue {}
         let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        async let running: Void = engine.tasks.run()
         let error = RelayError.storage("b.sqlite: the disk is full")
-        await engine.tell(.failing(error))
-        await engine.tellStoreTrouble(error)
-        await engine.tell(.failing(error))
-        await engine.tell(.recovered(notKept: 0))
-        await engine.tell(.failing(error))
+        await engine.store.tell(.failing(error))
+        await engine.store.tellTrouble(error)
+        await engine.store.tell(.failing(error))
+        await engine.store.tell(.recovered(notKept: 0))
+        await engine.store.tell(.failing(error))
         var told: [ChatEvent] = []
         while let (event, _) = queue.take() { told.append(event) }
-        let again = ChatEngine.words(.recovered(notKept: 0))
+        let again = StoreFeed.words(.recovered(notKept: 0))
         #expect(
             told == [
                 .notice(error.words, isFailure: true), .notice(again, isFailure: false), .log(again),
                 .notice(error.words, isFailure: true),
             ])
         await engine.stop()
+        await running
     }
 
     @Test(
@@ -219,7 +227,8 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        await engine.perform(.openPostbox)
+        async let running: Void = engine.tasks.run()
+        await engine.perform(.letters(.open))
         var told: ChatEvent?
         try await eventually("the postboxes") {
             while let (event, _) = queue.take() {
@@ -229,5 +238,6 @@ struct RestoreTests {
         }
         #expect(told == .postbox(.keptBoxes(areTold ? boxes : nil, counts: ["work": 2])))
         await engine.stop()
+        await running
     }
 }

@@ -81,7 +81,7 @@ struct ConfigurationFollowerTests {
         desk.press(.control("x"))
         #expect(!desk.model.chord.isEmpty)
         let new = try settings("{ join: ['chat.lobby', 'chat.qa'], mutes: ['chat.qa'], keys: { quit: '^Q' } }")
-        #expect(desk.send(.configuration(.changed(new))) == [.subscribe(topic: "chat.qa")])
+        #expect(desk.send(.configuration(.changed(new))) == [.topics(.subscribe(topic: "chat.qa"))])
         #expect(desk.model.view == .conversation("chat.lobby") && desk.model.compose.text == "half a line")
         #expect(desk.model.notice?.text == "The configuration has changed and counts now.")
         #expect(desk.model.chord.isEmpty && desk.model.conversations.isMuted("chat.qa"))

@@ -263,13 +263,13 @@ struct AbsenceTests {
     func detached() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         desk.model.suspension.isExplained = true
-        #expect(desk.send(.attached(false)) == [.setActive(false)])
+        #expect(desk.send(.attached(false)) == [.connection(.setActive(false))])
         // tmux passes on that nobody looks, too.
         #expect(desk.send(.input(.focusOut)) == [])
         desk.wait(.seconds(120))
         desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
         desk.wait(.seconds(720))
-        #expect(desk.send(.attached(true)).core.prefix(2) == [.setActive(true), .nudge])
+        #expect(desk.send(.attached(true)).core.prefix(2) == [.connection(.setActive(true)), .connection(.nudge)])
         desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
         Self.reconnect(&desk, "chat.lobby", "chat.qa")
         #expect(desk.model.absenceWords == "away 14 min: 3 new in 1 topic · Alt-a")
@@ -282,11 +282,17 @@ struct AbsenceTests {
     func detachedWithNotifications() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/notify on")
-        #expect(desk.send(.attached(false)) == [.setSuspension(.suspend(after: .seconds(120))), .setActive(false)])
-        #expect(desk.send(.attached(true)) == [.setSuspension(.ignore), .setActive(true), .nudge])
+        #expect(
+            desk.send(.attached(false)) == [
+                .connection(.setSuspension(.suspend(after: .seconds(120)))), .connection(.setActive(false)),
+            ])
+        #expect(
+            desk.send(.attached(true)) == [
+                .connection(.setSuspension(.ignore)), .connection(.setActive(true)), .connection(.nudge),
+            ])
         desk.enter("/suspend-after never")
         desk.enter("/notify on")
-        #expect(desk.send(.attached(false)) == [.setActive(false)])
+        #expect(desk.send(.attached(false)) == [.connection(.setActive(false))])
     }
 
     @Test("With idleAfter whoever does nothing for so long is away, and back with the next key; without it nobody is")
@@ -301,12 +307,12 @@ struct AbsenceTests {
         #expect(due <= desk.model.now.instant + .seconds(1))
         desk.effects = []
         desk.wait(.seconds(1))
-        #expect(desk.effects == [.setActive(false)])
+        #expect(desk.effects == [.connection(.setActive(false))])
         // That is said once.
         desk.wait(.seconds(3_600))
-        #expect(desk.effects == [.setActive(false)])
+        #expect(desk.effects == [.connection(.setActive(false))])
         desk.send(Self.say(1...2, in: "chat.qa", minutes: 2))
-        #expect(desk.press(.character("y")).core.prefix(2) == [.setActive(true), .nudge])
+        #expect(desk.press(.character("y")).core.prefix(2) == [.connection(.setActive(true)), .connection(.nudge)])
         #expect(desk.model.absenceWords?.contains("2 new in 1 topic") == true)
         desk.wait(.seconds(599))
         #expect(desk.model.attention.isForeground)
@@ -322,21 +328,23 @@ struct AbsenceTests {
         desk.loseFocus()
         desk.wait(.seconds(3_600))
         #expect(desk.effects == [] && desk.model.attention.isForeground)
-        #expect(desk.send(.suspending) == [.setActive(false)])
-        #expect(desk.send(.resumed) == ChatEffects(core: [.setActive(true), .nudge], screen: [.redraw]))
+        #expect(desk.send(.suspending) == [.connection(.setActive(false))])
+        #expect(
+            desk.send(.resumed)
+                == ChatEffects(core: [.connection(.setActive(true)), .connection(.nudge)], screen: [.redraw]))
     }
 
     @Test("B26 whoever is away by /away stays so for others when the focus returns, until /back")
     func awayByHand() {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.enter("/away lunch") == [.setPresence(.away("lunch"))])
+        #expect(desk.enter("/away lunch") == [.people(.setPresence(.away("lunch")))])
         desk.loseFocus()
         desk.wait(.seconds(840))
         let effects = desk.send(.input(.focusIn))
-        let tellsOthers = effects.core.contains { if case .setPresence = $0 { true } else { false } }
-        #expect(effects.contains(.setActive(true)) && !tellsOthers)
+        let tellsOthers = effects.core.contains { if case .people(.setPresence) = $0 { true } else { false } }
+        #expect(effects.contains(.connection(.setActive(true))) && !tellsOthers)
         #expect(desk.model.people.own == .away("lunch"))
-        #expect(desk.enter("/back") == [.setPresence(.here)])
+        #expect(desk.enter("/back") == [.people(.setPresence(.here))])
     }
 
     @Test("Without anything new a suspension alone is told")
@@ -362,7 +370,7 @@ struct AbsenceTests {
         let words = "The connection rested meanwhile; /notify on keeps it, /notify off does not."
         #expect(desk.model.notice?.text == words && words.count < 78)
         #expect(desk.screen().contains { $0.contains("away 14 min: nothing new") })
-        #expect(desk.effects.contains(.keepChoice(.suspensionExplained, true)))
+        #expect(desk.effects.contains(.store(.keepChoice(.suspensionExplained, true))))
         desk.press(.character("x"))
         Self.suspended(&desk, 840)
         Self.reconnect(&desk, "chat.lobby")
@@ -375,17 +383,19 @@ struct AbsenceTests {
         desk.send(.start(topics: [], keeps: true))
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"])))
         let on = desk.enter("/notify on")
-        #expect(on.contains(.setSuspension(.ignore)) && on.contains(.keepChoice(.keepsConnection, true)))
+        #expect(
+            on.contains(.connection(.setSuspension(.ignore)))
+                && on.contains(.store(.keepChoice(.keepsConnection, true))))
         let off = desk.enter("/notify off")
-        #expect(off.contains(.setSuspension(.suspend(after: .seconds(120)))))
-        #expect(off.contains(.keepChoice(.keepsConnection, false)))
+        #expect(off.contains(.connection(.setSuspension(.suspend(after: .seconds(120))))))
+        #expect(off.contains(.store(.keepChoice(.keepsConnection, false))))
 
         var again = Desk()
         again.send(.start(topics: [], keeps: true))
         let choices = DeskChoices(["keeps-connection": true])
         let effects = again.send(.opened(KeptDesk(topics: ["chat.lobby"], choices: choices)))
-        #expect(effects.contains(.setSuspension(.ignore)))
-        #expect(!effects.core.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(effects.contains(.connection(.setSuspension(.ignore))))
+        #expect(!effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
     }
 
     @Test(
@@ -397,7 +407,7 @@ struct AbsenceTests {
     func times(_ text: String, _ time: Duration?) throws {
         var desk = Desk.joined("chat.lobby")
         let policy = time.map { LifecyclePolicy.suspend(after: $0) } ?? .ignore
-        #expect(desk.enter("/suspend-after \(text)") == [.setSuspension(policy)])
+        #expect(desk.enter("/suspend-after \(text)") == [.connection(.setSuspension(policy))])
         #expect(desk.model.suspension.time == time)
         let flag = try #require(SuspensionTime(argument: text))
         #expect(flag.time == time)

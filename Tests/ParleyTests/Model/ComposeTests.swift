@@ -11,7 +11,7 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby", state: state)
         desk.effects = []
         let sent = desk.enter("hi")
-        #expect(sent.core.contains { if case .publish(_, "chat.lobby", "hi") = $0 { true } else { false } })
+        #expect(sent.core.contains { if case .topics(.publish(_, "chat.lobby", "hi")) = $0 { true } else { false } })
         #expect(desk.model.queuedCount == 1)
         #expect(desk.model.compose.isEmpty)
     }
@@ -108,7 +108,7 @@ struct ComposeTests {
         desk.press(.enter)
         #expect(desk.texts("chat.lobby") == ["sending one\nand\ntwo"])
         desk.send(.input(.paste("/join chat.qa\n")))
-        #expect(desk.press(.enter) == [.subscribe(topic: "chat.qa")])
+        #expect(desk.press(.enter) == [.topics(.subscribe(topic: "chat.qa"))])
     }
 
     @Test("Many lines are asked about wherever they go, and stay in the pane until a yes")
@@ -123,7 +123,7 @@ struct ComposeTests {
         desk.press(.enter)
         #expect(
             desk.press(.character("y"))
-                == [.postLetter(id: "own-1", user: "bob", postbox: "work", subject: nil, text: lines)])
+                == [.letters(.post(id: "own-1", user: "bob", postbox: "work", subject: nil, text: lines))])
         #expect(desk.model.compose.isEmpty)
         desk.send(.input(.paste("/say " + lines)))
         #expect(desk.press(.enter) == [])
@@ -166,7 +166,7 @@ struct ComposeTests {
         #expect(desk.model.readOnlyWords(of: "chat.lobby") == nil)
         desk.send(.permitted(AccessRights(topics: [">"])))
         #expect(!desk.screen().contains { $0.contains("read-only") && $0.hasPrefix("─") })
-        #expect(desk.press(.enter) == [.publish(id: "own-1", topic: "deploys", text: "hello")])
+        #expect(desk.press(.enter) == [.topics(.publish(id: "own-1", topic: "deploys", text: "hello"))])
         // A network that does not say refuses the line itself.
         desk.send(.permitted(AccessRights(topics: [])))
         #expect(desk.screen().contains { $0.hasPrefix(" > deploys is not open to this key") })
@@ -187,7 +187,7 @@ struct ComposeTests {
         #expect(desk.model.compose.text == "a\t\n")
         #expect(desk.model.notice?.text == "A text has no control characters.")
         desk.type("b")
-        #expect(desk.press(.enter) == [.publish(id: "own-1", topic: "chat.lobby", text: "a\t\nb")])
+        #expect(desk.press(.enter) == [.topics(.publish(id: "own-1", topic: "chat.lobby", text: "a\t\nb"))])
     }
 
     @Test("B35: /say and /post send no more than a message can have either", arguments: ["/say ", "/post bob/work "])
@@ -286,16 +286,16 @@ struct ComposeTests {
     }
 
     private static let carriedOut: [(text: String, effects: ChatEffects)] = [
-        ("/join chat.qa", [.subscribe(topic: "chat.qa")]),
-        ("/leave", [.unsubscribe(topic: "chat.lobby")]),
-        ("/disconnect", [.disconnect]),
-        ("/reconnect", [.reconnect]),
+        ("/join chat.qa", [.topics(.subscribe(topic: "chat.qa"))]),
+        ("/leave", [.topics(.unsubscribe(topic: "chat.lobby"))]),
+        ("/disconnect", [.connection(.disconnect)]),
+        ("/reconnect", [.connection(.reconnect)]),
         ("/quit", .screen(.quit)),
-        ("/kv get a", [.keyValue(.get("a"))]),
-        ("/kv put a.b x  y", [.changeKey(id: "own-1", KeyValueRequest.Change(key: "a.b", value: .string("x  y")))]),
-        ("/kv delete a", [.changeKey(id: "own-1", KeyValueRequest.Change(key: "a", value: Optional.none))]),
-        ("/kv keys", [.keyValue(.keys(nil))]),
-        ("/kv watch a.*", [.keyValue(.watch("a.*"))]),
+        ("/kv get a", [.keys(.answer(.get("a")))]),
+        ("/kv put a.b x  y", [.keys(.change(id: "own-1", KeyValueRequest.Change(key: "a.b", value: .string("x  y"))))]),
+        ("/kv delete a", [.keys(.change(id: "own-1", KeyValueRequest.Change(key: "a", value: Optional.none)))]),
+        ("/kv keys", [.keys(.answer(.keys(nil)))]),
+        ("/kv watch a.*", [.keys(.answer(.watch("a.*")))]),
     ]
 
     @Test("B56: commands are carried out, and leave the pane empty", arguments: carriedOut)
@@ -345,7 +345,7 @@ struct ComposeTests {
         #expect(desk.model.conversations.count == 1)
         #expect(desk.model.notice?.kind == .failure && desk.model.compose.text == "/join \(text)")
         desk.press(.control("u"))
-        #expect(desk.enter("/join  chat.qa  ") == [.subscribe(topic: "chat.qa")])
+        #expect(desk.enter("/join  chat.qa  ") == [.topics(.subscribe(topic: "chat.qa"))])
         #expect(desk.enter("/leave chat.qa and more") == [])
         #expect(desk.model.conversations.count == 2)
     }
@@ -454,7 +454,9 @@ struct ComposeTests {
             var desk = quoted()
             let text = "> bob: hi\n" + sent
             let effects = desk.enter(typed)
-            #expect(effects.core.contains { if case .publish(_, _, text) = $0 { true } else { false } }, "\(effects)")
+            #expect(
+                effects.core.contains { if case .topics(.publish(_, _, text)) = $0 { true } else { false } },
+                "\(effects)")
         }
         var desk = Desk.joined("chat.lobby")
         desk.send(.topic("chat.lobby", .messages([message(1, "hi")])))
@@ -477,7 +479,8 @@ struct ComposeTests {
         desk.model.compose.set(typed)
         let effects = desk.press(.enter)
         #expect(
-            effects.core.contains { if case .publish(_, "chat.lobby", sent) = $0 { true } else { false } }, "\(effects)"
+            effects.core.contains { if case .topics(.publish(_, "chat.lobby", sent)) = $0 { true } else { false } },
+            "\(effects)"
         )
         // A letter says it, too.
         guard !typed.hasPrefix("/") else { return }
@@ -527,7 +530,9 @@ struct ComposeTests {
             var desk = Desk.joined("chat.lobby")
             let id = desk.enter(typed)
             #expect(
-                id == [.postLetter(id: "own-1", user: "bob", postbox: "personal", subject: nil, text: "hello there")],
+                id == [
+                    .letters(.post(id: "own-1", user: "bob", postbox: "personal", subject: nil, text: "hello there"))
+                ],
                 "\(typed)")
         }
         for typed in ["/query bob", "/post bob", "/post bob/", "/post bob/personal"] {
@@ -555,7 +560,9 @@ struct ComposeTests {
         for typed in ["/post bob/personal hello", "/msg bob/work hello", "/msg bob/ hello"] {
             var desk = Desk.joined("chat.lobby", "bob")
             let effects = desk.enter(typed)
-            let isSent = effects.core.contains { if case .postLetter(_, "bob", _, _, _) = $0 { true } else { false } }
+            let isSent = effects.core.contains {
+                if case .letters(.post(_, "bob", _, _, _)) = $0 { true } else { false }
+            }
             #expect(isSent, "\(typed)")
         }
         var begun = Desk.joined("chat.lobby", "dev")
@@ -571,7 +578,7 @@ struct ComposeTests {
     @Test("A letter that comes back unsent stands in the text, with the key that takes it away")
     func refusedLetter() {
         var desk = Desk.joined("chat.lobby")
-        guard case .postLetter(let id, _, _, _, _)? = desk.enter("/msg nobody hello").core.first else {
+        guard case .letters(.post(let id, _, _, _, _))? = desk.enter("/msg nobody hello").core.first else {
             Issue.record("no letter")
             return
         }
@@ -583,10 +590,10 @@ struct ComposeTests {
     @Test("/join #dev joins dev and says that topics have no #; /leave #dev leaves it")
     func channels() {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.enter("/join #dev") == [.subscribe(topic: "dev")])
+        #expect(desk.enter("/join #dev") == [.topics(.subscribe(topic: "dev"))])
         #expect(desk.model.view == .conversation("dev"))
         #expect(desk.model.notice?.text == "This is dev: topics have no # here.")
-        #expect(desk.enter("/leave #dev") == [.unsubscribe(topic: "dev")])
+        #expect(desk.enter("/leave #dev") == [.topics(.unsubscribe(topic: "dev"))])
         #expect(desk.enter("/join #") == [] && desk.model.notice?.kind == .failure)
     }
 
@@ -601,7 +608,7 @@ struct ComposeTests {
             ("/kick bob", "There is no command /kick. In a shell, parley network user does that."),
         ] {
             var desk = Desk.joined("chat.lobby")
-            #expect(!desk.enter(typed).core.contains { if case .publish = $0 { true } else { false } })
+            #expect(!desk.enter(typed).core.contains { if case .topics(.publish) = $0 { true } else { false } })
             #expect(desk.screen().last?.contains(words) == true && desk.model.compose.text == typed, "\(typed)")
         }
     }
@@ -636,21 +643,21 @@ struct ComposeTests {
     func closingView() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         desk.press(.alt("2"))
-        #expect(desk.enter("/close") == [.unsubscribe(topic: "chat.qa")])
+        #expect(desk.enter("/close") == [.topics(.unsubscribe(topic: "chat.qa"))])
         #expect(desk.model.view == .conversation("chat.lobby"))
         #expect(
             desk.model.notice?.text == "Left chat.qa. /join chat.qa comes back; /disconnect is what goes offline.")
         // A topic that is named is left wherever one is.
-        #expect(desk.enter("/join chat.ops") == [.subscribe(topic: "chat.ops")])
+        #expect(desk.enter("/join chat.ops") == [.topics(.subscribe(topic: "chat.ops"))])
         desk.press(.alt("1"))
-        #expect(desk.enter("/close chat.ops") == [.unsubscribe(topic: "chat.ops")])
+        #expect(desk.enter("/close chat.ops") == [.topics(.unsubscribe(topic: "chat.ops"))])
         #expect(desk.model.view == .conversation("chat.lobby"))
         // Elsewhere it goes back, and no topic is left.
         desk.press(.function(3))
         desk.press(.escape)
         #expect(desk.enter("/close") == [])
         #expect(desk.model.view == .conversation("chat.lobby") && desk.model.conversations.count == 1)
-        #expect(!desk.effects.contains(.disconnect))
+        #expect(!desk.effects.contains(.connection(.disconnect)))
     }
 
     @Test("/close goes back one step, from a letter that is read to the list, and from the list to the topic")
@@ -700,16 +707,16 @@ struct ComposeTests {
     @Test("/disconnect says what it did, and asks first where something is not sent")
     func disconnecting() {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.enter("/disconnect") == [.disconnect])
+        #expect(desk.enter("/disconnect") == [.connection(.disconnect)])
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .closedByUser)))
         #expect(desk.screen().last?.contains("Disconnected until /reconnect.") == true)
-        #expect(desk.enter("/disconnect") == [.disconnect])
+        #expect(desk.enter("/disconnect") == [.connection(.disconnect)])
         #expect(desk.screen().last?.contains("Disconnected already; /reconnect connects again.") == true)
         // What is not sent is asked about first.
         var waiting = Desk.joined("chat.lobby", state: .reconnecting)
         waiting.enter("a line that waits")
         #expect(waiting.enter("/disconnect") == [] && waiting.model.notice == nil)
-        #expect(waiting.press(.character("y")) == [.disconnect])
+        #expect(waiting.press(.character("y")) == [.connection(.disconnect)])
         #expect(waiting.screen().last?.contains("Disconnected until /reconnect.") == true)
     }
 
@@ -774,7 +781,7 @@ struct ComposeTests {
             #expect(desk.enter(typed) == [])
             #expect(desk.model.compose.text == "/\(typed)")
             #expect(desk.model.notice?.text.hasPrefix("Not sent: Esc and / came as Alt-/. Enter runs /") == true)
-            #expect(!desk.effects.core.contains { if case .publish = $0 { true } else { false } })
+            #expect(!desk.effects.core.contains { if case .topics(.publish) = $0 { true } else { false } })
         }
         // Any other text is a message, and so is one that was not begun behind it.
         for typed in [
@@ -939,7 +946,7 @@ struct ComposeTests {
     enum WayOut: CaseIterable, Sendable {
         case quitCommand, exitCommand, quitKey, interruptTwice, palette, disconnectCommand
 
-        var effects: ChatEffects { self == .disconnectCommand ? [.disconnect] : .screen(.quit) }
+        var effects: ChatEffects { self == .disconnectCommand ? [.connection(.disconnect)] : .screen(.quit) }
 
         func take(in desk: inout Desk) {
             switch self {
@@ -965,7 +972,9 @@ struct ComposeTests {
             way.take(in: &desk)
             #expect(desk.screen().last?.contains("1 message is not sent yet.") == true)
             desk.press(no)
-            #expect(desk.model.overlay == nil && desk.effects.screen.isEmpty && !desk.effects.contains(.disconnect))
+            #expect(
+                desk.model.overlay == nil && desk.effects.screen.isEmpty
+                    && !desk.effects.contains(.connection(.disconnect)))
             #expect(desk.model.queuedCount == 1)
         }
         way.take(in: &desk)
@@ -983,10 +992,10 @@ struct ComposeTests {
         desk.send(
             .statusChanged(
                 ConnectionStatus(state: state, reason: reason, attempt: 1, nextRetryAt: Desk.start + .seconds(11))))
-        #expect(desk.press(.character("b")) == [.nudge])
+        #expect(desk.press(.character("b")) == [.connection(.nudge)])
         #expect(desk.press(.character("c")) == [])
         desk.wait(.seconds(6))
-        #expect(desk.press(.character("d")) == [.nudge])
+        #expect(desk.press(.character("d")) == [.connection(.nudge)])
     }
 
     @Test("B8 A first connection given up after a time limit ends the chat, which asks first about unsent lines")
@@ -1013,10 +1022,12 @@ struct ComposeTests {
         #expect(desk.press(.control("l")) == .screen(.redraw))
         desk.press(.function(1))
         #expect(desk.press(.control("z")) == .screen(.suspendProcess))
-        #expect(desk.send(.suspending) == [.setActive(false)])
-        #expect(desk.send(.resumed) == ChatEffects(core: [.setActive(true), .nudge], screen: [.redraw]))
+        #expect(desk.send(.suspending) == [.connection(.setActive(false))])
+        #expect(
+            desk.send(.resumed)
+                == ChatEffects(core: [.connection(.setActive(true)), .connection(.nudge)], screen: [.redraw]))
         // Stopped without a word, by SIGSTOP, it has kept a connection that may be dead by now.
-        #expect(desk.send(.resumed) == ChatEffects(core: [.probe], screen: [.redraw]))
+        #expect(desk.send(.resumed) == ChatEffects(core: [.connection(.probe)], screen: [.redraw]))
         desk.press(.escape)
         #expect(desk.model.overlay == nil)
     }

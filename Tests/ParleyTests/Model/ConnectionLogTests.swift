@@ -139,7 +139,9 @@ struct ConnectionLogTests {
         #expect(desk.screen().last?.contains("Esc close") == true)
         let sent = desk.enter("typed under the log")
         #expect(
-            sent.core.contains { if case .publish(_, "chat.lobby", "typed under the log") = $0 { true } else { false } }
+            sent.core.contains {
+                if case .topics(.publish(_, "chat.lobby", "typed under the log")) = $0 { true } else { false }
+            }
         )
         #expect(desk.model.logScroll == .end)
         desk.press(.function(8))

@@ -49,7 +49,7 @@ struct ConversationTests {
     func ownMessage(order: [String]) throws {
         var desk = Desk.joined("chat.lobby")
         let sent = desk.enter("hello")
-        guard case .publish(let id, "chat.lobby", "hello") = try #require(sent.core.first) else {
+        guard case .topics(.publish(let id, "chat.lobby", "hello")) = try #require(sent.core.first) else {
             Issue.record("nothing was published")
             return
         }
@@ -69,7 +69,7 @@ struct ConversationTests {
     @Test("An own line that a page of history brings counts as sent, and another that waits does not")
     func ownInHistory() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .publish(let id, _, _) = try #require(desk.enter("hello").core.first) else {
+        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("hello").core.first) else {
             Issue.record("nothing was published")
             return
         }
@@ -160,7 +160,7 @@ struct ConversationTests {
     @Test("B29: a line that was not sent stays, says why, and can be sent again under its old id")
     func failureAndResend() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .publish(let id, _, _) = try #require(desk.enter("big").core.first) else {
+        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("big").core.first) else {
             Issue.record("it is not published")
             return
         }
@@ -169,21 +169,21 @@ struct ConversationTests {
         #expect(desk.screen().contains { $0.hasSuffix("✗") && $0.contains("big") })
         #expect(desk.screen().contains { $0.contains("not sent: The publish was not answered") })
         #expect(desk.model.queuedCount == 0)
-        #expect(desk.enter("/resend") == [.sendAgain(id: id, topic: "chat.lobby", text: "big")])
+        #expect(desk.enter("/resend") == [.topics(.sendAgain(id: id, topic: "chat.lobby", text: "big"))])
         #expect(desk.texts("chat.lobby") == ["3 later", "queued big"])
     }
 
     @Test("B29: a line that may be stored already says so, and is sent again or dropped as its writer likes")
     func uncertain() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .publish(let id, _, _) = try #require(desk.enter("once?").core.first) else {
+        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("once?").core.first) else {
             Issue.record("it is not published")
             return
         }
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
         #expect(desk.screen().contains { $0.contains("perhaps sent: The answer was lost.") })
         #expect(desk.model.queuedCount == 0)
-        #expect(desk.enter("/resend") == [.sendAgain(id: id, topic: "chat.lobby", text: "once?")])
+        #expect(desk.enter("/resend") == [.topics(.sendAgain(id: id, topic: "chat.lobby", text: "once?"))])
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
         desk.enter("/discard")
         #expect(desk.texts("chat.lobby").isEmpty)
@@ -212,7 +212,7 @@ struct ConversationTests {
     @Test("B32: a discarded line can be dropped")
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        guard case .publish(let id, _, _) = try #require(desk.enter("lost?").core.first) else {
+        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("lost?").core.first) else {
             Issue.record("it is not published")
             return
         }
@@ -283,14 +283,17 @@ struct ConversationTests {
     func history() {
         var desk = Desk()
         desk.send(.start(topics: ["chat.lobby"]))
-        #expect(desk.effects == [.subscribe(topic: "chat.lobby"), .openPostbox])
-        #expect(desk.send(.topic("chat.lobby", .live)) == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+        #expect(desk.effects == [.topics(.subscribe(topic: "chat.lobby")), .letters(.open)])
+        #expect(
+            desk.send(.topic("chat.lobby", .live)) == [
+                .topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))
+            ])
         desk.send(.past("chat.lobby", .history((51...99).map { message($0, "m\($0)") }, isComplete: false)))
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         var asked: ChatEffects = []
         for _ in 0..<10 { asked += desk.press(.pageUp) }
         #expect(
-            asked == [.loadHistory(topic: "chat.lobby", before: 51, limit: 200)]
+            asked == [.topics(.loadHistory(topic: "chat.lobby", before: 51, limit: 200))]
         )
     }
 }

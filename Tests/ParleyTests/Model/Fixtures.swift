@@ -54,8 +54,8 @@ struct Desk {
         var new: ChatEffects = []
         for effect in all.core {
             switch effect {
-            case .watchPeople, .appear: peopleEffects.append(effect)
-            case .typing: typingEffects.append(effect)
+            case .people(.watch), .people(.appear): peopleEffects.append(effect)
+            case .people(.typing): typingEffects.append(effect)
             default: new.core.append(effect)
             }
         }
@@ -74,7 +74,7 @@ struct Desk {
     /// Tells that the core has accepted what was handed to it.
     private mutating func accept(_ effect: CoreEffect) {
         switch effect {
-        case .publish(let id, _, _), .postLetter(let id, _, _, _, _), .changeKey(let id, _):
+        case .topics(.publish(let id, _, _)), .letters(.post(let id, _, _, _, _)), .keys(.change(let id, _)):
             let state = model.status.state == .connected ? PublishNews.State.sending : .queued
             send(.published(PublishNews(id: id, state: state)))
         default: break

@@ -81,9 +81,9 @@ struct IgnoringTests {
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"], ignored: ["mallory"])))
         desk.send(.topic("chat.lobby", .messages([message(1, "buy this", from: "Mallory"), message(2, "hello")])))
         #expect(!desk.screen().contains { $0.contains("buy this") })
-        #expect(desk.enter("/ignore Eve").contains(.keepIgnored("eve", true)))
-        #expect(desk.enter("/unignore mallory").contains(.keepIgnored("mallory", false)))
-        #expect(desk.enter("/ignore").core.filter { if case .keepIgnored = $0 { true } else { false } }.isEmpty)
+        #expect(desk.enter("/ignore Eve").contains(.store(.keepIgnored("eve", true))))
+        #expect(desk.enter("/unignore mallory").contains(.store(.keepIgnored("mallory", false))))
+        #expect(desk.enter("/ignore").core.filter { if case .store(.keepIgnored) = $0 { true } else { false } }.isEmpty)
         #expect(desk.model.notice?.text == "Ignored: eve. /unignore NAME shows them again.")
     }
 

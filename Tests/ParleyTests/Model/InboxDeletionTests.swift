@@ -43,7 +43,7 @@ struct InboxDeletionTests {
         #expect(shows(desk, "deleted in 3 s"))
         #expect(desk.effects == [])
         desk.wait(.seconds(3))
-        #expect(desk.effects == [.delete(ids: ["l1"])])
+        #expect(desk.effects == [.letters(.delete(ids: ["l1"]))])
         #expect(desk.press(.control("r")).isListing(token: nil))
         let before = desk.model.inbox.fetch?.request ?? 0
         // The list on its way may have been made before: it is asked for again.
@@ -103,8 +103,8 @@ struct InboxDeletionTests {
         for (count, next) in [(60, ["l98"]), (1, ["l99"]), (1, nil)] as [(Int, [String]?)] {
             let ids = desk.model.inbox.deletion.run?.ids ?? []
             let effects = desk.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
-            let deletions = effects.core.filter { if case .delete = $0 { true } else { false } }
-            #expect(ids.count == count && deletions == (next.map { [CoreEffect.delete(ids: $0)] } ?? []))
+            let deletions = effects.core.filter { if case .letters(.delete) = $0 { true } else { false } }
+            #expect(ids.count == count && deletions == (next.map { [CoreEffect.letters(.delete(ids: $0))] } ?? []))
         }
         #expect(desk.model.inbox.deletion.isEmpty)
     }
@@ -168,7 +168,7 @@ struct InboxDeletionTests {
         desk.press(.escape)
         desk.press(.alt("1"))
         desk.type("one two")
-        #expect(!desk.effects.core.contains { if case .delete = $0 { true } else { false } })
+        #expect(!desk.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
         desk.press(.alt("u"))
         #expect(desk.model.inbox.deletion.steps.isEmpty)
         #expect(desk.model.notice?.text == "Restored 1 letter." && desk.model.compose.editor.text == "one two")
@@ -177,7 +177,7 @@ struct InboxDeletionTests {
         desk.press(.delete)
         desk.press(.alt("1"))
         desk.wait(.seconds(6))
-        #expect(desk.effects.contains(.delete(ids: ["l1"])))
+        #expect(desk.effects.contains(.letters(.delete(ids: ["l1"]))))
         #expect(desk.model.inbox.deletion.steps.isEmpty)
     }
 
@@ -196,7 +196,7 @@ struct InboxDeletionTests {
         undone.wait(.seconds(60))
         #expect(undone.model.inbox.deletion.steps.isEmpty && undone.model.inbox.deletion.run == nil)
         desk.wait(.seconds(5))
-        #expect(desk.effects.contains(.delete(ids: ["l1"])))
+        #expect(desk.effects.contains(.letters(.delete(ids: ["l1"]))))
     }
 
     @Test("B50: turning the page, listing again, filter and order leave a deletion its time and its undo")
@@ -306,7 +306,7 @@ struct InboxDeletionTests {
         desk.press(.delete)
         desk.press(.control("q"))
         let effects = desk.press(.character("y"))
-        #expect(effects.contains(.delete(ids: ["l1"])))
+        #expect(effects.contains(.letters(.delete(ids: ["l1"]))))
         #expect(!effects.contains(.quit))
         let question = " 1 letter is still being deleted; Parley quits afterwards. Quit now?"
         #expect(desk.screen().last?.hasPrefix(question) == true)
@@ -375,10 +375,10 @@ struct InboxDeletionTests {
         undone.press(.alt("u"))
         #expect(undone.model.notice?.text == "Restored 4 letters." && undone.model.inbox.marked.isEmpty)
         undone.wait(.seconds(60))
-        #expect(!undone.effects.core.contains { if case .delete = $0 { true } else { false } })
+        #expect(!undone.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
         desk.wait(.seconds(1))
-        let effects = desk.effects.core.filter { if case .delete = $0 { true } else { false } }
-        #expect(effects == [.delete(ids: ["l3", "l4", "l1", "l2"])])
+        let effects = desk.effects.core.filter { if case .letters(.delete) = $0 { true } else { false } }
+        #expect(effects == [.letters(.delete(ids: ["l3", "l4", "l1", "l2"]))])
     }
 
     @Test("A question about letters of many postboxes names those with the most")
@@ -439,7 +439,10 @@ struct InboxDeletionTests {
     func many() throws {
         var desk = Self.deleting(60)
         let ids = try #require(desk.model.inbox.deletion.run).ids
-        #expect(desk.effects.core.filter { if case .delete = $0 { true } else { false } } == [.delete(ids: ids)])
+        #expect(
+            desk.effects.core.filter { if case .letters(.delete) = $0 { true } else { false } } == [
+                .letters(.delete(ids: ids))
+            ])
         #expect(shows(desk, "deleting 0 of 60") && !shows(desk, "a second"))
         desk.wait(.seconds(1))
         desk.send(.postbox(.deleting(done: 25)))
@@ -484,7 +487,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deleting(done: 5_000)))
         #expect(shows(desk, " ███░░░ deleting 5,000 of 10,000, 250 a second   Esc stops"))
         desk.press(.escape)
-        #expect(desk.model.notice?.text == "Stopping the deletion." && desk.effects.contains(.stopDeleting))
+        #expect(desk.model.notice?.text == "Stopping the deletion." && desk.effects.contains(.letters(.stopDeleting)))
         let ids = try #require(desk.model.inbox.deletion.run).ids
         var result = broken(ids, behind: 5_025, .cancelled)
         let gone = result.deleted.removeLast()
@@ -497,8 +500,8 @@ struct InboxDeletionTests {
     @Test("Escape stops a deletion behind what is under way, and says what is gone and what is not")
     func stop() throws {
         var desk = Self.deleting(200)
-        #expect(desk.press(.escape).contains(.stopDeleting))
-        #expect(!shows(desk, "Esc stops") && !desk.press(.escape).contains(.stopDeleting))
+        #expect(desk.press(.escape).contains(.letters(.stopDeleting)))
+        #expect(!shows(desk, "Esc stops") && !desk.press(.escape).contains(.letters(.stopDeleting)))
         let ids = try #require(desk.model.inbox.deletion.run).ids
         desk.send(.postbox(.deleted(broken(ids, behind: 128, .cancelled))))
         #expect(desk.model.inbox.deletion.run == nil)
@@ -524,7 +527,7 @@ struct InboxDeletionTests {
         let effects = desk.send(.postbox(.deleted(broken(stopped.ids, behind: 25, .cancelled))))
         #expect(desk.model.notice?.text == "Deleted 25 of 200; 175 stay.")
         #expect(desk.model.inbox.marked.count == 175)
-        #expect(effects.contains(.delete(ids: ["l99999"])))
+        #expect(effects.contains(.letters(.delete(ids: ["l99999"]))))
         desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l99999"]))))
         #expect(desk.model.notice?.text == "Deleted 1 letter.")
         #expect(desk.model.inbox.deletion.run == nil && desk.model.inbox.marked.count == 175)
@@ -550,7 +553,7 @@ struct InboxDeletionTests {
         #expect(desk.model.notice?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)
         #expect(desk.model.inbox.marked.count == 15)
         // The page is listed again, which tells.
-        #expect(effects.core.contains { if case .listPage = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
     }
 
     @Test(
@@ -572,7 +575,7 @@ struct InboxDeletionTests {
         #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
         // It is listed once more when there is a connection.
         let effects = desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        #expect(effects.core.contains { if case .listPage = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
         #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
     }
 
@@ -621,6 +624,6 @@ struct InboxDeletionTests {
         desk.press(.character("y"))
         #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
         desk.wait(.seconds(5))
-        #expect(desk.effects.contains(.delete(ids: ["l2"])))
+        #expect(desk.effects.contains(.letters(.delete(ids: ["l2"]))))
     }
 }

@@ -93,7 +93,7 @@ struct InboxFilterTests {
 
     private func reads(_ effects: ChatEffects, _ token: String?, from source: LetterPortion.Source?) -> Bool {
         effects.core.contains { effect in
-            if case .readLetters(_, nil, token, source, .newestFirst) = effect { true } else { false }
+            if case .letters(.readPortion(_, nil, token, source, .newestFirst)) = effect { true } else { false }
         }
     }
 

@@ -252,7 +252,7 @@ extension ChatEffects {
         token: String?, box: String? = nil, from source: LetterPortion.Source? = nil
     ) -> Bool {
         core.contains { effect in
-            guard case .readLetters(_, box, token, source, .oldestFirst) = effect else { return false }
+            guard case .letters(.readPortion(_, box, token, source, .oldestFirst)) = effect else { return false }
             return true
         }
     }

@@ -140,7 +140,7 @@ struct InboxPageTests {
         "A page has as many letters as the window has rows, within bounds", arguments: [(6, 5), (24, 19), (300, 100)])
     func pageSize(rows: Int, letters: Int) {
         var desk = Desk.joined("chat.lobby", size: Size(rows: rows, columns: 80))
-        guard case .listPage(_, nil, nil, letters, .newestFirst)? = desk.press(.function(3)).core.first else {
+        guard case .letters(.listPage(_, nil, nil, letters, .newestFirst))? = desk.press(.function(3)).core.first else {
             Issue.record("\(desk.effects)")
             return
         }
@@ -151,7 +151,7 @@ struct InboxPageTests {
         var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
         #expect(desk.send(.resized(Size(rows: 34, columns: 100))) == [])
         #expect(desk.model.inbox.letters.count == 19)
-        guard case .listPage(_, nil, "t2", 29, _)? = desk.press(.alt("n")).core.first else {
+        guard case .letters(.listPage(_, nil, "t2", 29, _))? = desk.press(.alt("n")).core.first else {
             Issue.record("\(desk.effects)")
             return
         }

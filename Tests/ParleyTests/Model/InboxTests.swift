@@ -77,7 +77,7 @@ struct InboxTests {
         desk.press(.delete)
         desk.wait(.seconds(5))
         let effects = desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"]))))
-        #expect(effects.core.contains { if case .listPage = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
     }
 
     @Test("A page of which some letters were deleted has as many as before again, where there are others")
@@ -123,7 +123,7 @@ struct InboxTests {
         var desk = Desk.inbox([])
         desk.press(.tab)
         desk.type("/post bob/work lunch?")
-        guard case .postLetter(let id, "bob", "work", nil, "lunch?") = try #require(desk.press(.enter).core.first)
+        guard case .letters(.post(let id, "bob", "work", nil, "lunch?")) = try #require(desk.press(.enter).core.first)
         else {
             Issue.record("no letter")
             return
@@ -180,7 +180,8 @@ struct InboxTests {
     func replyAddress() {
         var desk = Desk.inbox([letter(1, from: "bob")])
         desk.press(.alt("r"))
-        guard case .postLetter(_, "bob", "personal", nil, "twelve is fine") = desk.enter("twelve is fine").core.first
+        guard
+            case .letters(.post(_, "bob", "personal", nil, "twelve is fine")) = desk.enter("twelve is fine").core.first
         else {
             Issue.record("no letter to bob: \(desk.model.notice?.text ?? "")")
             return
@@ -191,7 +192,7 @@ struct InboxTests {
     func created() {
         var desk = Desk.inbox([letter(1)])
         desk.send(.postbox(.counts(["b1": 1])))
-        #expect(desk.send(.postbox(.created(letter(2)))) == [.countLetters])
+        #expect(desk.send(.postbox(.created(letter(2)))) == [.letters(.count)])
         desk.send(.postbox(.created(letter(2))))
         #expect(desk.model.inbox.letters.map(\.id) == ["l2", "l1"])
         #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
@@ -228,7 +229,7 @@ struct InboxTests {
         var desk = Desk.inbox([letter(1), letter(2)])
         #expect(desk.press(.enter) == [])
         desk.model.keepsDesk = true
-        #expect(desk.press(.down) == [.keepLetterRead(id: "l2", postbox: "b1")])
+        #expect(desk.press(.down) == [.letters(.keepRead(id: "l2", postbox: "b1"))])
         #expect(desk.press(.up) == [])
     }
 
@@ -267,7 +268,7 @@ extension ChatEffects {
     /// Whether a page is asked for with this token and postbox.
     func isListing(token: String?, box: String? = nil, order: LetterOrder = .newestFirst) -> Bool {
         core.contains { effect in
-            guard case .listPage(_, box, token, _, order) = effect else { return false }
+            guard case .letters(.listPage(_, box, token, _, order)) = effect else { return false }
             return true
         }
     }

@@ -27,21 +27,22 @@ struct KeptTests {
         "B9 the topics come back in their order when the store is open, and those that are named now come behind them")
     func topics() {
         var desk = Desk(state: .connecting)
-        #expect(desk.send(.start(topics: ["chat.new"], keeps: true)) == [.openStore, .openPostbox])
+        #expect(desk.send(.start(topics: ["chat.new"], keeps: true)) == [.store(.open), .letters(.open)])
         #expect(desk.screen().contains { $0.contains("Opening …") })
         let effects = desk.send(.opened(KeptDesk(topics: ["chat.qa", "alerts.>"])))
         #expect(
             effects == [
-                .subscribe(topic: "chat.new"), .subscribe(topic: "chat.qa"), .subscribe(topic: "alerts.>"),
-                .keepPlace(.topic("chat.new")), .keepJoined(["chat.qa", "alerts.>", "chat.new"]),
+                .topics(.subscribe(topic: "chat.new")), .topics(.subscribe(topic: "chat.qa")),
+                .topics(.subscribe(topic: "alerts.>")),
+                .store(.keepPlace(.topic("chat.new"))), .store(.keepJoined(["chat.qa", "alerts.>", "chat.new"])),
             ])
         #expect(desk.model.view == .conversation("chat.new"))
 
         let again = Self.opened(KeptDesk(topics: ["chat.qa", "alerts.>"]))
-        #expect(again.effects == [.subscribe(topic: "chat.qa"), .subscribe(topic: "alerts.>")])
+        #expect(again.effects == [.topics(.subscribe(topic: "chat.qa")), .topics(.subscribe(topic: "alerts.>"))])
         #expect(again.model.view == .conversation("chat.qa"))
         let first = Self.opened(KeptDesk())
-        #expect(first.effects == [.subscribe(topic: "chat.lobby"), .keepJoined(["chat.lobby"])])
+        #expect(first.effects == [.topics(.subscribe(topic: "chat.lobby")), .store(.keepJoined(["chat.lobby"]))])
     }
 
     @Test("B9 the topic in view is read first, and the sidebar has the topics in their order all the same")
@@ -49,7 +50,7 @@ struct KeptTests {
         let topics = ["chat.a", "chat.b", "chat.c"]
         let desk = Self.opened(KeptDesk(topics: topics, place: .topic("chat.c")))
         #expect(desk.model.view == .conversation("chat.c"))
-        #expect(desk.effects.core == ["chat.c", "chat.a", "chat.b"].map { .subscribe(topic: $0) })
+        #expect(desk.effects.core == ["chat.c", "chat.a", "chat.b"].map { .topics(.subscribe(topic: $0)) })
         #expect(desk.model.conversations.all.map(\.name) == topics)
     }
 
@@ -73,7 +74,7 @@ struct KeptTests {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         let page = Self.kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false)
         desk.send(.past("chat.qa", .kept(page)))
-        #expect(desk.press(.down, .alt).contains(.keepReadMark(topic: "chat.qa", sequence: 400)))
+        #expect(desk.press(.down, .alt).contains(.topics(.keepReadMark(topic: "chat.qa", sequence: 400))))
         let older = Self.kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)
         #expect(desk.send(.past("chat.qa", .keptUnread(older))).isEmpty)
         #expect(desk.conversation("chat.qa")?.unread == 0)
@@ -93,7 +94,7 @@ struct KeptTests {
     func withoutStore() {
         var desk = Desk(state: .connecting)
         desk.send(.start(topics: [], keeps: true))
-        #expect(desk.send(.opened(nil)) == [.subscribe(topic: "chat.lobby")])
+        #expect(desk.send(.opened(nil)) == [.topics(.subscribe(topic: "chat.lobby"))])
         desk.type("half")
         desk.effects = []
         desk.enter(" a line")
@@ -112,7 +113,9 @@ struct KeptTests {
         #expect(desk.screen().contains { $0.contains("chat.lobby ─ joining …") })
         // The store had little, so that the network is asked for more.
         #expect(
-            desk.send(.topic("chat.lobby", .live)) == [.loadHistory(topic: "chat.lobby", before: 1, limit: 200)])
+            desk.send(.topic("chat.lobby", .live)) == [
+                .topics(.loadHistory(topic: "chat.lobby", before: 1, limit: 200))
+            ])
     }
 
     @Test(
@@ -127,11 +130,11 @@ struct KeptTests {
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.topic("chat.lobby", .messages([message(9, "m9")])))
         let first = desk.send(.topic("chat.lobby", .live))
-        #expect(first == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+        #expect(first == [.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))])
         let newest = (7...9).map { message($0, "m\($0)") }
         let next = desk.send(.past("chat.lobby", .history(newest, isComplete: false)))
         #expect(desk.texts("chat.lobby") == ["1 m1", "2 m2", "3 m3", "gap 0", "7 m7", "8 m8", "9 m9"])
-        #expect(next == [.loadHistory(topic: "chat.lobby", before: 7, limit: 200)])
+        #expect(next == [.topics(.loadHistory(topic: "chat.lobby", before: 7, limit: 200))])
         let rest = (1...6).map { message($0, "m\($0)") }
         #expect(desk.send(.past("chat.lobby", .history(rest, before: 7, isComplete: true))).isEmpty)
         #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
@@ -147,7 +150,7 @@ struct KeptTests {
         desk.send(.topic("chat.lobby", .live))
         let newest = (7...9).map { message($0, "m\($0)") }
         let next = desk.send(.past("chat.lobby", .history(newest, isComplete: false)))
-        #expect(next == [.keepReadMark(topic: "chat.lobby", sequence: 9)])
+        #expect(next == [.topics(.keepReadMark(topic: "chat.lobby", sequence: 9))])
         #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
     }
 
@@ -172,7 +175,7 @@ struct KeptTests {
         }
         // Whoever asks for more gets the same answer, with a local store and without one.
         desk.press(.pageUp)
-        #expect(desk.effects.contains(.loadHistory(topic: "chat.lobby", before: nil, limit: 200)))
+        #expect(desk.effects.contains(.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))))
         desk.send(.past("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
         #expect(says(nothing, desk))
         desk.press(.pageUp)
@@ -186,7 +189,7 @@ struct KeptTests {
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         #expect(says("Loading …", desk))
         let asked = desk.send(.topic("chat.lobby", .live))
-        #expect(asked == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+        #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))])
         desk.send(.past("chat.lobby", .historyFailed(.timeout("The history"))))
         #expect(says("The messages could not be loaded.", desk))
         #expect(desk.send(.topic("chat.lobby", .live)) == asked)
@@ -203,7 +206,7 @@ struct KeptTests {
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         #expect(desk.send(.topic("chat.lobby", .live)).isEmpty)
         let asked = desk.send(.past("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
-        #expect(asked == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+        #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))])
     }
 
     @Test("Unread counts and the new line are as they were left, and a key or a glance reads them")
@@ -217,9 +220,9 @@ struct KeptTests {
         desk.press(.down, .alt)
         #expect(desk.conversation("chat.qa")?.unread == 0)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(5))
-        #expect(desk.effects.contains(.keepReadMark(topic: "chat.qa", sequence: 9)))
+        #expect(desk.effects.contains(.topics(.keepReadMark(topic: "chat.qa", sequence: 9))))
         // Once is enough.
-        #expect(!desk.press(.right).contains(.keepReadMark(topic: "chat.qa", sequence: 9)))
+        #expect(!desk.press(.right).contains(.topics(.keepReadMark(topic: "chat.qa", sequence: 9))))
     }
 
     @Test("B21: nothing counts as read while the terminal is out of focus, in what is kept neither")
@@ -231,7 +234,7 @@ struct KeptTests {
         desk.send(.topic("chat.lobby", .messages([message(4, "missed", isRecovered: true)])))
         #expect(desk.conversation("chat.lobby")?.unread == 3)
         #expect(desk.effects.isEmpty)
-        #expect(desk.send(.input(.focusIn)).contains(.keepReadMark(topic: "chat.lobby", sequence: 4)))
+        #expect(desk.send(.input(.focusIn)).contains(.topics(.keepReadMark(topic: "chat.lobby", sequence: 4))))
         #expect(desk.conversation("chat.lobby")?.newMarker == .message(2))
     }
 
@@ -283,7 +286,7 @@ struct KeptTests {
         desk.send(.past("chat.lobby", .kept(Self.kept(301...500, readThrough: 500, isComplete: false))))
         var asked: ChatEffects = []
         for _ in 0..<30 where asked.isEmpty { asked = desk.press(.pageUp) }
-        #expect(asked == [.loadHistory(topic: "chat.lobby", before: 301, limit: 200)])
+        #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: 301, limit: 200))])
         // By their ends: the name at the top goes when there is a line above.
         let before = desk.screen().filter { $0.contains("m3") }.map { $0.suffix(6) }
         let page = [message(90, "m90"), message(99, "m99"), message(300, "m300")]
@@ -301,7 +304,7 @@ struct KeptTests {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(301...340, readThrough: 340, isComplete: true))))
         for _ in 0..<9 { desk.press(.pageUp) }
-        #expect(desk.effects.contains(.loadHistory(topic: "chat.lobby", before: 301, limit: 200)))
+        #expect(desk.effects.contains(.topics(.loadHistory(topic: "chat.lobby", before: 301, limit: 200))))
         let stored = Self.lines(100...109) + Self.lines(250...300)
         desk.send(.past("chat.lobby", .keptHistory(stored, gaps: [KeptGap(end: 250, lost: 0)], isComplete: true)))
         #expect(desk.conversation("chat.lobby")?.history == .offline)
@@ -317,10 +320,10 @@ struct KeptTests {
         // With a connection the hole is filled, from its end on.
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         let asked = desk.send(.topic("chat.lobby", .live))
-        #expect(asked == [.loadHistory(topic: "chat.lobby", before: 250, limit: 200)])
+        #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: 250, limit: 200))])
         let next = desk.send(
             .past("chat.lobby", .history(Self.lines(150...249), before: 250, isComplete: false)))
-        #expect(next == [.loadHistory(topic: "chat.lobby", before: 150, limit: 200)])
+        #expect(next == [.topics(.loadHistory(topic: "chat.lobby", before: 150, limit: 200))])
         #expect(desk.texts("chat.lobby")[9...11] == ["109 m109", "gap 0", "150 m150"])
         let last = desk.send(
             .past(
@@ -394,12 +397,12 @@ struct KeptTests {
         desk.type("ab")
         let first = Draft(conversation: "chat.lobby", text: "a")
         let second = Draft(conversation: "chat.lobby", text: "ab")
-        #expect(desk.effects == [.keepDraft(first), .keepDraft(second)])
-        #expect(desk.press(.down, .alt).core.allSatisfy { if case .keepDraft = $0 { false } else { true } })
+        #expect(desk.effects == [.store(.keepDraft(first)), .store(.keepDraft(second))])
+        #expect(desk.press(.down, .alt).core.allSatisfy { if case .store(.keepDraft) = $0 { false } else { true } })
         #expect(desk.model.compose.isEmpty)
         desk.effects = []
         desk.type("c")
-        #expect(desk.effects.contains(.keepDraft(Draft(conversation: "chat.qa", text: "c"))))
+        #expect(desk.effects.contains(.store(.keepDraft(Draft(conversation: "chat.qa", text: "c")))))
         desk.press(.up, .alt)
         #expect(desk.model.compose.text == "ab" && desk.model.compose.editor.cursor == 2)
         desk.press(.enter)
@@ -411,7 +414,7 @@ struct KeptTests {
         var again = Self.opened(
             KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts, place: .topic("chat.qa")))
         #expect(again.model.compose.text == "ab" && again.model.view == .conversation("chat.qa"))
-        #expect(again.press(.enter).contains(.keepDraft(Draft(conversation: "chat.qa"))))
+        #expect(again.press(.enter).contains(.store(.keepDraft(Draft(conversation: "chat.qa")))))
         again.enter("/join chat.ops")
         #expect(again.model.compose.text == "left alone")
         again.press(.function(3))
@@ -428,17 +431,22 @@ struct KeptTests {
             let desk = Self.opened(KeptDesk(topics: topics, drafts: drafts, place: place))
             guard case .letters(let box) = place else { continue }
             #expect(desk.model.view == .inbox(box) && desk.model.focus == .main)
-            #expect(desk.effects.core.contains { if case .listPage(_, box, nil, _, _) = $0 { true } else { false } })
+            #expect(
+                desk.effects.core.contains {
+                    if case .letters(.listPage(_, box, nil, _, _)) = $0 { true } else { false }
+                })
         }
         // A topic that was left meanwhile, and one that is named now, count for more.
         let gone = Self.opened(KeptDesk(topics: topics, place: .topic("chat.gone")))
         #expect(gone.model.view == .conversation("chat.lobby"))
         var named = Self.opened(KeptDesk(topics: topics, place: .letters(nil)), named: ["chat.qa"])
-        #expect(named.model.view == .conversation("chat.qa") && named.effects.contains(.keepPlace(.topic("chat.qa"))))
+        #expect(
+            named.model.view == .conversation("chat.qa")
+                && named.effects.contains(.store(.keepPlace(.topic("chat.qa")))))
         // Each place is kept as it is gone to, and what lies over one is none.
-        #expect(named.press(.function(3)).contains(.keepPlace(.letters(nil))))
-        #expect(!named.enter("/search lunch").core.contains { if case .keepPlace = $0 { true } else { false } })
-        #expect(named.press(.alt("1")).contains(.keepPlace(.topic("chat.lobby"))))
+        #expect(named.press(.function(3)).contains(.store(.keepPlace(.letters(nil)))))
+        #expect(!named.enter("/search lunch").core.contains { if case .store(.keepPlace) = $0 { true } else { false } })
+        #expect(named.press(.alt("1")).contains(.store(.keepPlace(.topic("chat.lobby")))))
         for place in [Place.topic("chat.lobby"), .topic("alerts.>"), .letters(nil), .letters("b 2")] {
             #expect(Place(kept: place.kept) == place)
         }
@@ -464,8 +472,8 @@ struct KeptTests {
         desk.effects = []
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["chat.lobby": "left"])))
         #expect(desk.model.view == .conversation("chat.lobby") && desk.model.compose.text == "early")
-        #expect(desk.effects.contains(.keepDraft(Draft(conversation: "chat.lobby", text: "early"))))
-        #expect(desk.effects.contains(.keepLine(KeptLine("left", in: "chat.lobby"))))
+        #expect(desk.effects.contains(.store(.keepDraft(Draft(conversation: "chat.lobby", text: "early")))))
+        #expect(desk.effects.contains(.store(.keepLine(KeptLine("left", in: "chat.lobby")))))
         desk.press(.up)
         #expect(desk.model.compose.text == "left")
         desk.press(.down)
@@ -496,30 +504,32 @@ struct KeptTests {
         #expect(desk.model.compose.text == "one")
         desk.press(.control("c"))
         let sent = desk.enter("three")
-        let kept = try #require(sent.core.firstIndex(of: .keepLine(KeptLine("three", in: "chat.lobby"))))
-        let published = try #require(sent.core.firstIndex { if case .publish = $0 { true } else { false } })
+        let kept = try #require(sent.core.firstIndex(of: .store(.keepLine(KeptLine("three", in: "chat.lobby")))))
+        let published = try #require(sent.core.firstIndex { if case .topics(.publish) = $0 { true } else { false } })
         #expect(kept < published)
         desk.effects = []
         desk.enter("/leave")
-        #expect(desk.effects.contains(.keepLine(KeptLine("/leave"))) && desk.effects.contains(.keepJoined([])))
+        #expect(
+            desk.effects.contains(.store(.keepLine(KeptLine("/leave"))))
+                && desk.effects.contains(.store(.keepJoined([]))))
     }
 
     @Test("The order by activity and the folded sidebar come back at the next start, and are kept as they change")
     func choices() {
         var desk = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"]))
-        #expect(desk.press(.function(5)).contains(.keepChoice(.topicsFolded, true)))
+        #expect(desk.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, true))))
         desk.press(.function(2))
-        #expect(desk.press(.alt("o")).contains(.keepChoice(.topicsByActivity, true)))
+        #expect(desk.press(.alt("o")).contains(.store(.keepChoice(.topicsByActivity, true))))
 
         let kept = DeskChoices(["topics-by-activity": true, "topics-folded": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
-        #expect(!again.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!again.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
         #expect(!again.screen().contains { $0.contains("TOPICS") })
         again.send(.past("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
-        #expect(again.press(.function(5)).contains(.keepChoice(.topicsFolded, nil)))
+        #expect(again.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, nil))))
         #expect(again.screen()[1].hasPrefix(" TOPICS by activity") && again.screen()[2].contains("chat.b"))
         again.press(.function(2))
-        #expect(again.press(.alt("o")).contains(.keepChoice(.topicsByActivity, nil)))
+        #expect(again.press(.alt("o")).contains(.store(.keepChoice(.topicsByActivity, nil))))
         #expect(again.screen()[1].hasPrefix(" TOPICS  "))
     }
 
@@ -530,25 +540,25 @@ struct KeptTests {
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("o"))
         // It counts from when the letters are there in that order.
-        #expect(!desk.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!desk.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
         desk.answerPage([letter(1), letter(2)])
-        #expect(desk.effects.contains(.keepChoice(.lettersOldestFirst, true)))
-        #expect(desk.press(.alt("b")).contains(.keepChoice(.lettersBySender, true)))
+        #expect(desk.effects.contains(.store(.keepChoice(.lettersOldestFirst, true))))
+        #expect(desk.press(.alt("b")).contains(.store(.keepChoice(.lettersBySender, true))))
         let byPostbox = desk.press(.alt("b"))
-        #expect(byPostbox.contains(.keepChoice(.lettersBySender, nil)))
-        #expect(byPostbox.contains(.keepChoice(.lettersByPostbox, true)))
-        #expect(desk.press(.alt("b")).contains(.keepChoice(.lettersByPostbox, nil)))
+        #expect(byPostbox.contains(.store(.keepChoice(.lettersBySender, nil))))
+        #expect(byPostbox.contains(.store(.keepChoice(.lettersByPostbox, true))))
+        #expect(desk.press(.alt("b")).contains(.store(.keepChoice(.lettersByPostbox, nil))))
 
         let kept = DeskChoices(["letters-oldest-first": true, "letters-by-sender": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: kept))
-        #expect(!again.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!again.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
         #expect(again.press(.function(3)).isListing(token: nil, order: .oldestFirst))
         again.answerPage([letter(1, from: "carol"), letter(2, from: "bob")])
         #expect(again.model.inbox.letters.map(\.id) == ["l2", "l1"])
         #expect(again.screen().contains { $0.contains("oldest first ─ by sender") })
         again.press(.alt("o"))
         again.answerPage([letter(2, from: "bob"), letter(1, from: "carol")])
-        #expect(again.effects.contains(.keepChoice(.lettersOldestFirst, nil)))
+        #expect(again.effects.contains(.store(.keepChoice(.lettersOldestFirst, nil))))
     }
 
     @Test("That unread letters alone are shown comes back at the next start, and ends for good with Escape")
@@ -558,8 +568,8 @@ struct KeptTests {
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("l"))
         desk.type("is:unread")
-        #expect(!desk.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
-        #expect(desk.press(.enter).contains(.keepChoice(.unreadLettersAlone, true)))
+        #expect(!desk.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
+        #expect(desk.press(.enter).contains(.store(.keepChoice(.unreadLettersAlone, true))))
 
         var again = Self.opened(
             KeptDesk(topics: ["chat.a"], choices: DeskChoices(["unread-letters-alone": true])))
@@ -568,7 +578,7 @@ struct KeptTests {
         again.send(.postbox(.read(["l2"], counts: nil)))
         #expect(again.model.inbox.letters.map(\.id) == ["l1"])
         #expect(again.screen().contains { $0.contains("filter: is:unread") && $0.contains("1 of 2") })
-        #expect(again.press(.escape).contains(.keepChoice(.unreadLettersAlone, nil)))
+        #expect(again.press(.escape).contains(.store(.keepChoice(.unreadLettersAlone, nil))))
         #expect(again.model.inbox.letters.count == 2)
     }
 
@@ -580,7 +590,7 @@ struct KeptTests {
         desk.send(.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["letters-oldest-first": true]))))
         desk.answerPage([letter(2), letter(1)])
         #expect(desk.model.inbox.order == .newestFirst && desk.model.inbox.letters.map(\.id) == ["l2", "l1"])
-        #expect(!desk.effects.core.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!desk.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
     }
 
     @Test("The configuration says whether the sidebar is there at first; what was chosen since counts before it")
@@ -596,12 +606,12 @@ struct KeptTests {
         }
         var desk = start(DeskChoices())
         #expect(!desk.screen().contains { $0.contains("TOPICS") })
-        #expect(desk.press(.function(5)).contains(.keepChoice(.topicsFolded, false)))
+        #expect(desk.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, false))))
         #expect(desk.screen()[1].hasPrefix(" TOPICS"))
         desk = start(DeskChoices(["topics-folded": false]))
         #expect(desk.screen()[1].hasPrefix(" TOPICS"))
         // Folded again, it is as the configuration has it, which goes on to count.
-        #expect(desk.press(.function(5)).contains(.keepChoice(.topicsFolded, nil)))
+        #expect(desk.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, nil))))
         desk.model.configure(ChatSettings())
         #expect(desk.screen()[1].hasPrefix(" TOPICS"))
     }
@@ -631,7 +641,7 @@ struct KeptTests {
         desk.press(.up)
         desk.effects = []
         desk.press(.enter)
-        let kept = desk.effects.core.filter { if case .keepLine = $0 { true } else { false } }
-        #expect(kept == [.keepLine(KeptLine("begun", in: "chat.qa")), .keepLine(KeptLine("/who"))])
+        let kept = desk.effects.core.filter { if case .store(.keepLine) = $0 { true } else { false } }
+        #expect(kept == [.store(.keepLine(KeptLine("begun", in: "chat.qa"))), .store(.keepLine(KeptLine("/who")))])
     }
 }

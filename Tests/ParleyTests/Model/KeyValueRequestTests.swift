@@ -56,7 +56,7 @@ struct KeyValueRequestTests {
         let long = "20 keys: " + (1...20).map { "key.number.\($0)" }.joined(separator: ", ")
         desk.send(.keys(long, isFailure: false))
         #expect(desk.screen().last?.hasSuffix(" /kv") == true)
-        guard case .changeKey(let id, _)? = desk.enter("/kv put room.size 4").core.first else {
+        guard case .keys(.change(let id, _))? = desk.enter("/kv put room.size 4").core.first else {
             Issue.record("nothing is put")
             return
         }
@@ -74,7 +74,7 @@ struct KeyValueRequestTests {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         desk.acceptsAtOnce = false
         let effects = desk.enter("/kv put room.color blue")
-        guard case .changeKey(let id, change(.string("blue")))? = effects.core.first, effects.core.count == 1 else {
+        guard case .keys(.change(let id, change(.string("blue"))))? = effects.core.first, effects.core.count == 1 else {
             Issue.record("\(effects)")
             return
         }
@@ -93,7 +93,7 @@ struct KeyValueRequestTests {
     func conflict() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         let effects = desk.enter("/kv put room.color \"5\"")
-        guard case .changeKey(let id, _)? = effects.core.first else {
+        guard case .keys(.change(let id, _))? = effects.core.first else {
             Issue.record("\(effects)")
             return
         }

@@ -9,7 +9,7 @@ import Testing
 @Suite("The lab on the screen")
 struct LabPaneTests {
     private func deeds(_ effects: ChatEffects) -> [LabDeed] {
-        effects.core.flatMap { effect -> [LabDeed] in if case .labActs(let deeds) = effect { deeds } else { [] } }
+        effects.core.flatMap { effect -> [LabDeed] in if case .lab(.perform(let deeds)) = effect { deeds } else { [] } }
     }
 
     @Test("F9 asks before the connection goes behind the proxy; n and Escape leave it where it is")
@@ -20,7 +20,7 @@ struct LabPaneTests {
         desk.press(.character("n"))
         #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.model.view == .conversation("chat.lobby"))
         desk.press(.function(9))
-        #expect(desk.press(.character("y")) == [.openLab])
+        #expect(desk.press(.character("y")) == [.lab(.open)])
         #expect(desk.model.view == .lab && desk.model.focus == .main)
         desk.press(.character("c"))
         #expect(desk.model.notice?.text.contains("One moment") == true)
@@ -126,7 +126,7 @@ struct LabPaneTests {
         #expect(desk.model.compose.isEmpty && desk.model.notice?.text.contains("no key of the lab") == true)
         desk.press(.tab)
         let effects = desk.enter("a line with c and r")
-        guard case .publish(_, "chat.lobby", "a line with c and r")? = effects.core.first else {
+        guard case .topics(.publish(_, "chat.lobby", "a line with c and r"))? = effects.core.first else {
             Issue.record("\(effects)")
             return
         }
@@ -140,19 +140,19 @@ struct LabPaneTests {
         var desk = Desk.joined("chat.lobby")
         desk.press(.function(9))
         desk.press(.character("y"))
-        #expect(desk.send(.lab(.opened([:]))) == [.watchLab(true)])
+        #expect(desk.send(.lab(.opened([:]))) == [.lab(.watch(true))])
         desk.send(.lab(.glance(LabScene.begun.glance)))
-        #expect(desk.press(.escape) == [.watchLab(false)])
+        #expect(desk.press(.escape) == [.lab(.watch(false))])
         #expect(desk.model.view == .conversation("chat.lobby") && desk.model.lab?.isOn == true)
         #expect(desk.screen()[1].contains("behind the lab, F9"))
         desk.model.notice = nil
         #expect(desk.model.nextChange(after: desk.model.now.instant) == nil)
-        #expect(desk.press(.function(9)) == [.watchLab(true)])
-        #expect(desk.press(.function(8)) == [.watchLab(false)])
-        #expect(desk.press(.function(8)) == [.watchLab(true)])
+        #expect(desk.press(.function(9)) == [.lab(.watch(true))])
+        #expect(desk.press(.function(8)) == [.lab(.watch(false))])
+        #expect(desk.press(.function(8)) == [.lab(.watch(true))])
         desk.press(.function(9))
-        #expect(desk.press(.character("e")) == [.endLab])
-        #expect(desk.send(.lab(.over(LabScene.over.glance))) == [.watchLab(false)])
+        #expect(desk.press(.character("e")) == [.lab(.end)])
+        #expect(desk.send(.lab(.over(LabScene.over.glance))) == [.lab(.watch(false))])
         #expect(!desk.screen()[1].contains("behind the lab"))
     }
 
@@ -170,7 +170,7 @@ struct LabPaneTests {
         #expect(desk.press(.character("c")).isEmpty)
         // Asked as at first.
         #expect(desk.press(.enter).isEmpty)
-        #expect(desk.press(.character("y")) == [.openLab])
+        #expect(desk.press(.character("y")) == [.lab(.open)])
     }
 
     @Test("F9 after a ledger begins a new rehearsal, from the ledger and from the chat, if one wants")
@@ -178,7 +178,7 @@ struct LabPaneTests {
         var desk = Scene.ledger(Size(rows: 40, columns: 120))
         #expect(desk.press(.function(9)).isEmpty && desk.model.view == .lab)
         var begun = desk
-        #expect(begun.press(.character("y")) == [.openLab])
+        #expect(begun.press(.character("y")) == [.lab(.open)])
         desk.press(.character("n"))
         #expect(desk.model.view == .lab && desk.model.overlay == nil)
         desk.press(.escape)
@@ -187,7 +187,7 @@ struct LabPaneTests {
         desk.press(.function(9))
         #expect(desk.screen().contains { $0.contains("✗ Not everything is accounted for.") })
         #expect(desk.screen().last?.contains("y/N") == true)
-        #expect(desk.press(.character("y")) == [.openLab])
+        #expect(desk.press(.character("y")) == [.lab(.open)])
     }
 
     @Test("A small screen scrolls through the ledger to its end")
@@ -209,7 +209,7 @@ struct LabPaneTests {
         desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.alt("s"))
         #expect(desk.model.compose.text.hasPrefix("/lab save rehearsal-20251121T1000Z"))
-        #expect(desk.press(.enter) == [.saveLab(path: "rehearsal-20251121T1000Z.json5")])
+        #expect(desk.press(.enter) == [.lab(.save(path: "rehearsal-20251121T1000Z.json5"))])
         #expect(desk.enter("/lab restore").isEmpty && desk.model.notice?.text.contains("/lab [save FILE]") == true)
     }
 
@@ -234,6 +234,6 @@ struct LabPaneTests {
         desk.press(.character("y"))
         desk.send(.lab(.failed("The lab cannot be opened. No port.")))
         #expect(desk.screen().contains { $0.contains("The lab cannot be opened. No port.") })
-        #expect(desk.press(.enter) == [.openLab])
+        #expect(desk.press(.enter) == [.lab(.open)])
     }
 }

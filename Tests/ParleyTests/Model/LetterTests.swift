@@ -13,7 +13,7 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1, "When?\nAt noon, or\u{1B}[2J later.", from: "bob")])
         desk.press(.alt("q"))
         #expect(desk.model.compose.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
-        guard case .postLetter(_, "bob", "personal", nil, let text)? = desk.enter("Noon.").core.first else {
+        guard case .letters(.post(_, "bob", "personal", nil, let text))? = desk.enter("Noon.").core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -44,7 +44,7 @@ struct LetterTests {
         #expect(desk.press(.enter) == [])
         #expect(desk.model.notice?.text.contains("/post USER[/POSTBOX] [TEXT]") == true)
         desk.type("carol/work")
-        guard case .postLetter(_, "carol", "work", nil, let text)? = desk.press(.enter).core.first else {
+        guard case .letters(.post(_, "carol", "work", nil, let text))? = desk.press(.enter).core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -103,7 +103,7 @@ struct LetterTests {
     func post() {
         var desk = Desk.joined("chat.lobby")
         let command = "/post bob/work Subject: Lunch | Twelve?"
-        guard case .postLetter(let id, "bob", "work", "Lunch", "Twelve?")? = desk.enter(command).core.first else {
+        guard case .letters(.post(let id, "bob", "work", "Lunch", "Twelve?"))? = desk.enter(command).core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -128,7 +128,7 @@ struct LetterTests {
         ])
         desk.press(.alt("r"))
         #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Lunch | ")
-        guard case .postLetter(_, "bob", "personal", "Re: Lunch", "Yes.")? = desk.enter("Yes.").core.first else {
+        guard case .letters(.post(_, "bob", "personal", "Re: Lunch", "Yes."))? = desk.enter("Yes.").core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -137,7 +137,8 @@ struct LetterTests {
         desk.press(.alt("q"))
         #expect(desk.model.compose.text == "/post bob/personal Subject: re: Lunch / Friday\n> One?\n\n")
         let subject = "re: Lunch / Friday"
-        guard case .postLetter(_, "bob", "personal", subject, "> One?\n\nNo.")? = desk.enter("No.").core.first else {
+        guard case .letters(.post(_, "bob", "personal", subject, "> One?\n\nNo."))? = desk.enter("No.").core.first
+        else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -148,7 +149,7 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1, "See below.", subject: "Figures")])
         desk.press(.alt("f"))
         desk.type("carol/work")
-        guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).core.first else {
+        guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -167,7 +168,8 @@ struct LetterTests {
                 desk.press(.down)
                 desk.type("Please look")
             }
-            guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).core.first else {
+            guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first
+            else {
                 Issue.record("no letter: \(desk.model.notice?.text ?? "")")
                 return
             }
@@ -193,7 +195,7 @@ struct LetterTests {
         desk.press(.alt("c"))
         desk.press(.control("u"))
         desk.send(.input(.paste(begun)))
-        #expect(desk.effects.contains(.keepDraft(Draft(text: begun))))
+        #expect(desk.effects.contains(.store(.keepDraft(Draft(text: begun)))))
 
         var again = Desk(state: .connecting)
         again.send(.start(topics: [], keeps: true))
@@ -201,7 +203,7 @@ struct LetterTests {
         again.press(.function(3))
         again.answerPage([letter(1)])
         #expect(again.model.compose.text == begun)
-        guard case .postLetter(_, "bob", "personal", "Lunch", "Twelve?")? = again.finish("ve?") else {
+        guard case .letters(.post(_, "bob", "personal", "Lunch", "Twelve?"))? = again.finish("ve?") else {
             Issue.record("no letter: \(again.model.notice?.text ?? "")")
             return
         }
@@ -211,7 +213,7 @@ struct LetterTests {
     func offline() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         let ids = desk.enter("/post bob/work Subject: Lunch | Twelve?").core.compactMap { effect -> String? in
-            if case .postLetter(let id, "bob", "work", "Lunch", "Twelve?") = effect { id } else { nil }
+            if case .letters(.post(let id, "bob", "work", "Lunch", "Twelve?")) = effect { id } else { nil }
         }
         let id = try #require(ids.first)
         #expect(ids.count == 1)
@@ -228,15 +230,15 @@ struct LetterTests {
         desk.press(.alt("s"))
         #expect(desk.model.compose.text == "/save \(letter(1, "one").fileName)")
         #expect(
-            desk.press(.enter) == [.saveLetter(text: "one", path: letter(1, "one").fileName, overwrites: false)])
+            desk.press(.enter) == [.letters(.save(text: "one", path: letter(1, "one").fileName, overwrites: false))])
         desk.press(.function(3))
         desk.press(.down)
-        #expect(desk.enter("/save a b.txt") == [.saveLetter(text: "two", path: "a b.txt", overwrites: false)])
+        #expect(desk.enter("/save a b.txt") == [.letters(.save(text: "two", path: "a b.txt", overwrites: false))])
         desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
         #expect(desk.screen().last?.hasPrefix(" a b.txt is there already. Write over it? y/N") == true)
         #expect(desk.press(.enter) == [])
         desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
-        #expect(desk.press(.character("y")) == [.saveLetter(text: "two", path: "a b.txt", overwrites: true)])
+        #expect(desk.press(.character("y")) == [.letters(.save(text: "two", path: "a b.txt", overwrites: true))])
         desk.send(.postbox(.saving(.saved(path: "a b.txt"))))
         #expect(desk.model.notice?.text == "Saved as a b.txt.")
         desk.send(.postbox(.saving(.failed("no room"))))
@@ -254,7 +256,7 @@ struct LetterTests {
             direction: .sent, id: "s1", person: "bob", postbox: "personal", time: Desk.wall, text: "sent")
         desk.send(.postboxes(.sent([sent])))
         desk.press(.enter)
-        #expect(desk.enter("/save x") == [.saveLetter(text: "sent", path: "x", overwrites: false)])
+        #expect(desk.enter("/save x") == [.letters(.save(text: "sent", path: "x", overwrites: false))])
         desk.press(.function(3))
         desk.enter("/search found")
         let found = KeptLetter(
@@ -263,7 +265,7 @@ struct LetterTests {
         #expect(desk.enter("/save x") == [])
         desk.enter("/open 1")
         let name = LetterFile.name(of: "carol", at: Desk.wall)
-        #expect(desk.enter("/save") == [.saveLetter(text: "found", path: name, overwrites: false)])
+        #expect(desk.enter("/save") == [.letters(.save(text: "found", path: name, overwrites: false))])
         // A search keeps the beginning of a long letter, which is not passed off as all of it.
         desk.enter("/search long")
         var long = found
@@ -301,6 +303,6 @@ extension Desk {
     /// Goes on with a text that is there, sends it, and tells what went to the core.
     fileprivate mutating func finish(_ text: String) -> CoreEffect? {
         model.focus = .compose
-        return enter(text).core.last { if case .postLetter = $0 { true } else { false } }
+        return enter(text).core.last { if case .letters(.post) = $0 { true } else { false } }
     }
 }

@@ -106,10 +106,10 @@ struct MutingTests {
         desk.loseFocus()
         desk.send(.topic("alerts.disk", .live))
         #expect(!desk.send(Self.alert(1)).contains(.bell))
-        #expect(desk.enter("/mute chat.lobby").contains(.keepMuted("chat.lobby", true)))
-        #expect(desk.enter("/unmute alerts.>").contains(.keepMuted("alerts.>", false)))
+        #expect(desk.enter("/mute chat.lobby").contains(.store(.keepMuted("chat.lobby", true))))
+        #expect(desk.enter("/unmute alerts.>").contains(.store(.keepMuted("alerts.>", false))))
         let again = desk.enter("/mute chat.lobby") + desk.enter("/unmute chat.qa")
-        #expect(again.core.filter { if case .keepMuted = $0 { true } else { false } }.isEmpty)
+        #expect(again.core.filter { if case .store(.keepMuted) = $0 { true } else { false } }.isEmpty)
     }
 
     @Test("What cannot be muted is refused with words")

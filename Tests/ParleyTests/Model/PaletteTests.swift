@@ -78,7 +78,7 @@ struct PaletteTests {
         desk.type("recon")
         #expect(desk.model.palette?.selectedItem?.title == "/reconnect")
         let effects = desk.press(.enter)
-        #expect(effects == [.reconnect])
+        #expect(effects == [.connection(.reconnect)])
         #expect(desk.model.palette == nil)
     }
 
@@ -119,7 +119,7 @@ struct PaletteTests {
         #expect(desk.screen().contains { $0.contains("▌/join TOPIC  join a topic") })
         desk.type("chat.new")
         let effects = desk.press(.enter)
-        #expect(effects == [.subscribe(topic: "chat.new")])
+        #expect(effects == [.topics(.subscribe(topic: "chat.new"))])
         #expect(desk.model.view == .conversation("chat.new") && desk.model.palette == nil)
         #expect(desk.model.compose.isEmpty)
         desk.press(.alt("1"))
@@ -131,7 +131,7 @@ struct PaletteTests {
         desk.press(.tab)
         #expect(desk.model.palette?.editor.text == "/leave chat.quality")
         let left = desk.press(.enter)
-        #expect(left == [.unsubscribe(topic: "chat.quality")])
+        #expect(left == [.topics(.unsubscribe(topic: "chat.quality"))])
     }
 
     @Test("What is no command stays, with what is wrong in words")
@@ -240,7 +240,7 @@ struct PaletteTests {
         desk.type("/")
         #expect(bottom("/join"))
         desk.type("join chat.lobby")
-        #expect(desk.press(.enter) == [.subscribe(topic: "chat.lobby")])
+        #expect(desk.press(.enter) == [.topics(.subscribe(topic: "chat.lobby"))])
         desk.enter("/join chat.qa")
         // Somebody speaks in another topic.
         desk.send(.topic("chat.lobby", .messages([message(1, "alice: shall we build?")])))
@@ -268,7 +268,7 @@ struct PaletteTests {
         desk.type("/sea")
         #expect(bottom("/search WORDS"))
         desk.type("rch build")
-        #expect(desk.press(.enter).core.contains { if case .search = $0 { true } else { false } })
+        #expect(desk.press(.enter).core.contains { if case .search(.find) = $0 { true } else { false } })
     }
 
     @Test("/topics begins at the topic in view, and Enter goes to the selected one")
@@ -359,7 +359,7 @@ struct PaletteTests {
         desk.type("/disconn")
         #expect(desk.model.palette?.selectedItem?.title == "/disconnect")
         desk.click(row: list.row, column: list.column + 3)
-        #expect(desk.effects.core.last == .disconnect)
+        #expect(desk.effects.core.last == .connection(.disconnect))
         desk.press(.control("k"))
         desk.click(row: list.row, column: 1)
         #expect(desk.model.palette == nil && desk.model.focus == .compose)
@@ -424,7 +424,7 @@ struct PaletteTests {
         desk.type("pers")
         let effects = desk.press(.enter)
         #expect(desk.model.view == .inbox("b1") && desk.model.focus == .main)
-        #expect(effects.core.contains { if case .listPage(_, "b1", _, _, _) = $0 { true } else { false } })
+        #expect(effects.core.contains { if case .letters(.listPage(_, "b1", _, _, _)) = $0 { true } else { false } })
         desk.press(.alt("/"))
         #expect(desk.model.view == .conversation("chat.a"))
     }
@@ -442,7 +442,7 @@ struct PaletteTests {
         desk.type("lunch?")
         #expect(
             desk.press(.enter)
-                == [.postLetter(id: "own-1", user: "bob", postbox: "personal", subject: nil, text: "lunch?")])
+                == [.letters(.post(id: "own-1", user: "bob", postbox: "personal", subject: nil, text: "lunch?"))])
         desk.type("ask")
         desk.press(.control("g"))
         desk.type("bob")

@@ -38,11 +38,14 @@ struct PeopleTests {
     func following() {
         var desk = Desk()
         desk.send(.start(topics: ["chat.lobby", "chat.qa", "alerts.>"]))
-        #expect(desk.peopleEffects == [.watchPeople(topic: "chat.lobby"), .appear(in: ["chat.lobby", "chat.qa"])])
+        #expect(
+            desk.peopleEffects == [
+                .people(.watch(topic: "chat.lobby")), .people(.appear(in: ["chat.lobby", "chat.qa"])),
+            ])
         desk.peopleEffects = []
         desk.press(.control("n"))
         #expect(desk.model.view == .conversation("chat.qa"))
-        #expect(desk.peopleEffects == [.watchPeople(topic: "chat.qa")])
+        #expect(desk.peopleEffects == [.people(.watch(topic: "chat.qa"))])
         desk.peopleEffects = []
         // Nobody is in a pattern, and the postbox has nobody either: what was known stays known.
         desk.press(.control("n"))
@@ -51,21 +54,21 @@ struct PeopleTests {
         #expect(desk.peopleEffects.isEmpty)
         desk.press(.escape)
         desk.enter("/leave chat.qa")
-        #expect(desk.peopleEffects.contains(.appear(in: ["chat.lobby"])))
+        #expect(desk.peopleEffects.contains(.people(.appear(in: ["chat.lobby"]))))
     }
 
     @Test("Of a thousand topics the person is seen in 32, and moves with what is looked at")
     func manyTopics() {
         var desk = Desk()
         desk.send(.start(topics: (0..<1_000).map { "room.\($0)" }))
-        #expect(desk.peopleEffects.last == .appear(in: (0..<32).map { "room.\($0)" }))
+        #expect(desk.peopleEffects.last == .people(.appear(in: (0..<32).map { "room.\($0)" })))
         desk.peopleEffects = []
         desk.press(.control("p"))
         #expect(desk.model.view == .conversation("room.999"))
         #expect(
             desk.peopleEffects == [
-                .watchPeople(topic: "room.999"),
-                .appear(in: ["room.999"] + (0..<31).map { "room.\($0)" }),
+                .people(.watch(topic: "room.999")),
+                .people(.appear(in: ["room.999"] + (0..<31).map { "room.\($0)" })),
             ])
     }
 
@@ -115,12 +118,12 @@ struct PeopleTests {
     @Test("/away and /back tell others, and the title says so as long as it lasts")
     func away() {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.enter("/away lunch until two ") == [.setPresence(.away("lunch until two"))])
+        #expect(desk.enter("/away lunch until two ") == [.people(.setPresence(.away("lunch until two")))])
         #expect(desk.model.notice?.text == "You are away: lunch until two. /back when you return.")
         #expect(desk.screen()[0].hasPrefix(" parley  alice@local (away) ─"))
-        #expect(desk.enter("/back") == [.setPresence(.here)])
+        #expect(desk.enter("/back") == [.people(.setPresence(.here))])
         #expect(desk.screen()[0].hasPrefix(" parley  alice@local ─"))
-        #expect(desk.enter("/away") == [.setPresence(.away(""))])
+        #expect(desk.enter("/away") == [.people(.setPresence(.away("")))])
         let tooLong = "/away " + String(repeating: "x", count: 201)
         #expect(desk.enter(tooLong) == [])
         #expect(desk.model.notice?.text.contains("at most 200 characters") == true)

@@ -91,7 +91,7 @@ struct PostboxesTests {
     @Test("The postboxes are listed at once, with their letters and which are off, and again as the network says")
     func list() {
         var desk = desk()
-        #expect(desk.enter("/postbox") == [.postboxes(.list)])
+        #expect(desk.enter("/postbox") == [.letters(.postboxes(.list))])
         var screen = desk.screen()
         #expect(screen.contains { $0.contains("Your postboxes") })
         #expect(screen.contains { $0.contains("personal") && $0.contains("2 letters, 2 unread") })
@@ -109,7 +109,7 @@ struct PostboxesTests {
     func early() {
         for isStartFirst in [true, false] {
             var desk = Desk.joined("chat.lobby")
-            #expect(desk.enter("/postbox") == [.postboxes(.list)])
+            #expect(desk.enter("/postbox") == [.letters(.postboxes(.list))])
             #expect(desk.screen().last?.contains("One moment: the network is asked.") == true)
             if isStartFirst { desk.send(.postbox(.boxes(Self.boxes))) }
             desk.send(.postboxes(.listed(Self.boxes)))
@@ -148,7 +148,7 @@ struct PostboxesTests {
 
         desk = Desk.joined("chat.lobby")
         desk.send(.postbox(.keptBoxes(Self.kept, counts: [:])))
-        #expect(desk.enter("/postbox") == [.postboxes(.list)])
+        #expect(desk.enter("/postbox") == [.letters(.postboxes(.list))])
         #expect(desk.screen().contains { $0.contains(Self.keptTitle) })
         desk.send(.postboxes(.listed([Self.boxes[0]])))
         let screen = desk.screen()
@@ -189,7 +189,7 @@ struct PostboxesTests {
         #expect(desk.screen().contains { $0.contains("Your postboxes, as of 21 Nov 10:00") })
         desk.press(.escape)
         // One that another device has made since then.
-        #expect(desk.enter("/postbox disable shop") == [.postboxes(.disable("shop"))])
+        #expect(desk.enter("/postbox disable shop") == [.letters(.postboxes(.disable("shop")))])
         desk.send(.postbox(.boxes(Self.boxes)))
         #expect(desk.enter("/postbox disable shop") == [])
         #expect(desk.screen().last?.contains("There is no postbox shop.") == true)
@@ -225,16 +225,16 @@ struct PostboxesTests {
         let shop = postbox("shop", "shop")
         #expect(
             desk.enter("/postbox create shop for the-seller")
-                == [.postboxes(.create("shop", persona: "the-seller"))])
+                == [.letters(.postboxes(.create("shop", persona: "the-seller")))])
         desk.send(.postboxes(.changed(.create("shop", persona: "the-seller"), shop, all: Self.boxes + [shop])))
         #expect(desk.screen().last?.contains("others write to alice/shop") == true)
         #expect(desk.model.inbox.boxes.map(\.name) == ["personal", "work", "shop"])
-        #expect(desk.enter("/postbox enable work") == [.postboxes(.enable("work"))])
+        #expect(desk.enter("/postbox enable work") == [.letters(.postboxes(.enable("work")))])
         let work = postbox("work", "work")
         desk.send(.postboxes(.changed(.enable("work"), work, all: [Self.boxes[0], work])))
         #expect(desk.screen().last?.contains("The postbox work takes letters.") == true)
         #expect(!desk.screen().contains { $0.contains("work (off)") })
-        #expect(desk.enter("/postbox disable work") == [.postboxes(.disable("work"))])
+        #expect(desk.enter("/postbox disable work") == [.letters(.postboxes(.disable("work")))])
         desk.send(.postboxes(.changed(.disable("work"), Self.boxes[1], all: Self.boxes)))
         #expect(desk.screen().last?.contains("The postbox work takes no more letters") == true)
         #expect(desk.screen().contains { $0.contains("work (off)") })
@@ -246,7 +246,9 @@ struct PostboxesTests {
         let renamed = postbox("b2", "work", called: "Old orders")
         desk.model.focus = .compose
         #expect(
-            desk.enter("/postbox rename work Old orders") == [.postboxes(.rename("work", title: "Old orders"))])
+            desk.enter("/postbox rename work Old orders") == [
+                .letters(.postboxes(.rename("work", title: "Old orders")))
+            ])
         let act = PostboxAct.rename("work", title: "Old orders")
         desk.send(.postboxes(.changed(act, renamed, all: [postbox("b1", "personal"), renamed])))
         // Others know nothing of it, and that is said.
@@ -299,16 +301,16 @@ struct PostboxesTests {
         var desk = desk()
         desk.enter("/postbox")
         #expect(desk.screen().contains { $0.contains("Enter opens  e on, off") })
-        #expect(desk.press(.character("e")) == [.postboxes(.disable("personal"))])
+        #expect(desk.press(.character("e")) == [.letters(.postboxes(.disable("personal")))])
         let off = postbox("personal", "personal", isEnabled: false)
         desk.send(.postboxes(.changed(.disable("personal"), off, all: [off, Self.boxes[1]])))
         // The list stays, and says how it is now.
         #expect(desk.screen().contains { $0.contains("personal") && $0.contains("off, 2 letters") })
         desk.press(.down)
-        #expect(desk.press(.character("e")) == [.postboxes(.enable("work"))])
+        #expect(desk.press(.character("e")) == [.letters(.postboxes(.enable("work")))])
         #expect(desk.press(.delete) == [])
         #expect(desk.screen().last?.contains("Delete the postbox work with its 1,200 letters? y/N") == true)
-        #expect(desk.press(.character("y")) == [.postboxes(.delete("work"))])
+        #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.enter("/postbox")
         desk.press(.character("n"))
         #expect(desk.model.overlay == nil && desk.model.compose.text == "/postbox create ")
@@ -360,9 +362,9 @@ struct PostboxesTests {
         #expect(desk.screen().last?.contains("Delete the postbox work with its 1,200 letters?") == true)
         #expect(desk.press(.character("n")) == [])
         #expect(desk.enter("/postbox delete work") == [])
-        #expect(desk.press(.character("y")) == [.postboxes(.delete("work"))])
+        #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.send(.postboxes(.changed(.delete("work"), Self.boxes[1], all: [Self.boxes[0]])))
-        #expect(desk.effects.contains(.countLetters))
+        #expect(desk.effects.contains(.letters(.count)))
         #expect(desk.model.inbox.boxes.map(\.name) == ["personal"])
         #expect(desk.screen().last?.contains("The postbox work is deleted.") == true)
     }
@@ -402,8 +404,9 @@ struct PostboxesTests {
         desk.press(.character("y"))
         desk.effects = []
         desk.send(.postboxes(.changed(.delete("work"), postbox("b2", "work"), all: [postbox("b1", "personal")])))
-        #expect(desk.effects.contains(.countLetters))
-        #expect(desk.effects.core.contains { if case .listPage(_, nil, nil, _, _) = $0 { true } else { false } })
+        #expect(desk.effects.contains(.letters(.count)))
+        #expect(
+            desk.effects.core.contains { if case .letters(.listPage(_, nil, nil, _, _)) = $0 { true } else { false } })
     }
 
     // MARK: Letters that were sent
@@ -411,7 +414,7 @@ struct PostboxesTests {
     @Test("Sent letters are listed, the newest first, and Enter opens the selected one whole")
     func sentLetters() {
         var desk = desk()
-        #expect(desk.enter("/sent") == [.listSent(limit: ChatModel.sentLimit)])
+        #expect(desk.enter("/sent") == [.letters(.listSent(limit: ChatModel.sentLimit))])
         let letters = [
             Self.sent(2, "the second\nwith more", subject: "Figures"), Self.sent(1, "the first", to: "carol"),
         ]

@@ -43,7 +43,7 @@ struct SearchTests {
         var desk = Desk.joined("chat.lobby")
         let effects = desk.enter("/search build from:bob")
         let request = try #require(desk.search?.request)
-        #expect(effects == [.search(request: request, SearchQuery("build from:bob"), limit: 100)])
+        #expect(effects == [.search(.find(request: request, SearchQuery("build from:bob"), limit: 100))])
         #expect(desk.model.compose.isEmpty)
         #expect(desk.screen()[1].contains("── search: build from:bob ─ searching …"))
         #expect(desk.screen().contains { $0.contains("Searching …") })
@@ -182,7 +182,7 @@ struct SearchTests {
         var query = SearchQuery("build")
         query.before = Timestamp(milliseconds: Desk.wall.milliseconds + 60_001)
         // Two have the last moment, and come again.
-        #expect(effects == [.search(request: request, query, limit: 102)])
+        #expect(effects == [.search(.find(request: request, query, limit: 102))])
         #expect(desk.press(.down) == [])
         desk.answer(Array(first.suffix(2)) + [Self.item(5, "build")])
         #expect(desk.search?.items.count == 101)
@@ -232,7 +232,9 @@ struct SearchTests {
         let place = KeptPlace(stream: Self.stream, sequence: 50)
         let request = try #require(desk.excerpt?.request)
         #expect(
-            effects == [.readAround(request: request, topic: "chat.lobby", place, .around, limit: Excerpt.portion)])
+            effects == [
+                .search(.readAround(request: request, topic: "chat.lobby", place, .around, limit: Excerpt.portion))
+            ])
         #expect(desk.screen().contains { $0.contains("Loading …") })
         desk.answerAround(.around, 30...70)
         let screen = desk.screen()
@@ -242,7 +244,7 @@ struct SearchTests {
         // Up and down to the ends, where more is read.
         desk.effects = []
         for _ in 0..<40 { desk.press(.up) }
-        let older = desk.effects.core.filter { if case .readAround = $0 { true } else { false } }
+        let older = desk.effects.core.filter { if case .search(.readAround) = $0 { true } else { false } }
         #expect(older.count == 1)
         desk.answerAround(.before, 20...29, isOldest: true)
         desk.press(.home)
@@ -284,7 +286,9 @@ struct SearchTests {
         desk.answerAround(.around, 30...70)
         let effects = desk.enter("said from there")
         #expect(
-            effects.core.contains { if case .publish(_, "chat.lobby", "said from there") = $0 { true } else { false } })
+            effects.core.contains {
+                if case .topics(.publish(_, "chat.lobby", "said from there")) = $0 { true } else { false }
+            })
         #expect(desk.model.view == .conversation("chat.lobby"))
         #expect(desk.screen().contains { $0.contains("said from there") })
     }
@@ -399,7 +403,7 @@ struct SearchTests {
         desk.press(.control("c"))
         desk.press(.tab)
         desk.press(.tab)
-        #expect(desk.press(.end).contains(.subscribe(topic: "chat.old")))
+        #expect(desk.press(.end).contains(.topics(.subscribe(topic: "chat.old"))))
         #expect(desk.model.view == .conversation("chat.old"))
     }
 

@@ -91,7 +91,8 @@ struct SelectionTests {
         desk.press(.backTab)
         desk.press(.up)
         #expect(selected(desk) == "seven")
-        #expect(desk.press(.up) == [.loadHistory(topic: "chat.lobby", before: 7, limit: ChatModel.historyPage)])
+        #expect(
+            desk.press(.up) == [.topics(.loadHistory(topic: "chat.lobby", before: 7, limit: ChatModel.historyPage))])
     }
 
     @Test("/quote and /details are for the message that was selected when they were begun, not for the newest")
@@ -103,7 +104,7 @@ struct SelectionTests {
         #expect(desk.model.compose.text == "> bob: line 38.\nI agree" && desk.model.focus == .compose)
         desk.type("!")
         let sent = desk.press(.enter).core.compactMap { effect -> String? in
-            guard case .publish(_, _, let text) = effect else { return nil }
+            guard case .topics(.publish(_, _, let text)) = effect else { return nil }
             return text
         }
         #expect(sent == ["> bob: line 38.\nI agree!"])
@@ -126,13 +127,16 @@ struct SelectionTests {
         for command in ["/quote \(text)", "/quote 41 I agree", "/quote 41"] {
             desk.model.focus = .compose
             desk.model.compose.set(command)
-            #expect(!desk.press(.enter).core.contains { if case .publish = $0 { true } else { false } })
+            #expect(!desk.press(.enter).core.contains { if case .topics(.publish) = $0 { true } else { false } })
             #expect(desk.model.compose.text == command && desk.model.notice?.kind == .failure)
         }
         desk.model.compose.set("/quote 40 I agree")
         desk.press(.enter)
         let sent = desk.press(.enter)
-        #expect(sent.core.contains { if case .publish(_, _, "> bob: line 1.\nI agree") = $0 { true } else { false } })
+        #expect(
+            sent.core.contains {
+                if case .topics(.publish(_, _, "> bob: line 1.\nI agree")) = $0 { true } else { false }
+            })
     }
 
     @Test("y copies the message without characters that hide, and keeps it for ^Y")

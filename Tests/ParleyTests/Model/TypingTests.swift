@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Typing: what others are told")
 struct ToldTypingTests {
-    private static let lobby = CoreEffect.typing(topic: "chat.lobby")
-    private static let nowhere = CoreEffect.typing(topic: nil)
+    private static let lobby = CoreEffect.people(.typing(topic: "chat.lobby"))
+    private static let nowhere = CoreEffect.people(.typing(topic: nil))
 
     /// What was told since the last look.
     private func told(_ desk: inout Desk) -> [CoreEffect] {
@@ -33,7 +33,7 @@ struct ToldTypingTests {
         #expect(told(&desk) == [])
         desk.type("!")
         #expect(told(&desk) == [Self.lobby])
-        #expect(desk.press(.enter).core.contains { if case .publish = $0 { true } else { false } })
+        #expect(desk.press(.enter).core.contains { if case .topics(.publish) = $0 { true } else { false } })
         #expect(told(&desk) == [Self.nowhere])
         desk.type("n")
         #expect(told(&desk) == [Self.lobby])
@@ -45,7 +45,9 @@ struct ToldTypingTests {
         desk.type("hi")
         let sent = update(&desk.model, .input(.key(Key(.enter))))
         #expect(sent.core.count == 2 && sent.core.last == Self.nowhere)
-        #expect(sent.core.first.map { if case .publish(_, "chat.lobby", "hi") = $0 { true } else { false } } == true)
+        #expect(
+            sent.core.first.map { if case .topics(.publish(_, "chat.lobby", "hi")) = $0 { true } else { false } }
+                == true)
     }
 
     @Test("A line that is taken back is told, and neither the cursor's ways nor blanks are typing")
@@ -106,7 +108,7 @@ struct ToldTypingTests {
         #expect(desk.model.compose.text == "hello" && told(&desk) == [])
         desk.press(.control("n"))
         desk.type("!")
-        #expect(told(&desk) == [.typing(topic: "chat.qa")])
+        #expect(told(&desk) == [.people(.typing(topic: "chat.qa"))])
         desk.press(.function(3))
         #expect(told(&desk) == [Self.nowhere])
     }

@@ -20,10 +20,10 @@ struct UnreadTests {
         var desk = Desk.joined("chat.lobby")
         desk.send(.topic("chat.lobby", .messages([message(1, "seen")])))
         desk.loseFocus()
-        #expect(desk.effects.core.last == .setActive(false))
+        #expect(desk.effects.core.last == .connection(.setActive(false)))
         desk.send(.topic("chat.lobby", .messages([message(2, "missed"), message(3, "missed too")])))
         #expect(desk.conversation("chat.lobby")?.unread == 2)
-        #expect(desk.send(.input(.focusIn)).contains(.setActive(true)))
+        #expect(desk.send(.input(.focusIn)).contains(.connection(.setActive(true))))
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         let screen = desk.screen()
         let marker = screen.firstIndex { $0.contains("── new ─") }
@@ -69,32 +69,32 @@ struct UnreadTests {
         #expect(receive(1...99, in: "chat.qa") == [])
         desk.model.settings.followedUnread = 100
         #expect(receive(1...300, in: "chat.lobby") == [] && desk.model.restingTopics.isEmpty)
-        #expect(receive(100...100, in: "chat.qa") == [.follow(topic: "chat.qa", false)])
+        #expect(receive(100...100, in: "chat.qa") == [.topics(.follow(topic: "chat.qa", false))])
         let lists = desk.screen().map { $0.prefix { $0 != "│" } }
         #expect(lists.contains { $0.contains("chat.qa") && $0.contains("100+") })
         // What was on its way is taken in, and changes nothing.
         #expect(receive(101...101, in: "chat.qa") == [] && desk.model.restingTopics == ["chat.qa"])
-        #expect(desk.press(.alt("a")).contains(.follow(topic: "chat.qa", true)))
+        #expect(desk.press(.alt("a")).contains(.topics(.follow(topic: "chat.qa", true))))
         #expect(desk.model.view == .conversation("chat.qa") && desk.model.restingTopics.isEmpty)
         // Back in the other one, it is read and followed.
-        #expect(!desk.press(.alt("1")).core.contains { if case .follow = $0 { true } else { false } })
+        #expect(!desk.press(.alt("1")).core.contains { if case .topics(.follow) = $0 { true } else { false } })
         // Without the setting everything is followed.
-        #expect(receive(1...100, in: "chat.ops") == [.follow(topic: "chat.ops", false)])
+        #expect(receive(1...100, in: "chat.ops") == [.topics(.follow(topic: "chat.ops", false))])
         desk.model.settings.followedUnread = nil
-        #expect(desk.send(.log("a remark")) == [.follow(topic: "chat.ops", true)])
+        #expect(desk.send(.log("a remark")) == [.topics(.follow(topic: "chat.ops", true))])
     }
 
     @Test("With followLetters off letters rest while the inbox is out of view, and are followed again with it")
     func restingLetters() {
         var desk = Desk.joined("chat.lobby")
         desk.model.settings.followsLetters = false
-        #expect(desk.send(.log("a remark")).contains(.followLetters(false)))
-        #expect(!desk.send(.log("another")).core.contains { if case .followLetters = $0 { true } else { false } })
-        #expect(desk.press(.function(3)).contains(.followLetters(true)))
-        #expect(desk.press(.alt("1")).contains(.followLetters(false)))
+        #expect(desk.send(.log("a remark")).contains(.letters(.follow(false))))
+        #expect(!desk.send(.log("another")).core.contains { if case .letters(.follow) = $0 { true } else { false } })
+        #expect(desk.press(.function(3)).contains(.letters(.follow(true))))
+        #expect(desk.press(.alt("1")).contains(.letters(.follow(false))))
         // What is set in a running client counts at once.
         desk.model.settings.followsLetters = true
-        #expect(desk.send(.log("a remark")).contains(.followLetters(true)) && !desk.model.lettersRest)
+        #expect(desk.send(.log("a remark")).contains(.letters(.follow(true))) && !desk.model.lettersRest)
     }
 
     @Test("A terminal that never reports focus is taken to be in front")
@@ -109,7 +109,7 @@ struct UnreadTests {
     func keyMeansForeground() {
         var desk = Desk.joined("chat.lobby")
         desk.loseFocus()
-        #expect(desk.press(.character("x")).core.prefix(2) == [.setActive(true), .nudge])
+        #expect(desk.press(.character("x")).core.prefix(2) == [.connection(.setActive(true)), .connection(.nudge)])
     }
 
     @Test("Nothing counts as read while scrolled up; going to the end reads it")
@@ -130,7 +130,7 @@ struct UnreadTests {
     @Test("Own lines are never unread")
     func own() throws {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        guard case .publish(let id, _, _) = try #require(desk.enter("mine").core.first) else {
+        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("mine").core.first) else {
             Issue.record("it is not published")
             return
         }

@@ -41,7 +41,7 @@ struct UnreadableLetterTests {
         desk.effects = []
         desk.wait(.seconds(5))
         let id = Self.id(1)
-        #expect(desk.effects.contains(.delete(ids: [id])))
+        #expect(desk.effects.contains(.letters(.delete(ids: [id]))))
     }
 
     @Test("B49: what is shown of it is not its text: it is not quoted, sent on, saved or read whole as if it were")
@@ -57,7 +57,7 @@ struct UnreadableLetterTests {
             way(&copy)
             #expect(copy.model.notice?.text == "This letter cannot be read; it can be deleted.")
             #expect(!copy.model.compose.text.contains("(a letter") && copy.model.view == desk.model.view)
-            #expect(!copy.effects.core.contains { if case .saveLetter = $0 { true } else { false } })
+            #expect(!copy.effects.core.contains { if case .letters(.save) = $0 { true } else { false } })
         }
         // Its sender is known, and can be told.
         desk.press(.alt("r"))

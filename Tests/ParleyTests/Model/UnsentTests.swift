@@ -53,14 +53,16 @@ struct UnsentTests {
 
     @Test(
         "B32 what waits for a topic that is not joined, or was left, is asked about as well",
-        arguments: [("/quit", ChatEffects.screen(.quit)), ("/disconnect", ChatEffects(core: [.disconnect]))])
+        arguments: [
+            ("/quit", ChatEffects.screen(.quit)), ("/disconnect", ChatEffects(core: [.connection(.disconnect)])),
+        ])
     func elsewhere(command: String, effects: ChatEffects) {
         for topic in ["chat.old", "chat.lobby"] {
             var desk = Self.opened([Self.unsent("a", "waits", to: topic)])
             if topic == "chat.lobby" { desk.enter("/leave") }
             desk.enter(command)
             #expect(desk.screen().last?.contains("1 message is not sent yet.") == true, "\(topic)")
-            #expect(desk.effects.screen.isEmpty && !desk.effects.contains(.disconnect))
+            #expect(desk.effects.screen.isEmpty && !desk.effects.contains(.connection(.disconnect)))
             #expect(desk.press(.character("y")) == effects, "\(topic)")
         }
     }
@@ -106,10 +108,10 @@ struct UnsentTests {
         #expect(desk.screen().contains { $0.contains("not sent: The session ended. /resend or /discard") })
         #expect(desk.model.queuedCount == 1)
         let again = desk.enter("/resend")
-        #expect(again.contains(.sendAgain(id: "a", topic: "chat.lobby", text: "refused")))
+        #expect(again.contains(.topics(.sendAgain(id: "a", topic: "chat.lobby", text: "refused"))))
         #expect(desk.texts("chat.lobby") == ["queued refused", "queued waits"])
         desk.send(.published(PublishNews(id: "a", state: .discarded(.closedByUser))))
-        #expect(desk.enter("/discard").contains(.drop(ids: ["a"])))
+        #expect(desk.enter("/discard").contains(.topics(.drop(ids: ["a"]))))
         #expect(desk.texts("chat.lobby") == ["queued waits"])
     }
 
@@ -119,12 +121,12 @@ struct UnsentTests {
         #expect(row(desk, with: "r sends it again, x drops it") != "")
         #expect(desk.model.chosenLine?.id == "a")
         #expect(desk.press(.down).isEmpty && desk.model.chosenLine?.id == "b")
-        #expect(desk.press(.character("r")) == [.sendAgain(id: "b", topic: "chat.lobby", text: "line b")])
+        #expect(desk.press(.character("r")) == [.topics(.sendAgain(id: "b", topic: "chat.lobby", text: "line b"))])
         #expect(desk.model.chosenLine?.id == "c")
-        #expect(desk.press(.character("x")) == [.drop(ids: ["c"])])
+        #expect(desk.press(.character("x")) == [.topics(.drop(ids: ["c"]))])
         #expect(desk.model.chosenLine?.id == "a")
         desk.press(.up)
-        #expect(desk.press(.character("x")) == [.drop(ids: ["a"])])
+        #expect(desk.press(.character("x")) == [.topics(.drop(ids: ["a"]))])
         #expect(desk.texts("chat.lobby") == ["queued line b"])
         // With nothing unsent, they are letters like others.
         desk.press(.character("x"))
@@ -139,7 +141,7 @@ struct UnsentTests {
         #expect(row(desk, with: "line number 1.").isEmpty)
         #expect(desk.press(.character("x")).isEmpty)
         #expect(!row(desk, with: "line number 1.").isEmpty)
-        #expect(desk.press(.character("x")) == [.drop(ids: ["id-1"])])
+        #expect(desk.press(.character("x")) == [.topics(.drop(ids: ["id-1"]))])
         for _ in 1...39 {
             desk.press(.character("x"))
             desk.press(.character("x"))
@@ -152,8 +154,11 @@ struct UnsentTests {
         arguments: ["", "fine"])
     func fromThePalette(begun: String) {
         let choices: [(typed: String, effect: CoreEffect)] = [
-            ("send the line again that was not sent", .sendAgain(id: "a", topic: "chat.lobby", text: "refused")),
-            ("drop the line that was not sent", .drop(ids: ["a"])),
+            (
+                "send the line again that was not sent",
+                .topics(.sendAgain(id: "a", topic: "chat.lobby", text: "refused"))
+            ),
+            ("drop the line that was not sent", .topics(.drop(ids: ["a"]))),
         ]
         for (typed, effect) in choices {
             var desk = Self.opened([Self.unsent("a", "refused", Self.failed)])
@@ -188,7 +193,7 @@ struct UnsentTests {
     func arrived() {
         var desk = Self.opened([Self.unsent("a", "perhaps", .notSent("The answer was lost."), mayBeStored: true)])
         let kept = KeptTopic(messages: [message(4, "perhaps", from: "alice", id: "a")])
-        #expect(desk.send(.past("chat.lobby", .kept(kept))).contains(.drop(ids: ["a"])))
+        #expect(desk.send(.past("chat.lobby", .kept(kept))).contains(.topics(.drop(ids: ["a"]))))
         #expect(desk.texts("chat.lobby") == ["4 own perhaps"])
     }
 
@@ -200,7 +205,7 @@ struct UnsentTests {
         var desk = Self.opened([KeptPublish(message: message, since: Desk.wall)])
         #expect(desk.model.queuedCount == 1)
         let effects = desk.send(.published(PublishNews(id: "l", state: .failed(.postboxNotAccepting("bob/work")))))
-        #expect(effects.contains(.drop(ids: ["l"])))
+        #expect(effects.contains(.topics(.drop(ids: ["l"]))))
         #expect(desk.model.compose.text == "/post bob/work Subject: Lunch | dear Bob")
     }
 }

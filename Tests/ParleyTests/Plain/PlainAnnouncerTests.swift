@@ -38,7 +38,7 @@ struct PlainDesk {
     mutating func enter(_ text: String) -> (lines: [String], id: String?) {
         let lines = send(.line(text))
         var id: String?
-        for case .publish(let publish, _, _) in effects.core { id = publish }
+        for case .topics(.publish(let publish, _, _)) in effects.core { id = publish }
         return (lines, id)
     }
 }
@@ -162,7 +162,7 @@ struct PlainAnnouncerTests {
         #expect(
             plain.send(.published(PublishNews(id: id, state: .failed(error))))
                 == ["Not sent: Lunch?. \(error.words) parley outbox send \(id) sends it again."])
-        #expect(plain.desk.model.compose.isEmpty && !plain.effects.contains(.drop(ids: [id])))
+        #expect(plain.desk.model.compose.isEmpty && !plain.effects.contains(.topics(.drop(ids: [id]))))
     }
 
     @Test("B61 The connection is said as it changes, and never as it counts")
@@ -304,10 +304,10 @@ struct PlainAnnouncerTests {
     func continued() {
         var plain = Self.lobby(line(1, "before"))
         #expect(plain.send(.suspending) == [])
-        #expect(plain.effects.contains(.setActive(false)))
+        #expect(plain.effects.contains(.connection(.setActive(false))))
         #expect(plain.wait(600) == [])
         #expect(plain.send(.resumed) == [])
-        #expect(plain.effects.contains(.setActive(true)))
+        #expect(plain.effects.contains(.connection(.setActive(true))))
         let rests = ConnectionStatus(state: .suspended, reason: .backgrounded)
         #expect(plain.send(.statusChanged(rests)) == ["The connection rests."])
         #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])

@@ -29,15 +29,15 @@ struct PlainCommandsTests {
         var lines = plain.enter("/\(entry.name) \(arguments[entry.name] ?? "")").lines
         for effect in plain.effects.core {
             switch effect {
-            case .publish(let id, _, _), .postLetter(let id, _, _, _, _):
+            case .topics(.publish(let id, _, _)), .letters(.post(let id, _, _, _, _)):
                 lines += plain.send(.published(PublishNews(id: id, state: .queued)))
-            case .search(let request, _, _):
+            case .search(.find(let request, _, _)):
                 lines += plain.send(.search(.found(request: request, [], isComplete: true)))
-            case .listPage(let request, _, _, _, _):
+            case .letters(.listPage(let request, _, _, _, _)):
                 lines += plain.send(.postbox(.page(request: request, ListOutput(items: [], nextToken: nil))))
-            case .listSent: lines += plain.send(.postboxes(.sent([])))
-            case .keyValue: lines += plain.send(.keys("greeting = hello", isFailure: false))
-            case .disconnect: lines += plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
+            case .letters(.listSent): lines += plain.send(.postboxes(.sent([])))
+            case .keys(.answer): lines += plain.send(.keys("greeting = hello", isFailure: false))
+            case .connection(.disconnect): lines += plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
             default: break
             }
         }
@@ -67,10 +67,11 @@ struct PlainCommandsTests {
         #expect(
             plain.enter("/history").lines
                 == ["20 older messages of chat.lobby:"] + (101...120).map { "10:00 bob: text \($0)" })
-        #expect(!plain.effects.core.contains { if case .loadHistory = $0 { true } else { false } })
+        #expect(!plain.effects.core.contains { if case .topics(.loadHistory) = $0 { true } else { false } })
 
         #expect(plain.enter("/history").lines == [])
-        #expect(plain.effects.contains(.loadHistory(topic: Self.topic, before: 101, limit: ChatModel.historyPage)))
+        #expect(
+            plain.effects.contains(.topics(.loadHistory(topic: Self.topic, before: 101, limit: ChatModel.historyPage))))
         let page = (41...100).map { message($0, "text \($0)") }
         #expect(
             plain.send(.past(Self.topic, .history(page, before: 101, isComplete: true)))
@@ -104,8 +105,10 @@ struct PlainCommandsTests {
         var plain = Self.lobby("one")
         _ = plain.enter("/search needle")
         let request = try #require(
-            plain.effects.core.lazy.compactMap { if case .search(let request, _, _) = $0 { request } else { nil } }
-                .first)
+            plain.effects.core.lazy.compactMap {
+                if case .search(.find(let request, _, _)) = $0 { request } else { nil }
+            }
+            .first)
         let stream = StreamIdentity(name: "local_stream", incarnation: 7)
         func found(_ sequence: UInt64) -> FoundItem {
             .message(
@@ -123,7 +126,7 @@ struct PlainCommandsTests {
             #expect(plain.enter("/open \(number)").lines == [])
             let request = try #require(
                 plain.effects.core.lazy.compactMap { effect -> UInt64? in
-                    guard case .readAround(let request, _, _, .around, _) = effect else { return nil }
+                    guard case .search(.readAround(let request, _, _, .around, _)) = effect else { return nil }
                     return request
                 }.first)
             let messages = (sequence - 10...sequence + 10).map { message($0, "text \($0)") }
@@ -192,7 +195,7 @@ struct PlainCommandsTests {
         let answer = plain.enter("/quote 2 indeed")
         #expect(
             plain.effects.contains(
-                .publish(id: answer.id ?? "", topic: "chat.lobby", text: "> bob: second\n> line\nindeed")))
+                .topics(.publish(id: answer.id ?? "", topic: "chat.lobby", text: "> bob: second\n> line\nindeed"))))
         #expect(plain.enter("/quote 1").lines.first?.contains("/quote [NUMBER] TEXT") == true)
         #expect(plain.desk.model.compose.isEmpty)
         // The own line is the newest now.
@@ -247,7 +250,7 @@ struct PlainCommandsTests {
         #expect(listed.count == 4 && listed[0] == "Unsent lines of chat.lobby:")
         #expect(listed[2].hasPrefix("2: two (not sent: "))
         #expect(plain.enter("/resend 1").lines == ["Sending again: one"])
-        #expect(plain.effects.contains(.sendAgain(id: ids[0], topic: "chat.lobby", text: "one")))
+        #expect(plain.effects.contains(.topics(.sendAgain(id: ids[0], topic: "chat.lobby", text: "one"))))
         #expect(plain.send(.published(PublishNews(id: ids[0], state: .acknowledged(sequence: 1)))) == ["Sent: one"])
         #expect(plain.enter("/discard 2").lines == ["Dropped 1 line."])
         #expect(plain.enter("/resend 2").lines == ["There is no unsent line 2. /unsent lists them."])

@@ -41,7 +41,7 @@ struct PlainPatienceTests {
         #expect(question == ["x is there already. Write over it? (y/n)"])
         #expect(!plain.desk.model.holds("y"))
         _ = plain.enter("y")
-        #expect(plain.effects.contains(.saveLetter(text: "a letter", path: "x", overwrites: true)))
+        #expect(plain.effects.contains(.letters(.save(text: "a letter", path: "x", overwrites: true))))
         #expect(!plain.desk.model.isSettled)
         #expect(plain.desk.model.undone(keeps: true) == "What was asked for last was not answered.")
         #expect(plain.send(.postbox(.saving(.saved(path: "x")))) == ["Saved as x."])

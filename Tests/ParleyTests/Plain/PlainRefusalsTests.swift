@@ -36,10 +36,10 @@ struct PlainRefusalsTests {
         for id in ["1", "2", "3", "4"] {
             refusals.note(Self.published(id, .failed(.tooLarge(bytes: 2, limit: 1))), [], failure: nil)
         }
-        refusals.note(.line("/resend 1"), [.sendAgain(id: "1", topic: "t", text: "x")], failure: nil)
-        refusals.note(.line("/discard 2"), [.drop(ids: ["2"])], failure: nil)
+        refusals.note(.line("/resend 1"), [.topics(.sendAgain(id: "1", topic: "t", text: "x"))], failure: nil)
+        refusals.note(.line("/discard 2"), [.topics(.drop(ids: ["2"]))], failure: nil)
         // A letter that failed is dropped as well, and that is no wish of the person's.
-        refusals.note(Self.published("3", .failed(.notAuthorized("x"))), [.drop(ids: ["3"])], failure: nil)
+        refusals.note(Self.published("3", .failed(.notAuthorized("x"))), [.topics(.drop(ids: ["3"]))], failure: nil)
         refusals.note(Self.published("4", .failed(.cancelled)), [], failure: nil)
         #expect(refusals.failure?.code == CommandFailure.refused)
         refusals.note(Self.published("3", .acknowledged(sequence: 1)), [], failure: nil)

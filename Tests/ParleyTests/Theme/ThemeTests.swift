@@ -261,7 +261,7 @@ struct ThemeTests {
     @Test("In ASCII a conversation at 80×24 keeps its layout")
     func plainSymbols() {
         var desk = Desk.joined("chat.lobby", "alerts.>", size: Size(rows: 12, columns: 80))
-        if case .publish(let id, _, _)? = desk.enter("hi there").core.first {
+        if case .topics(.publish(let id, _, _))? = desk.enter("hi there").core.first {
             desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 1))))
         }
         desk.send(.topic("chat.lobby", .messages([message(2, "déjà vu 日本", minutes: 1, isRecovered: true)])))

@@ -76,7 +76,7 @@ struct MessageFrameTests {
     @Test("A line that was not sent keeps its name, and so does the one below its reason")
     func failed() {
         var desk = desk([])
-        if case .publish(let id, _, _)? = desk.enter("too much").core.first {
+        if case .topics(.publish(let id, _, _))? = desk.enter("too much").core.first {
             desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 2, limit: 1)))))
         }
         desk.enter("next")

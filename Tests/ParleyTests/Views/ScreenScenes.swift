@@ -20,7 +20,7 @@ enum Scene {
                     message(2, "hello", minutes: 1),
                 ])))
         for (text, sequence) in [("hi there", UInt64(3)), ("is it built?", 4)] {
-            if case .publish(let id, _, _)? = desk.enter(text).core.first {
+            if case .topics(.publish(let id, _, _))? = desk.enter(text).core.first {
                 desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: sequence))))
             }
         }
@@ -43,7 +43,7 @@ enum Scene {
     /// The same while the connection is lost, with a line that waits and one that failed.
     static func outage(_ size: Size) -> Desk {
         var desk = chat(size)
-        if case .publish(let id, _, _)? = desk.enter("too much").core.first {
+        if case .topics(.publish(let id, _, _))? = desk.enter("too much").core.first {
             desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 200_000, limit: 131_072)))))
         }
         desk.send(
@@ -171,7 +171,7 @@ enum Scene {
             message(UInt64(place + 1), line.text, from: line.name, minutes: Int64(place * 3))
         }
         desk.send(.topic("chat.lobby", .messages(messages)))
-        if case .publish(let id, _, _)? = desk.enter("はい 👍").core.first {
+        if case .topics(.publish(let id, _, _))? = desk.enter("はい 👍").core.first {
             desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 40))))
         }
         desk.press(.backTab)

@@ -1,15 +1,39 @@
 import Relay
 
-// What the local store has of what the person looks for. It needs no connection.
-extension ChatEngine {
-    static let nothingKept = "Nothing is kept on this machine; /log may say why."
+/// What the local store has of what the person looks for. It needs no connection.
+struct SearchFeed: Sendable {
+    /// What it is asked for.
+    enum Request: Equatable, Sendable {
+        /// Look for a portion of what a query means in the local store.
+        case find(request: UInt64, SearchQuery, limit: Int)
+        /// Read what the local store has of a topic or pattern around a place, up to `limit` messages to each side.
+        case readAround(request: UInt64, topic: String, KeptPlace, ExcerptPart.Direction, limit: Int)
+    }
 
-    /// Looks for a portion of what a query means. One search runs at a time.
-    func search(_ request: UInt64, _ query: SearchQuery, _ limit: Int) {
-        searchTask = Task { [client, queue, searchTask] in
-            await searchTask?.value
+    private let client: RelayClient
+    private let queue: EventQueue
+    private let tasks: ChatTasks
+    /// One search runs at a time.
+    private let inOrder: SerialTasks
+
+    init(_ client: RelayClient, _ queue: EventQueue, _ tasks: ChatTasks) {
+        (self.client, self.queue, self.tasks) = (client, queue, tasks)
+        inOrder = SerialTasks(tasks, queue)
+    }
+
+    func perform(_ request: Request) {
+        switch request {
+        case .find(let request, let query, let limit): find(request, query, limit)
+        case .readAround(let request, let topic, let place, let direction, let limit):
+            readAround(request, topic, place, direction, limit)
+        }
+    }
+
+    /// Looks for a portion of what a query means.
+    private func find(_ request: UInt64, _ query: SearchQuery, _ limit: Int) {
+        inOrder.add { [client, queue] in
             guard let store = await client.keptStore() else {
-                return await queue.send(.search(.failed(request: request, Self.nothingKept)))
+                return await queue.send(.search(.failed(request: request, StoreFeed.nothingKept)))
             }
             do throws(RelayError) {
                 let result = try await store.search(query, limit: limit)
@@ -23,12 +47,12 @@ extension ChatEngine {
     }
 
     /// Reads what is kept of a conversation around a place, or on one side of it.
-    func readAround(
+    private func readAround(
         _ request: UInt64, _ topic: String, _ place: KeptPlace, _ direction: ExcerptPart.Direction, _ limit: Int
     ) {
-        Task { [client, queue] in
+        tasks.begin { [client, queue] in
             guard let store = await client.keptStore() else {
-                return await queue.send(.search(.aroundFailed(request: request, Self.nothingKept)))
+                return await queue.send(.search(.aroundFailed(request: request, StoreFeed.nothingKept)))
             }
             do throws(RelayError) {
                 let part = try await Self.part(of: topic, place, direction, limit, store)
@@ -51,13 +75,13 @@ extension ChatEngine {
             if direction == .around { end.sequence += 1 }
             let page = try await store.messages(of: pattern, before: end, limit: limit)
             let messages = page.messages.filter { $0.place.stream == place.stream }
-            part.messages = messages.map(shown)
+            part.messages = messages.map(TopicsFeed.shown)
             part.isOldest = page.isComplete || messages.count < page.messages.count
         }
         if direction != .before {
             let page = try await store.messages(of: pattern, after: place, limit: limit)
             let messages = page.messages.filter { $0.place.stream == place.stream }
-            part.messages += messages.map(shown)
+            part.messages += messages.map(TopicsFeed.shown)
             part.isNewest = page.isComplete || messages.count < page.messages.count
         }
         // Where something is missing between what the screen has then.

@@ -1,12 +1,12 @@
 import Relay
 
 // The person's own postboxes, which the network keeps, and the letters that were sent, which this machine keeps.
-extension ChatEngine {
+extension LettersFeed {
     /// Tells which postboxes there are as soon as the network says so. Its host may be slow or away: nothing else waits
     /// for that, and it is asked again for as long as there is a connection.
     func listPostboxes() {
         boxesTask?.cancel()
-        boxesTask = Task { [client, queue] in
+        boxesTask = tasks.begin { [client, queue] in
             var pause: Duration?
             while !Task.isCancelled, client.status.state == .connected {
                 do throws(RelayError) {
@@ -24,19 +24,18 @@ extension ChatEngine {
 
     /// Tells what this machine keeps of the postboxes, until the network says how they are.
     func tellKeptPostboxes() {
-        Task { [client, queue] in
+        tasks.begin { [client, queue] in
             let kept = try? await client.keptPostboxes()
             let counts = try? await client.keptLetters()?.counts
             // First what was read: what counts as unread is the rest.
-            await tellReadLetters()
+            await self.tellReadLetters()
             await queue.send(.postbox(.keptBoxes(kept, counts: counts ?? [:])))
         }
     }
 
     /// Does something with the postboxes, one thing after the other, and tells how they are then.
     func perform(_ act: PostboxAct) {
-        postboxesTask = Task { [client, queue, postboxesTask] in
-            await postboxesTask?.value
+        inOrder.add { [client, queue] in
             do throws(RelayError) {
                 guard let changed = try await Self.carryOut(act, client) else {
                     return await queue.send(.postboxes(.listed(try await client.postboxes())))
@@ -67,7 +66,7 @@ extension ChatEngine {
     func readLetters(
         _ request: UInt64, _ postbox: String?, _ token: String?, from known: LetterPortion.Source?, _ order: LetterOrder
     ) {
-        Task { [client, queue] in
+        tasks.begin { [client, queue] in
             do throws(RelayError) {
                 let source: LetterPortion.Source
                 if let known { source = known } else { source = try await Self.source(of: postbox, client) }
@@ -122,9 +121,9 @@ extension ChatEngine {
 
     /// Tells which letters were sent from here. It needs no connection.
     func listSent(_ limit: Int) {
-        Task { [client, queue] in
+        tasks.begin { [client, queue] in
             guard let store = await client.keptStore() else {
-                return await queue.send(.postboxes(.sentFailed(Self.nothingKept)))
+                return await queue.send(.postboxes(.sentFailed(StoreFeed.nothingKept)))
             }
             do throws(RelayError) {
                 // What the network has just confirmed may still be on its way into the store.

@@ -1,0 +1,117 @@
+import Relay
+import RelayLab
+
+/// The lab of the chat, while the connection goes through it.
+actor LabFeed {
+    /// What it is asked for.
+    enum Request: Equatable, Sendable {
+        /// Put the connection behind the lab's proxy and begin a rehearsal; `lab` tells what becomes of it.
+        case open
+        /// Do something in it, one after the other.
+        case perform([LabDeed])
+        /// Tell how it goes about once a second, or no more.
+        case watch(Bool)
+        /// Write what was done into a file, as a scenario.
+        case save(path: String)
+        /// End it: everything is restored, and the connection goes to the server itself again.
+        case end
+    }
+
+    private let client: RelayClient
+    private let connector: Connector
+    private let queue: EventQueue
+    private let topics: TopicsFeed
+    /// Sees what is handed over and what arrives.
+    private let tap: LabTap
+    private var lab: ChatLab?
+    /// The one that ended last, of which what was done can still be saved.
+    private var ended: ChatLab?
+    /// What becomes of the connection while the person is away, as it was said last.
+    private var policy: LifecyclePolicy
+    /// Its own, since what was begun here is waited for when the chat ends.
+    private let tasks = ChatTasks()
+    private let inOrder: SerialTasks
+
+    init(
+        _ client: RelayClient, _ connector: Connector, _ queue: EventQueue, _ topics: TopicsFeed, _ tap: LabTap
+    ) {
+        (self.client, self.connector, self.queue, self.topics, self.tap) = (client, connector, queue, topics, tap)
+        policy = connector.configuration.lifecycle
+        inOrder = SerialTasks(tasks, queue)
+    }
+
+    /// Waits for what is begun in it, until it is left.
+    nonisolated func run() async { await tasks.run() }
+
+    func perform(_ request: Request) async {
+        switch request {
+        case .open: inOrder.add { await self.open() }
+        case .perform(let deeds): inOrder.add { await self.perform(deeds) }
+        case .watch(let isWatched): await lab?.watch(isWatched)
+        case .save(let path): await save(path)
+        case .end: inOrder.add { await self.end() }
+        }
+    }
+
+    /// The person wants something else in the background from now on.
+    func lifecyclePolicyChanged(_ policy: LifecyclePolicy) {
+        self.policy = policy
+        lab?.lifecyclePolicyChanged(policy)
+    }
+
+    private func open() async {
+        guard lab == nil else { return }
+        do {
+            let lab = try await ChatLab.open(client, connector, queue, policy: policy)
+            self.lab = lab
+            await tap.attach(lab.run)
+            await lab.follow(topics.followedTopics)
+            // The screen asks for news where it shows the lab.
+            await queue.send(.lab(.opened(lab.hindrances)))
+        } catch let error as RelayError {
+            await queue.send(.lab(.failed("The lab cannot be opened. \(error.words)")))
+        } catch {
+            await queue.send(.lab(.failed("The lab cannot be opened. \(error)")))
+        }
+    }
+
+    private func perform(_ deeds: [LabDeed]) async {
+        for deed in deeds {
+            do { try await lab?.perform(deed) } catch {
+                let words = (error as? RelayError)?.words ?? "\(error)"
+                await queue.send(.lab(.refused("“\(deed.act.name.rawValue)” could not be done: \(words)")))
+                return
+            }
+        }
+    }
+
+    /// Ends the lab, and tells what it came to.
+    private func end() async {
+        guard let lab else { return }
+        let glance = await lab.end(following: Set(topics.followedTopics), tap)
+        ended = lab
+        self.lab = nil
+        tap.attach(nil)
+        await queue.send(.lab(.over(glance)))
+    }
+
+    /// The chat ends: the network is left as it was found.
+    func leave() async {
+        // What an act under way changes can be undone only when it is known to be done; but nobody waits longer for the
+        // end of a program.
+        _ = await within(.seconds(5)) { [inOrder] in await inOrder.finished() }
+        tasks.end()
+        guard let lab else { return }
+        self.lab = nil
+        tap.attach(nil)
+        await lab.leave()
+    }
+
+    /// Writes what was done into a file.
+    private func save(_ path: String) async {
+        guard let text = await (lab ?? ended)?.scenario() else {
+            return await queue.send(.postbox(.saving(.failed("Nothing was done in the lab yet."))))
+        }
+        await queue.send(.postbox(.saving(await blocking { LetterFile.save(text, to: path, overwrites: false) })))
+    }
+}
