@@ -64,7 +64,8 @@ struct GrantTests {
             _ = try await bob.send(topic: "secret.x", message: "before", timeout: .seconds(60))
             // A reader of alice's that exists, and of which only the name is known.
             try await own.createConsumer(
-                ConsumerConfiguration(name: "standing", from: .all, filter: "\(hash).secret.>"), in: "local_stream")
+                ConsumerConfiguration(name: "standing", filter: "\(hash).secret.>", isDurable: true),
+                in: "local_stream")
             let reader = try PullConsumer("standing", in: "local_stream", own)
             #expect(try await reader.fetch(1, expires: .seconds(60)).count == 1)
 
@@ -370,7 +371,9 @@ struct BoundsTests {
 
         let own = network.jetStream(first)
         let hash = network.description.hash
-        func consumer(_ number: Int) -> ConsumerConfiguration { .init(name: "c\(number)", filter: "\(hash).a") }
+        func consumer(_ number: Int) -> ConsumerConfiguration {
+            .init(name: "c\(number)", filter: "\(hash).a", isDurable: true)
+        }
         for number in 0..<50 { try await own.createConsumer(consumer(number), in: "local_stream") }
         await #expect {
             try await own.createConsumer(consumer(50), in: "local_stream")

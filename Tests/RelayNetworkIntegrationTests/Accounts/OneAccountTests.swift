@@ -112,7 +112,7 @@ struct OneAccountTests {
                 }
             }
             try await network.createConsumer(
-                ConsumerConfiguration(name: "none", from: .all, filter: "\(hash).chat.none"), in: "local_stream")
+                ConsumerConfiguration(name: "none", filter: "\(hash).chat.none", isDurable: true), in: "local_stream")
             _ = try await network.publish(ByteBuffer(string: "{}"), to: "postbox.alice.personal.alice")
             @Sendable func attack(_ answerer: Answerer, _ harm: Harm) async throws {
                 for (subject, body) in [
