@@ -217,7 +217,7 @@ struct HostileLoopTests {
                 try await lines.measure {
                     _ = try await client.send(
                         topic: "chat.room", message: ["username": .string(name), "text": .string("line \(number)")],
-                        id: "\(name)-\(number)")
+                        id: "\(name)-\(number)", timeout: .seconds(60))
                     try await eventually("line \(number)", deadline: .seconds(30)) {
                         heard.allSatisfy { reader, heard in
                             heard.has("\(name)-\(number)", "line \(number)", from: name, to: reader)
@@ -226,7 +226,8 @@ struct HostileLoopTests {
                 }
                 guard sent % 10 == 1 else { continue }
                 try await letters.measure {
-                    _ = try await bob.post(to: "alice", postbox: "personal", text: "letter \(number / 10)")
+                    _ = try await bob.post(
+                        to: "alice", postbox: "personal", text: "letter \(number / 10)", timeout: .seconds(60))
                     let newest = try await alice.listMessages(limit: 100, postbox: nil, order: .newestFirst)
                     #expect(newest.items.contains { $0.from == "bob" && $0.message == "letter \(number / 10)" })
                 }

@@ -159,13 +159,13 @@ struct PermissionTests {
             // A consumer made for a granted topic cannot be turned to another by the request's body.
             let body =
                 #"{"stream_name":"local_stream","config":{"name":"c","ack_policy":"none","deliver_policy":"all","filter_subject":"\#(hash).secret.x"}}"#
-            let reply = try await alice.request(
-                ByteBuffer(string: body), to: "net.API.CONSUMER.CREATE.local_stream.c.\(hash).chat.a")
+            let reply = try await alice.ask(
+                body, to: "net.API.CONSUMER.CREATE.local_stream.c.\(hash).chat.a")
             #expect(reply.text.contains("10131"))
             let wide =
                 #"{"stream_name":"local_stream","config":{"name":"d","ack_policy":"none","deliver_policy":"all","filter_subjects":["\#(hash).>"]}}"#
-            let refused = try await alice.request(
-                ByteBuffer(string: wide), to: "net.API.CONSUMER.CREATE.local_stream.d.\(hash).chat.a")
+            let refused = try await alice.ask(
+                wide, to: "net.API.CONSUMER.CREATE.local_stream.d.\(hash).chat.a")
             #expect(refused.text.contains("\"error\""))
 
             _ = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list", timeout: .seconds(60))

@@ -137,8 +137,8 @@ struct PresenceBucketTests {
                 for key in keys {
                     let body =
                         #"{"stream_name":"\#(PresenceBucket.stream)","config":{"name":"c","ack_policy":"none","deliver_policy":"all",\#(key)}}"#
-                    let reply = try await alice.request(
-                        ByteBuffer(string: body), to: "\(call).c.$KV.relay_here.bob.d.chat.lobby")
+                    let reply = try await alice.ask(
+                        body, to: "\(call).c.$KV.relay_here.bob.d.chat.lobby")
                     #expect(reply.text.contains("\"error\""), "\(reply.text)")
                 }
                 await #expect(throws: NATSError.self, "\(filter)") {

@@ -617,7 +617,11 @@ struct ProvisionedTests {
         defer { cluster.close() }
         _ = try await cluster.wholeStreams(atLeast: 6)
         let stream = NetworkNames.stream(ofBucket: NetworkPlan.postboxes)
-        let leader = try #require(try await cluster.standings()[stream]?.leader)
+        var leader = ""
+        try await eventually("a leader") {
+            leader = try await cluster.standings()[stream]?.leader ?? ""
+            return !leader.isEmpty
+        }
         let victim = try #require(cluster.servers.indices.last { "s\($0 + 1)" != leader })
         let connection = try await site.owner()
         defer { connection.closeNow() }

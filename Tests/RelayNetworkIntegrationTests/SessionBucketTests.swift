@@ -114,8 +114,8 @@ struct SessionBucketTests {
             for filter in [#""filter_subject":"\#(subject)""#, #""filter_subjects":["\#(subject)"]"#] {
                 let body =
                     #"{"stream_name":"\#(stream)","config":{"name":"c","ack_policy":"none","deliver_policy":"all",\#(filter)}}"#
-                let reply = try await alice.request(
-                    ByteBuffer(string: body), to: "net.API.CONSUMER.CREATE.\(stream).c.$KV.relay_sessions.alice")
+                let reply = try await alice.ask(
+                    body, to: "net.API.CONSUMER.CREATE.\(stream).c.$KV.relay_sessions.alice")
                 #expect(reply.text.contains("\"error\""), "\(reply.text)")
             }
             #expect(try await own.get("bob")?.revision == revision)

@@ -38,7 +38,7 @@ struct ConnectionRegressionTests {
     @Test("Every request has an end, however many begin while the last one of others ends")
     func requestDeadlines() async throws {
         let server = try await NATSServerProcess.start(jetStream: false)
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
+        let connection = try await server.connect()
         let silent = try connection.subscribe(to: "silent")
         try await connection.flush()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -66,7 +66,7 @@ struct ConnectionRegressionTests {
     @Test("A subscription with a maximum ends behind its last message")
     func maximum() async throws {
         let server = try await NATSServerProcess.start(jetStream: false)
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
+        let connection = try await server.connect()
         let subscription = try connection.subscribe(to: "subject")
         subscription.unsubscribe(after: 3)
         for number in 0..<5 { try connection.publish([UInt8(number)], to: "subject") }
@@ -93,7 +93,7 @@ struct ConnectionRegressionTests {
         options.outboundLimit = 256 << 10
         options.outboundHighWaterMark = 128 << 10
         options.pingInterval = .zero
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url), options: options)
+        let connection = try await server.connect(options)
         try await server.pause()
         let payload = [UInt8](repeating: 0, count: 64 << 10)
         var isFull = false
@@ -114,7 +114,7 @@ struct ConnectionRegressionTests {
     @Test("A server's limit below a kilobyte is kept before anything is sent")
     func smallLimit() async throws {
         let server = try await NATSServerProcess.start(configuration: "max_payload: 100\n", jetStream: false)
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
+        let connection = try await server.connect()
         #expect(throws: NATSError.payloadTooLarge(bytes: 500, limit: 100)) {
             try connection.publish([UInt8](repeating: 0, count: 500), to: "subject")
         }

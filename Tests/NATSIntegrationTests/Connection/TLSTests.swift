@@ -151,8 +151,9 @@ struct TLSTests {
             binary, configuration: TestCertificates.configuration("other"), jetStream: false)
         let address = ServerAddress(
             host: "127.0.0.1", port: server.port, usesTLS: true, certificateName: "elsewhere.example")
-        let connection = try await NATSConnection.connect(to: address, options: ConnectOptions(tls: trusting()))
-        try await connection.flush()
+        let connection = try await NATSConnection.connect(
+            to: address, options: ConnectOptions(tls: trusting(), connectTimeout: .seconds(60)))
+        try await connection.flush(timeout: .seconds(60))
         await connection.close()
     }
 

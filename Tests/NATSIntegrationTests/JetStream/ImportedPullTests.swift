@@ -181,14 +181,12 @@ struct ImportedPullTests {
         let crowd = (0..<2_000).map { $0.isMultiple(of: 2) ? nil : "\($0)" } + Array(repeating: nil, count: 2_000)
         try await Self.store(crowd, accounts)
         texts += crowd
-        let begun = ContinuousClock.now
         var names: Set<String> = []
         for (index, text) in texts.enumerated() {
             let message = try #require(try await reader.next())
             #expect(message.sequence == UInt64(index + 1) && message.text == text ?? "")
             if let name = reader.consumer?.name { names.insert(name) }
         }
-        #expect(ContinuousClock.now - begun < .seconds(10))
         #expect(names.count == 2 && names.contains(first), "\(names.count) consumers")
         // Messages with bytes end the caution: another one without costs one more consumer.
         texts = (0..<3_000).map { "\($0)" } + [nil, "z"]

@@ -57,7 +57,8 @@ extension EndToEndTests {
                     "owner", "network", "user", "ban", "bob", "--network", "cluster", "--reason", "too much noise")
                 #expect(banned.exitCode == 0, "\(banned)")
                 for _ in 0..<2 {
-                    let refused = try await box.parley("bob", "send", "chat.lobby", "no", "--profile", "theirs")
+                    let refused = try await box.parley(
+                        "bob", "send", "chat.lobby", "no", "--timeout", "60", "--profile", "theirs")
                     #expect(refused.exitCode == 77, "\(refused)")
                     #expect(refused.diagnostics.contains("This user is banned (too much noise)."), "\(refused)")
                 }
@@ -84,7 +85,7 @@ extension EndToEndTests {
                     let read = try await reads(at: url)
                     #expect(read.exitCode == 0 && read.output.contains("alice: begin"), "\(read)")
                     let refused = try await box.parley(
-                        "owner", "send", "chat.lobby", "no", "--server", url, "--creds", narrow)
+                        "owner", "send", "chat.lobby", "no", "--timeout", "60", "--server", url, "--creds", narrow)
                     #expect(refused.exitCode == 77, "\(refused)")
                     #expect(refused.diagnostics.contains("Not permitted: publishing to chat.lobby."), "\(refused)")
                 }
@@ -184,7 +185,8 @@ extension EndToEndTests {
                     #expect(!streams.isEmpty && streams.allSatisfy { !$0["leader"].string.isEmpty }, "\(started)")
                 }
                 func send(_ text: String) async throws {
-                    let sent = try await box.parley("owner", "send", "chat.lobby", text, "--profile", "cluster")
+                    let sent = try await box.parley(
+                        "owner", "send", "chat.lobby", text, "--timeout", "60", "--profile", "cluster")
                     #expect(sent.exitCode == 0, "\(sent)")
                 }
                 try await start("alice")

@@ -120,7 +120,7 @@ extension EndToEndTests {
                     """
                     { profiles: { default: {
                         servers: ["\(silent.url)"], user: "alice", namespace: "n", hash: "h", reconnect: "relayx",
-                        connectTimeout: 4,
+                        connectTimeout: 20,
                     } } }
                     """, to: "relayx.json5")
                 let alice = try network.terminal(["chat", "chat.lobby", "--config", file], columns: 120)
@@ -133,7 +133,7 @@ extension EndToEndTests {
                 try await alice.waitFor(text: "2 messages are not sent yet. Quit anyway?")
                 try alice.type("n")
                 try await alice.waitFor("the end of the session, and the lines as not sent") { screen in
-                    screen.contains("✕ DISCONNECTED") && screen.contains("No connection within 4 seconds")
+                    screen.contains("✕ DISCONNECTED") && screen.contains("No connection within 20 seconds")
                         && ["first thought", "second thought"].allSatisfy { Self.has($0, marked: "✗", screen) }
                         && screen.contains("⇅ 0")
                 }

@@ -68,6 +68,7 @@ extension EndToEndTests {
                 #expect(first.diagnostics.contains("1 message not sent yet: Parley sends them when it runs again."))
                 kill(before.hostPid, SIGCONT)
                 let again = try network.start("--plain", "--as", "alice")
+                try await again.waitFor("a connection") { output, _ in output.contains("Connected.") }
                 again.closeInput()
                 #expect(try await again.waitForExit(deadline: .seconds(60)).status == .exited(0), "\(again.output)")
                 #expect(try await network.texts(on: "chat.lobby") == ["for later"])
@@ -81,6 +82,9 @@ extension EndToEndTests {
             try await PrivateNetworkFixture.run(binary) { network in
                 let added = try await network.parley("network", "user", "add", "carol", "--topics", "chat.>")
                 #expect(added.exitCode == 0, "\(added)")
+                // From the end of its input on, a session has ten seconds: the network is there before.
+                let other = try network.start("watch", "--json")
+                try await other.waitFor("a connection") { output, _ in output.contains("\"connected\"") }
                 let text = String(repeating: "x", count: 300_000)
                 let long = String(repeating: "y", count: 1_500_000)
                 let beyond = String(repeating: "z", count: 4_500_000)
@@ -127,6 +131,7 @@ extension EndToEndTests {
                 #expect(status == .exited(129) || status == .signalled(SIGHUP), "\(status)")
                 kill(before.hostPid, SIGCONT)
                 let again = try network.start("--plain", "--as", "alice")
+                try await again.waitFor("a connection") { output, _ in output.contains("Connected.") }
                 again.closeInput()
                 #expect(try await again.waitForExit(deadline: .seconds(60)).status == .exited(0), "\(again.output)")
                 #expect(try await network.texts(on: "chat.lobby") == ["for later"])

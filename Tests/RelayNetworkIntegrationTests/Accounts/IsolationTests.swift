@@ -315,7 +315,7 @@ struct IsolationTests {
             let client = try scene.network.client(as: "alice")
             try await client.connect(timeLimit: 60)
             for number in 1...3 {
-                _ = try await client.send(topic: "chat.a", message: .string("\(number)"))
+                _ = try await client.send(topic: "chat.a", message: .string("\(number)"), timeout: .seconds(60))
             }
             let newest = try await client.history(topic: "chat.a", before: nil, limit: 2)
             #expect(newest.map(\.text) == ["2", "3"] && !newest.isComplete)
@@ -339,7 +339,8 @@ struct IsolationTests {
             let client = try network.client(as: name)
             try await client.connect(timeLimit: 60)
             let topic = topics[39].replacing(">", with: "x")
-            #expect(try await client.send(topic: topic, message: .string("hi")).sequence == 1)
+            #expect(
+                try await client.send(topic: topic, message: .string("hi"), timeout: .seconds(60)).sequence == 1)
             #expect(try await client.history(topic: topic, start: Timestamp(milliseconds: 0)).map(\.text) == ["hi"])
             #expect(try await client.postboxes().map(\.name) == ["personal"])
             await client.close()

@@ -233,15 +233,15 @@ struct UserCommandTests {
             #expect(revoked.lines == ["\(id) of alice is revoked for ever"], "\(revoked)")
             let told = try await program.waitForExit()
             #expect(told.exitCode == 77 && told.diagnostics.contains("were revoked (lost laptop)"), "\(told)")
-            #expect(try await run(folder, ["send", "a", "text"] + server + [lost]).exitCode == 77)
-            #expect(try await run(folder, ["send", "a", "text"] + server + [kept]).exitCode == 0)
+            #expect(try await run(folder, ["send", "a", "text", "--timeout", "60"] + server + [lost]).exitCode == 77)
+            #expect(try await run(folder, ["send", "a", "text", "--timeout", "60"] + server + [kept]).exitCode == 0)
             #expect(try await key("revoke", "alice", id).lines == ["\(id) of alice was revoked already"])
 
-            let own = ["send", "a", "text", "--as", "alice"]
+            let own = ["send", "a", "text", "--timeout", "60", "--as", "alice"]
             #expect(try await run(folder, own).exitCode == 0)
             let all = try keys(try await key("revoke", "alice", "--all", "--json"))
             #expect(all.count == 2 && all.allSatisfy { $0.action == "revoked" }, "\(all)")
-            #expect(try await run(folder, ["send", "a", "text"] + server + [kept]).exitCode == 77)
+            #expect(try await run(folder, ["send", "a", "text", "--timeout", "60"] + server + [kept]).exitCode == 77)
             for _ in 0..<2 {
                 let refused = try await run(folder, own)
                 #expect(refused.exitCode == 77 && refused.diagnostics.contains("`parley network key new alice`"))

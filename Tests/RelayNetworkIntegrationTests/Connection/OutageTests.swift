@@ -60,7 +60,7 @@ struct OutageTests {
         try await behindProxy(server, { $0.outbox.duplicateWindow = .milliseconds(100) }) { network, proxy, client, _ in
             try await client.connect()
             // The server remembers for no longer.
-            let keeper = JetStream(try await network.connectAsNetwork())
+            let keeper = JetStream.patient(try await network.connectAsNetwork())
             var configuration = try await keeper.streamInfo("local_stream").configuration
             configuration.duplicateWindow = 200_000_000
             try await keeper.updateStream(configuration)
