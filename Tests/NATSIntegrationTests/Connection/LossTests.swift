@@ -26,9 +26,15 @@ struct LossTests {
         for _ in 0..<3 {
             let events = connection.events
             connection.probe(within: .milliseconds(200))
-            // Behind the ping's way to the socket, and before the loop reads again.
+            // Behind the ping's way to the socket, and before the loop reads again; until the answer is there.
             @Sendable func behind(_ steps: Int) {
-                loop.execute { steps == 0 ? Thread.sleep(forTimeInterval: 0.35) : behind(steps - 1) }
+                loop.execute {
+                    guard steps == 0 else { return behind(steps - 1) }
+                    Thread.sleep(forTimeInterval: 0.35)
+                    for _ in 0..<6_000 where connection.core.channel.map({ SocketQueues.hasUnread($0) }) == false {
+                        Thread.sleep(forTimeInterval: 0.01)
+                    }
+                }
             }
             behind(4)
             var answered = false

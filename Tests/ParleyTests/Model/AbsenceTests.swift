@@ -98,6 +98,20 @@ struct AbsenceTests {
         #expect(absence.sentence == "away 14 min: 2 new in 1 topic")
     }
 
+    @Test("Behind a short stop what a slow link brings late is told when it is here")
+    func slowLink() {
+        var absence = Absence(leftAt: Desk.start)
+        absence.rests(.stopped)
+        let back = Moment(instant: Desk.start + .seconds(10), wall: Desk.wall)
+        absence.end(at: back, isConnected: true, topics: ["a", "b"])
+        #expect(absence.due == nil)
+        var quiet = absence
+        absence.take(Self.lines(1...1), in: "a")
+        #expect(absence.isWorthTelling && absence.due == back.instant + Absence.patience)
+        for topic in ["a", "b"] { quiet.caughtUp(topic) }
+        #expect(!quiet.isWorthTelling && quiet.due == back.instant + Absence.pause)
+    }
+
     @Test("A moment in front of the screen without a key ends no absence, a key or a minute does")
     func goingOn() {
         func returned() -> Absence {
@@ -225,6 +239,23 @@ struct AbsenceTests {
         Self.reconnect(&desk, "chat.lobby", "chat.qa")
         #expect(desk.model.absenceWords == "away 14 min: 4 new in 2 topics · Alt-a")
         #expect(desk.screen().contains { $0.contains("── new ─") })
+    }
+
+    @Test("B21: what a slow link brings long after a short stop has its row, once it is here")
+    func lateRow() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.model.suspension.isExplained = true
+        desk.send(.suspending)
+        desk.wait(.seconds(10))
+        desk.send(.resumed)
+        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.wait(.seconds(30))
+        #expect(desk.model.absenceWords == nil)
+        desk.send(Self.say(1...3, in: "chat.lobby", minutes: 0))
+        for topic in ["chat.lobby", "chat.qa"] { desk.send(.topic(topic, .live)) }
+        desk.wait(.seconds(1))
+        #expect(desk.model.absenceWords == "away 10 s: 3 new in 1 topic · Alt-a")
     }
 
     @Test("What was missed and comes when the person has been told is counted too")

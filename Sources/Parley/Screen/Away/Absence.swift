@@ -124,7 +124,9 @@ struct Absence: Equatable, Sendable {
     var due: ContinuousClock.Instant? {
         guard let returned, !isTold else { return nil }
         guard rest != nil else { return returned.instant }
-        return connectedAt?.advanced(by: awaited.isEmpty ? Self.pause : Self.patience)
+        if awaited.isEmpty { return connectedAt?.advanced(by: Self.pause) }
+        // What would be no word now may become one, as far as more is to come.
+        return isWorthTelling ? connectedAt?.advanced(by: Self.patience) : nil
     }
 
     /// Whether there is anything to say: something came while the program was stopped, or in more than a moment
