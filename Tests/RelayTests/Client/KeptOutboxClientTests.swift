@@ -215,7 +215,9 @@ struct KeptOutboxClientTests {
         let outcomes = Gathered(client.publishes)
         kept.network.server.deleteStream("test_stream")
         let id = try await client.enqueue(topic: "chat.room", message: "for nobody").id
-        try await kept.network.letTimePass("the refusal") { outcomes.all.contains { $0.state.isFinal } }
+        try await kept.network.letAttemptsPass(on: "chat.room", "the refusal") { _ in
+            outcomes.all.contains { $0.state.isFinal }
+        }
         let listed = try await client.notSent()
         #expect(listed.map(\.id) == [id] && listed.allSatisfy { !$0.mayBeStored && $0.reason.contains("no stream") })
         await client.close()

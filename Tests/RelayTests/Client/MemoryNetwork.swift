@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import TestSupport
 
@@ -95,6 +96,26 @@ struct MemoryNetwork: Sendable {
             if condition() { return true }
             if let wait = time.untilNext { time.advance(by: min(wait, step)) }
             return condition()
+        }
+    }
+
+    /// Lets time pass while something is tried again, until something holds: no more than from one attempt to the next,
+    /// or an answer that is on its way would come too late.
+    ///
+    /// - Parameter subject: a part of the subject that the attempts go to.
+    func letAttemptsPass(
+        on subject: String, _ what: String, until condition: @escaping @Sendable (_ attempts: Int) -> Bool
+    ) async throws {
+        let passed = NIOLockedValueBox((attempts: 0, time: Duration.zero))
+        try await eventually(what) {
+            let attempts = server.received.count { $0.contains(subject) }
+            passed.withLockedValue { passed in
+                if attempts > passed.attempts { passed = (attempts, .zero) }
+                guard let next = time.untilNext, passed.time + next <= .seconds(2.5) else { return }
+                time.advance(by: next)
+                passed.time += next
+            }
+            return condition(attempts)
         }
     }
 

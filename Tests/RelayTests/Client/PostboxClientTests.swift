@@ -400,7 +400,9 @@ struct PostboxClientTests {
             } catch { failure.withLockedValue { $0 = error } }
         }
         // It is tried again for a while: nobody says whether the network's host only starts again.
-        try await attempts(on: network, until: "the refusal") { _ in failure.withLockedValue { $0 } != nil }
+        try await network.letAttemptsPass(on: "postbox.alice.", "the refusal") { _ in
+            failure.withLockedValue { $0 } != nil
+        }
         #expect(failure.withLockedValue { $0 } == .postboxNotAccepting("alice/closed"))
         let receipt = try await client.post(to: "alice", postbox: "work", text: "hello", timeout: .seconds(60))
         #expect(receipt.sequence == 1)
@@ -417,29 +419,13 @@ struct PostboxClientTests {
         let receipt = Task {
             try await client.post(to: "alice", postbox: "late", text: "hello", timeout: .seconds(600))
         }
-        try await attempts(on: network, until: "many attempts") { $0 > 20 }
+        try await network.letAttemptsPass(on: "postbox.alice.", "many attempts") { $0 > 20 }
         try network.server.createStream("PB_alice", subjects: ["postbox.alice.late", "postbox.alice.late.*"])
-        try await attempts(on: network, until: "the letter") { _ in network.server.messages(in: "PB_alice").count == 1 }
+        try await network.letAttemptsPass(on: "postbox.alice.", "the letter") { _ in
+            network.server.messages(in: "PB_alice").count == 1
+        }
         #expect(try await receipt.value.sequence == 1)
         await client.close()
-    }
-
-    /// Lets time pass while a letter is tried again: no more than from one attempt to the next, or an answer that is on
-    /// its way would come too late.
-    private func attempts(
-        on network: MemoryNetwork, until what: String, _ isDone: @escaping @Sendable (_ attempts: Int) -> Bool
-    ) async throws {
-        let passed = NIOLockedValueBox((attempts: 0, time: Duration.zero))
-        try await eventually(what) {
-            let attempts = network.server.received.count { $0.contains("postbox.alice.") }
-            passed.withLockedValue { passed in
-                if attempts > passed.attempts { passed = (attempts, .zero) }
-                guard let next = network.time.untilNext, passed.time + next <= .seconds(2.5) else { return }
-                network.time.advance(by: next)
-                passed.time += next
-            }
-            return isDone(attempts)
-        }
     }
 
     // MARK: Subscribing
