@@ -8,6 +8,8 @@ public struct StreamStanding: Equatable, Sendable {
     public var isCurrent = false
     /// What the leader says of the other copies, or whoever answered first.
     public var copies: [String] = []
+    /// The servers whose copies it calls behind, though it reaches them.
+    public var lagging: [String] = []
     /// The last sequence that each server has.
     public var ends: [String: Int] = [:]
     /// How many messages each server has, and how many bytes they take.
@@ -19,10 +21,11 @@ public struct StreamStanding: Equatable, Sendable {
     /// copy current all the same, until it starts again; even when it leads the stream by then.
     public var mayStandStill = false
 
-    /// The servers whose copies stand still if they go on like this: the leader's behind another, or some behind the
-    /// leader's though all are called current.
+    /// The servers whose copies stand still if they go on like this: some that lag, the leader's behind another, or some
+    /// behind the leader's though all are called current.
     public var stuck: [String] {
-        guard mayStandStill, !mayDiffer, let leader, let end = ends[leader] else { return [] }
+        guard mayStandStill else { return [] }
+        guard lagging.isEmpty, !mayDiffer, let leader, let end = ends[leader] else { return lagging.sorted() }
         if ends.values.contains(where: { $0 > end }) { return [leader] }
         return isCurrent ? ends.filter { $0.value < end }.keys.sorted() : []
     }
@@ -69,6 +72,10 @@ extension TestOperatorCluster {
                         standing.copies = others.map { copy in
                             let state = copy["offline"] as? Bool == true ? "offline" : "lag \(copy["lag"] ?? 0)"
                             return "\(copy["name"] ?? "?") \(copy["current"] as? Bool == true ? "current" : state)"
+                        }
+                        standing.lagging = others.compactMap { copy in
+                            let isBehind = copy["current"] as? Bool != true && copy["offline"] as? Bool != true
+                            return isBehind ? copy["name"] as? String : nil
                         }
                         standing.isCurrent =
                             server == leader && others.count == servers.count - 1
