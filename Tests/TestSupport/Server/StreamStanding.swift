@@ -107,7 +107,8 @@ extension TestOperatorCluster {
             }
         } catch {
             let words = standstill.lacking.map { "\($0.key): \($0.value.words)" }.sorted().joined(separator: "; ")
-            throw TestFailure("\(error); of \(standings.count) streams: \(words)")
+            throw TestFailure(
+                "\(error); of \(standings.count) streams: \(words); started again: \(standstill.restarts)")
         }
         return Set(standings.keys)
     }
@@ -142,7 +143,7 @@ private struct Standstill {
     /// The streams whose copies are not whole.
     private(set) var lacking: [String: StreamStanding] = [:]
     private var since = ContinuousClock.now
-    private var restarts: [String: Int] = [:]
+    private(set) var restarts: [String: Int] = [:]
 
     /// Whether nothing of it has changed for ten seconds.
     var isLong: Bool { since.duration(to: .now) > .seconds(10) }
