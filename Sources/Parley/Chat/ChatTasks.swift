@@ -36,7 +36,6 @@ struct ChatTasks: Sendable {
 /// Does one thing after the other, in the order in which they come.
 struct SerialTasks: Sendable {
     private let intake: AsyncStream<@Sendable () async -> Void>.Continuation
-
     private let queue: EventQueue
 
     init(_ tasks: ChatTasks, _ queue: EventQueue) {
