@@ -142,23 +142,28 @@ extension TestOperatorCluster {
 private struct Standstill {
     /// The streams whose copies are not whole.
     private(set) var lacking: [String: StreamStanding] = [:]
-    private var since = ContinuousClock.now
+    /// Since when each of them is as it is. One that moves says nothing of the others.
+    private var since: [String: ContinuousClock.Instant] = [:]
     private(set) var restarts: [String: Int] = [:]
 
-    /// Whether nothing of it has changed for ten seconds.
-    var isLong: Bool { since.duration(to: .now) > .seconds(10) }
+    /// Whether nothing of any has changed for ten seconds.
+    var isLong: Bool { lacking.keys.allSatisfy(isLong) }
+
+    private func isLong(_ name: String) -> Bool {
+        since[name].map { $0.duration(to: .now) > .seconds(10) } ?? false
+    }
 
     /// Takes another look.
     ///
     /// - Returns: a server that is to be started once more; each is three times at most.
     mutating func next(_ standings: [String: StreamStanding]) -> String? {
         let now = standings.filter { !$0.value.isWhole }
-        if now != lacking { (lacking, since) = (now, .now) }
-        guard isLong, let server = lacking.values.flatMap(\.stuck).first(where: { restarts[$0, default: 0] < 3 }) else {
-            return nil
-        }
+        for (name, standing) in now where standing != lacking[name] { since[name] = .now }
+        lacking = now
+        let stuck = lacking.filter { isLong($0.key) }.values.flatMap(\.stuck)
+        guard let server = stuck.first(where: { restarts[$0, default: 0] < 3 }) else { return nil }
         restarts[server, default: 0] += 1
-        since = .now
+        since = lacking.mapValues { _ in .now }
         return server
     }
 }
