@@ -188,14 +188,14 @@ struct ChatLoop {
     /// Whether a person waits for an event and sees what it brings: it is drawn as what the person does is.
     private func isInView(_ event: ChatEvent) -> Bool {
         guard event.isAnswer else { return false }
-        if case .past(let name, _) = event { return model.view == .conversation(name) }
+        if case .past(let name, _) = event { return model.screen.view == .conversation(name) }
         return true
     }
 
     /// A screen that does not keep up says so.
     private mutating func noteBehind(_ instant: ContinuousClock.Instant) {
         let isBehind = pace.isBehind(now: instant)
-        if isBehind != model.isBehind { apply(.behind(isBehind), by: .news) }
+        if isBehind != model.screen.isBehind { apply(.behind(isBehind), by: .news) }
     }
 
     private mutating func draw() {

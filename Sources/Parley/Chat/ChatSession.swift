@@ -61,8 +61,8 @@ struct ChatSession {
             identity: plan.identity, size: terminal.size, now: Self.now, status: .initialized,
             origin: RelayClient.newID())
         model.configure(configuration.settings)
-        model.suspension.time = suspension.policy.grace
-        model.watchesPresence = plan.watchesLifecycle
+        model.attention.suspension.time = suspension.policy.grace
+        model.attention.isWatched = plan.watchesLifecycle
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: plan.appearance, colors: terminal.colorCount,
             clock: { Self.now }, send: { [engine] in engine.send($0) }, letGo: { [engine] in engine.letGo() })

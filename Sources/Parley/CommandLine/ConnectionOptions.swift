@@ -363,7 +363,7 @@ struct ConnectionPlan: Sendable {
     }
 
     /// Who is to be signed in where, as far as that is known before anything is read or made for it.
-    var identity: ChatModel.Identity {
+    var identity: Identity {
         switch target {
         case .privateNetwork(let user, _): .init(user: user, network: "local", isNamed: true)
         case .servers(let addresses, let credentials, let user):

@@ -250,9 +250,9 @@ enum DefaultConfiguration {
     }
 
     private static func keys(_ margin: String) -> [String] {
-        KeyMap.standard.tables.flatMap { table, entries in
-            entries.map { entry in
-                let name = JSONText.text(.string("\(table).\(entry.action.name)"))
+        KeyMap.standard.tables.flatMap { table in
+            table.entries.map { entry in
+                let name = JSONText.text(.string("\(table.name).\(entry.name)"))
                 let keys = entry.sequences.map { MessageValue.string($0.label) }
                 let value = keys.count == 1 ? keys[0] : .array(keys)
                 return "\(margin)\(name): \(JSONText.text(value, spaced: true)), // \(entry.binding.words)"

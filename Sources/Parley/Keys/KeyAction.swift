@@ -1,153 +1,41 @@
-/// What a key does. The configuration calls each by its name with dashes: `next-unread`.
-enum KeyAction: String, Hashable, Sendable {
-    // Everywhere
-    case commands
-    case help
-    case quickSwitch
-    case focusTopics
-    case openPostbox
-    case foldTopics
-    case connectionLog
-    case openLab
-    case nextPane
-    case previousPane
-    case nextTopic
-    case previousTopic
-    case nextUnread
-    case firstUnread
-    case previousPlace
-    case pageUp
-    case pageDown
-    case readWhole
-    case redraw
-    case suspend
-    case interrupt
-    case quit
-    case escape
-    case topic1
-    case topic2
-    case topic3
-    case topic4
-    case topic5
-    case topic6
-    case topic7
-    case topic8
-    case topic9
+import Terminal
 
-    // Compose
-    case send
-    case newLine
-    case complete
-    case completePrevious
-    case edit
+/// What the keys of one table do. Dispatch, help, hints and the configuration are made of the cases, in their order, by
+/// the `KeyMap` that has the configuration's changes.
+protocol KeyAction: CaseIterable, Hashable, Sendable where AllCases == [Self] {
+    /// What the help calls the table.
+    static var title: String { get }
+    /// What the configuration calls it.
+    static var tableName: String { get }
+    /// What the configuration calls the action: `next-unread`.
+    var name: String { get }
+    var binding: KeyBinding { get }
+}
 
-    // Editing a text, by readline's names where it has one
-    case backwardChar
-    case forwardChar
-    case backwardWord
-    case forwardWord
-    case beginningOfLine
-    case endOfLine
-    case beginningOfText
-    case endOfText
-    case previousLine
-    case nextLine
-    case backwardDeleteChar
-    case deleteChar
-    case unixWordRubout
-    case backwardKillWord
-    case killWord
-    case unixLineDiscard
-    case killLine
-    case yank
-    case yankPop
-    case transposeChars
-    case transposeWords
-    case upcaseWord
-    case downcaseWord
-    case capitalizeWord
-    case yankLastArg
-    case deleteHorizontalSpace
-    case undoEdit
-    case revertLine
-    case reverseSearchHistory
-    case forwardSearchHistory
-    case characterSearch
-    case characterSearchBackward
-    case quotedInsert
-    case digitArgument
-    case negativeArgument
+extension KeyAction {
+    static var tableName: String { title.lowercased().replacing(" ", with: "-") }
 
-    // Lists and conversations
-    case up
-    case down
-    case toBeginning
-    case toEnd
-    case open
+    /// A case's name with dashes in the place of its capitals.
+    static func name(ofCase text: String) -> String {
+        text.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }
+    }
+}
 
-    // Topics
-    case moveUp
-    case moveDown
-    case changeOrder
+extension KeyAction where Self: RawRepresentable, RawValue == String {
+    var name: String { Self.name(ofCase: rawValue) }
+}
 
-    // Conversations
-    case copy
-    case quote
-    case details
-    case findPrevious
-    case findNext
-    case sendAgain
-    case dropLine
+/// The keys of an action, and what is said of it.
+struct KeyBinding: Hashable, Sendable {
+    let keys: [Key]
+    /// What the help says.
+    let words: String
+    /// What the hint line says; nil for keys that are not hinted.
+    let hint: String?
 
-    // Postbox
-    case mark
-    case markAll
-    case markMatching
-    case delete
-    case reply
-    case write
-    case markRange
-    case unmarkAll
-    case undo
-    case nextPage
-    case previousPage
-    case firstPage
-    case lastPage
-    case refresh
-    case filter
-    case sortBy
-    case forward
-    case save
+    init(_ keys: [Key], _ words: String, hint: String? = nil) {
+        (self.keys, self.words, self.hint) = (keys, words, hint)
+    }
 
-    // Lab
-    case labCut
-    case labRestore
-    case labOnce
-    case labRefuse
-    case labSilence
-    case labLoseSent
-    case labLoseReceived
-    case labLoseBoth
-    case labDelay
-    case labJitter
-    case labThrottle
-    case labSplit
-    case labHalfClose
-    case labDuplicate
-    case labReorder
-    case labDrop
-    case labKillServer
-    case labStopLeader
-    case labFillDisk
-    case labExpire
-    case labRevoke
-    case labKick
-    case labLogin
-    case labBan
-    case labBlock
-    case labBackground
-    case labConnect
-    case labLonger
-    case labShorter
-    case labEnd
+    init(_ key: Key.Code, _ words: String, hint: String? = nil) { self.init([Key(key)], words, hint: hint) }
 }

@@ -3,14 +3,18 @@ import Terminal
 
 /// Which keys stand for what: the tables, with what the configuration says instead. Dispatch, help and hints ask it.
 struct KeyMap: Hashable, Sendable {
-    /// A binding of the tables with the keys that it has now.
+    /// An action of a table with the keys that it has now.
     struct Entry: Hashable, Sendable {
+        /// As the configuration calls the action: `next-unread`.
+        let name: String
         let binding: KeyBinding
         fileprivate(set) var sequences: [KeySequence]
 
-        var action: KeyAction { binding.action }
         /// The keys as a person reads them; a dash where there are none.
         var label: String { sequences.isEmpty ? "–" : sequences.map(\.label).joined(separator: " ") }
+
+        fileprivate func isMeant(by keys: [Key]) -> Bool { sequences.contains { $0.keys == keys } }
+        fileprivate func isBegun(by keys: [Key]) -> Bool { sequences.contains { $0.continues(keys) } }
 
         /// Whether a sequence is one of the table's own.
         fileprivate func isStandard(_ sequence: KeySequence) -> Bool {
@@ -24,72 +28,86 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    /// The keys that work everywhere, in the order of the help.
-    private(set) var everywhere = KeyMap.entries(KeyBinding.everywhere)
-    /// The keys that edit a text, in the order of the help.
-    private(set) var editing = KeyMap.entries(EditingKey.all)
-    /// By the panes' titles.
-    private var panes = Dictionary(
-        uniqueKeysWithValues: Panes.all.map { ($0.title, KeyMap.entries($0.keys)) })
-
-    /// The keys with which something of a pane's table begins, by its title.
-    private var beginnings: [String: Set<Key>] = [:]
-    /// The keys with which something begins everywhere or in a text, and those of the text that were taken away.
-    private var sharedBeginnings: Set<Key> = []
-    private var hints: [String: [Hint]] = [:]
-    /// What the bottom line may say of the keys that work everywhere.
-    private(set) var hintsOfEverywhere: [Hint] = []
-
-    /// What the bottom line says of an entry, ready to be drawn.
+    /// What the bottom line says of an action, ready to be drawn.
     struct Hint: Hashable, Sendable {
-        let action: KeyAction
+        /// The action's place in its table.
+        let place: Int
         let key: SafeText
         let words: SafeText
+    }
 
-        /// Nil for an entry that is not hinted, or has no key.
-        fileprivate init?(_ entry: Entry) {
-            guard let words = entry.binding.hint, let first = entry.sequences.first else { return nil }
-            action = entry.action
-            key = SafeText(first.label)
-            self.words = SafeText(" \(words)  ")
+    /// The actions of one table, in their order.
+    struct Table: Hashable, Sendable {
+        let title: String
+        /// As the configuration calls it.
+        let name: String
+        fileprivate(set) var entries: [Entry]
+        /// The keys with which something of it begins.
+        fileprivate private(set) var beginnings: Set<Key> = []
+        /// What the bottom line may say of it.
+        private(set) var hints: [Hint] = []
+
+        fileprivate init<Action: KeyAction>(_ table: Action.Type) {
+            title = table.title
+            name = table.tableName
+            entries = table.allCases.map { action in
+                let binding = action.binding
+                return Entry(name: action.name, binding: binding, sequences: binding.keys.map { KeySequence([$0]) })
+            }
+        }
+
+        /// Makes of the entries what each key and each frame asks for.
+        fileprivate mutating func index() {
+            beginnings = Set(entries.flatMap { $0.sequences.compactMap(\.keys.first) })
+            hints = entries.enumerated().compactMap { place, entry in
+                guard let words = entry.binding.hint, let first = entry.sequences.first else { return nil }
+                return Hint(place: place, key: SafeText(first.label), words: SafeText(" \(words)  "))
+            }
         }
     }
+
+    /// All tables, in the order of the help.
+    private(set) var tables: [Table]
+    /// The keys with which something begins everywhere or in a text, and those of the text that were taken away.
+    private var sharedBeginnings: Set<Key> = []
 
     /// The tables as they are.
     static let standard = KeyMap()
 
-    private init() { index() }
+    private init() {
+        func table<Action: KeyAction>(_ actions: Action.Type) -> Table { Table(actions) }
+        func table<P: Pane>(of pane: P.Type) -> Table { Table(P.Action.self) }
+        tables = [table(EverywhereKey.self)]
+        for pane in Panes.all {
+            tables.append(table(of: pane))
+            if pane == ComposePane.self { tables.append(table(EditingKey.self)) }
+        }
+        index()
+    }
 
-    /// Makes of the tables what each key and each frame asks for.
     private mutating func index() {
-        beginnings = panes.mapValues { Self.firstKeys(of: $0) }
-        sharedBeginnings = Self.firstKeys(of: everywhere).union(Self.firstKeys(of: editing))
-        for binding in EditingKey.all { sharedBeginnings.formUnion(binding.keys) }
-        hints = panes.mapValues { $0.compactMap { Hint($0) } }
-        hintsOfEverywhere = everywhere.compactMap { Hint($0) }
+        for place in tables.indices { tables[place].index() }
+        sharedBeginnings = self[EverywhereKey.self].beginnings.union(self[EditingKey.self].beginnings)
+        for action in EditingKey.allCases { sharedBeginnings.formUnion(action.binding.keys) }
     }
 
-    private static func firstKeys(of entries: [Entry]) -> Set<Key> {
-        Set(entries.flatMap { $0.sequences.compactMap(\.keys.first) })
+    /// The table of some actions.
+    subscript<Action: KeyAction>(_ actions: Action.Type) -> Table {
+        tables.first { $0.title == actions.title } ?? Table(actions)
     }
 
-    /// What the bottom line may say of a pane's own keys.
-    func hints(of pane: any Pane.Type) -> [Hint] { hints[pane.title] ?? [] }
-
-    private static func entries(_ table: [KeyBinding]) -> [Entry] {
-        table.map { Entry(binding: $0, sequences: $0.keys.map { KeySequence([$0]) }) }
+    private func entry<Action: KeyAction>(of action: Action) -> Entry? {
+        let name = action.name
+        return self[Action.self].entries.first { $0.name == name }
     }
-
-    /// A pane's own keys, in the order of the help.
-    func entries(of pane: any Pane.Type) -> [Entry] { panes[pane.title] ?? [] }
 
     // MARK: Dispatch
 
     /// What keys stand for.
-    enum Meaning: Hashable, Sendable {
+    enum Meaning<Action: KeyAction>: Hashable, Sendable {
         /// An action of the pane.
-        case own(KeyAction)
-        case everywhere(KeyAction)
+        case own(Action)
+        case everywhere(EverywhereKey)
         /// Edits a text, as the editor's own key does.
         case editing(Key)
         /// A chord begins with them.
@@ -100,81 +118,75 @@ struct KeyMap: Hashable, Sendable {
     /// What keys that were pressed one after the other stand for in a pane. Its own come first.
     ///
     /// - Parameter hasMeaning: whether an action of the pane can be meant now.
-    func meaning(of keys: [Key], in pane: any Pane.Type, where hasMeaning: (KeyAction) -> Bool) -> Meaning {
+    func meaning<P: Pane>(
+        of keys: [Key], in pane: P.Type, where hasMeaning: (P.Action) -> Bool
+    ) -> Meaning<P.Action> {
+        let own = self[P.Action.self]
         // Most keys are letters of a text.
-        if let first = keys.first, !sharedBeginnings.contains(first),
-            beginnings[pane.title]?.contains(first) != true
-        {
+        if let first = keys.first, !sharedBeginnings.contains(first), !own.beginnings.contains(first) {
             return .nothing
         }
-        let own = entries(of: pane).filter { hasMeaning($0.action) }
-        if let entry = own.first(where: { $0.sequences.contains { $0.keys == keys } }) { return .own(entry.action) }
-        if own.contains(where: { $0.sequences.contains { $0.continues(keys) } }) { return .beginning }
-        if let entry = everywhere.first(where: { $0.sequences.contains { $0.keys == keys } }) {
-            return .everywhere(entry.action)
+        let actions = zip(P.Action.allCases, own.entries)
+        if let (action, _) = actions.first(where: { $1.isMeant(by: keys) && hasMeaning($0) }) { return .own(action) }
+        if actions.contains(where: { $1.isBegun(by: keys) && hasMeaning($0) }) { return .beginning }
+        let everywhere = zip(EverywhereKey.allCases, self[EverywhereKey.self].entries)
+        if let (action, _) = everywhere.first(where: { $1.isMeant(by: keys) }) { return .everywhere(action) }
+        if everywhere.contains(where: { $1.isBegun(by: keys) }) { return .beginning }
+        let editing = self[EditingKey.self].entries
+        if let entry = editing.first(where: { $0.isMeant(by: keys) }) {
+            return entry.editorKey(for: keys).map { .editing($0) } ?? .nothing
         }
-        if everywhere.contains(where: { $0.sequences.contains { $0.continues(keys) } }) { return .beginning }
-        if let entry = editing.first(where: { $0.sequences.contains { $0.keys == keys } }) {
-            return entry.editorKey(for: keys).map { Meaning.editing($0) } ?? .nothing
-        }
-        return editing.contains { $0.sequences.contains { $0.continues(keys) } } ? .beginning : .nothing
+        return editing.contains { $0.isBegun(by: keys) } ? .beginning : .nothing
     }
 
     /// The key that a text's editor takes for one; nil for one of its own that the configuration has taken away.
     func editorKey(for key: Key) -> Key? {
         guard sharedBeginnings.contains(key) else { return key }
-        if let entry = editing.first(where: { $0.sequences.contains { $0.keys == [key] } }) {
+        if let entry = self[EditingKey.self].entries.first(where: { $0.isMeant(by: [key]) }) {
             return entry.editorKey(for: [key])
         }
-        return EditingKey.all.contains { $0.keys.contains(key) } ? nil : key
+        return EditingKey.allCases.contains { $0.binding.keys.contains(key) } ? nil : key
     }
 
-    /// The action of one key in a pane's own table, or in the one of everywhere.
-    func action(of key: Key, in pane: (any Pane.Type)? = nil) -> KeyAction? {
-        let table = pane.map(entries(of:)) ?? everywhere
-        return table.first { $0.sequences.contains { $0.keys == [key] } }?.action
+    /// What one key does everywhere.
+    func action(of key: Key) -> EverywhereKey? { action(of: key, among: EverywhereKey.self) }
+
+    /// What one key does in a pane.
+    func action<P: Pane>(of key: Key, in pane: P.Type) -> P.Action? { action(of: key, among: P.Action.self) }
+
+    private func action<Action: KeyAction>(of key: Key, among actions: Action.Type) -> Action? {
+        zip(actions.allCases, self[actions].entries).first { $1.isMeant(by: [key]) }?.0
     }
 
     /// What can follow the first keys of a chord: the keys that are left, and what they do.
-    func followers(of chord: [Key], in pane: any Pane.Type) -> [(rest: KeySequence, binding: KeyBinding)] {
-        (entries(of: pane) + everywhere + editing).flatMap { entry in
+    func followers<P: Pane>(of chord: [Key], in pane: P) -> [(rest: KeySequence, binding: KeyBinding)] {
+        let tables = [self[P.Action.self], self[EverywhereKey.self], self[EditingKey.self]]
+        return tables.flatMap(\.entries).flatMap { entry in
             entry.sequences.filter { $0.continues(chord) }.map {
                 (rest: KeySequence(Array($0.keys.dropFirst(chord.count))), binding: entry.binding)
             }
         }
     }
 
-    /// The first key of an action in a pane, or else everywhere and in a text, for a sentence that names it; nil where
-    /// it has none.
-    func label(of action: KeyAction, in pane: (any Pane.Type)? = nil) -> String? {
-        if let pane { return entries(of: pane).first { $0.action == action }?.sequences.first?.label }
-        let entry = everywhere.first { $0.action == action } ?? editing.first { $0.action == action }
-        return entry?.sequences.first?.label
-    }
+    /// The first key of what works everywhere, for a sentence that names it; nil where it has none.
+    func label(of action: EverywhereKey) -> String? { entry(of: action)?.sequences.first?.label }
+
+    /// The first key of what edits a text.
+    func label(of action: EditingKey) -> String? { entry(of: action)?.sequences.first?.label }
+
+    /// The first key of a pane's action.
+    func label<P: Pane>(of action: P.Action, in pane: P.Type) -> String? { entry(of: action)?.sequences.first?.label }
 
     /// What closes a list over the panes: Esc does whatever the keys are.
     var labelOfClosing: String {
-        let escape = everywhere.first { $0.action == .escape }
+        let escape = entry(of: EverywhereKey.escape)
         return escape?.sequences.first { $0.keys.count == 1 }?.label ?? Key(.escape).label
     }
 }
 
 // MARK: - What the configuration changes
 
-extension KeyAction {
-    /// As the configuration calls it: `next-unread`.
-    var name: String {
-        rawValue.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }
-    }
-}
-
 extension KeyMap {
-    /// What the configuration calls a table: that of a pane by its title, such as `postbox`.
-    static func name(of pane: any Pane.Type) -> String { pane.title.lowercased().replacing(" ", with: "-") }
-
-    private static let nameOfEverywhere = "everywhere"
-    private static let nameOfEditing = "editing"
-
     /// The keys that the configuration gives an action.
     struct Change: Hashable, Sendable {
         /// As it was written: `next-unread`, or `postbox.reply` for one pane alone.
@@ -194,23 +206,13 @@ extension KeyMap {
     static func knows(_ name: String) -> Bool {
         let (table, action) = parts(name)
         return standard.tables.contains {
-            (table == nil || $0.name == table) && $0.entries.contains { $0.action.name == action }
+            (table == nil || $0.name == table) && $0.entries.contains { $0.name == action }
         }
     }
 
     private static func parts(_ name: String) -> (table: String?, action: String) {
         guard let dot = name.firstIndex(of: ".") else { return (nil, name) }
         return (String(name[..<dot]), String(name[name.index(after: dot)...]))
-    }
-
-    /// All tables with the names that the configuration has for them, in the order of the help.
-    var tables: [(name: String, entries: [Entry])] {
-        var tables = [(name: Self.nameOfEverywhere, entries: everywhere)]
-        for pane in Panes.all {
-            tables.append((name: Self.name(of: pane), entries: entries(of: pane)))
-            if pane == ComposePane.self { tables.append((name: Self.nameOfEditing, entries: editing)) }
-        }
-        return tables
     }
 
     /// The tables with changes. A change of an action counts in each table that has it; one for a table alone goes
@@ -224,70 +226,60 @@ extension KeyMap {
         let isGeneral = { (change: Change) in Self.parts(change.name).table == nil }
         for change in changes.filter(isGeneral) + changes.filter({ !isGeneral($0) }) {
             let (wanted, action) = Self.parts(change.name)
-            for (table, entries) in tables where wanted == nil || table == wanted {
-                guard let index = entries.firstIndex(where: { $0.action.name == action }) else { continue }
-                set(change.sequences, at: index, in: table)
-                changed["\(table).\(action)"] = change.name
+            for (place, table) in tables.enumerated() where wanted == nil || table.name == wanted {
+                guard let index = table.entries.firstIndex(where: { $0.name == action }) else { continue }
+                tables[place].entries[index].sequences = change.sequences
+                changed["\(table.name).\(action)"] = change.name
             }
         }
         index()
-        let text = tables.filter { $0.name == Self.nameOfEverywhere || $0.name == Self.name(of: ComposePane.self) }
+        let text = [self[EverywhereKey.self], self[ComposePane.Action.self]]
         // The keys that the text has by itself; one that it was given goes by its own table.
-        let own = editing.map { entry in
-            var entry = entry
-            entry.sequences = entry.sequences.filter(entry.isStandard)
-            return entry
+        var own = self[EditingKey.self]
+        for index in own.entries.indices {
+            own.entries[index].sequences = own.entries[index].sequences.filter(own.entries[index].isStandard)
         }
-        for (table, entries) in tables {
+        for table in tables {
             // A key of the text that means something before it comes to that would never reach it.
-            var others: [(name: String, entries: [Entry])] = []
-            if table == Self.nameOfEditing { others = text }
-            if text.contains(where: { $0.name == table }) { others = [(name: Self.nameOfEditing, entries: own)] }
-            try Self.check(entries, of: table, changed, beside: others)
-        }
-    }
-
-    private mutating func set(_ sequences: [KeySequence], at index: Int, in table: String) {
-        if table == Self.nameOfEverywhere {
-            everywhere[index].sequences = sequences
-        } else if table == Self.nameOfEditing {
-            editing[index].sequences = sequences
-        } else if let pane = Panes.all.first(where: { Self.name(of: $0) == table }) {
-            panes[pane.title]?[index].sequences = sequences
+            let isText = text.contains { $0.name == table.name }
+            let others = table.name == EditingKey.tableName ? text : isText ? [own] : []
+            try Self.check(table, changed, beside: others)
         }
     }
 
     /// The tables in which a letter by itself belongs to the text.
-    private static let typing = [nameOfEverywhere, nameOfEditing, name(of: ComposePane.self), name(of: LogPane.self)]
+    private static let typing = [
+        EverywhereKey.tableName, EditingKey.tableName, ComposePane.Action.tableName, LogPane.Action.tableName,
+    ]
 
     /// What has a key in a table.
     private struct Holder {
         let sequence: KeySequence
-        let action: KeyAction
+        let name: String
         let table: String
     }
 
     /// - Parameter others: tables with which this one shares no keys but those that they share by themselves.
     private static func check(
-        _ entries: [Entry], of table: String, _ changed: [String: String],
-        beside others: [(name: String, entries: [Entry])]
+        _ table: Table, _ changed: [String: String], beside others: [Table]
     ) throws(Mistake) {
-        func change(of entry: Entry) -> String? { changed["\(table).\(entry.action.name)"] }
-        func holders(_ entries: [Entry], of table: String) -> [Holder] {
+        func change(of entry: Entry) -> String? { changed["\(table.name).\(entry.name)"] }
+        func holders(_ entries: [Entry], of table: Table) -> [Holder] {
             entries.flatMap { entry in
-                entry.sequences.map { Holder(sequence: $0, action: entry.action, table: table) }
+                entry.sequences.map { Holder(sequence: $0, name: entry.name, table: table.name) }
             }
         }
         // What was not changed is seen first, so that a change is named.
-        var seen = holders(entries.filter { change(of: $0) == nil }, of: table)
-        let shared = others.flatMap { holders($0.entries, of: $0.name) }
-        for entry in entries {
+        var seen = holders(table.entries.filter { change(of: $0) == nil }, of: table)
+        let shared = others.flatMap { holders($0.entries, of: $0) }
+        for entry in table.entries {
             guard let name = change(of: entry) else { continue }
             for sequence in entry.sequences {
-                if typing.contains(table), let first = sequence.keys.first, first.isText {
+                if typing.contains(table.name), let first = sequence.keys.first, first.isText {
                     throw Mistake(
                         name: name,
-                        words: "\(sequence.label) by itself is a letter of the text (\(table)); add Alt or Ctrl, say")
+                        words:
+                            "\(sequence.label) by itself is a letter of the text (\(table.name)); add Alt or Ctrl, say")
                 }
                 let taken = entry.isStandard(sequence) ? seen : seen + shared
                 if let other = taken.first(where: { $0.sequence.clashes(with: sequence) }) {
@@ -296,10 +288,10 @@ extension KeyMap {
                     throw Mistake(
                         name: name,
                         words:
-                            "\(sequence.label) \(relation) “\(other.action.name)” already (\(other.table)); give one of "
+                            "\(sequence.label) \(relation) “\(other.name)” already (\(other.table)); give one of "
                             + "them another key, or none")
                 }
-                seen.append(Holder(sequence: sequence, action: entry.action, table: table))
+                seen.append(Holder(sequence: sequence, name: entry.name, table: table.name))
             }
         }
     }

@@ -73,7 +73,7 @@ extension ChatModel {
     /// The names that can be completed: who wrote last in the topic in view, who is in it, who wrote elsewhere, and who
     /// sent letters. Names that would not be one word, or that have characters which cannot be typed, are left out.
     var namesToComplete: [String] {
-        var seen: Set<String> = [identity.user, ""]
+        var seen: Set<String> = [network.identity.user, ""]
         var names: [String] = []
         func add(_ name: String) {
             guard names.count < 1_000, seen.insert(name).inserted, name.utf8.count <= 256,
@@ -84,32 +84,32 @@ extension ChatModel {
         func add(_ rows: some Sequence<ConversationRow>) {
             for case .message(let line) in rows where !line.isOwn { add(line.name) }
         }
-        if case .conversation(let name) = view {
-            if let conversation = conversations.named(name) { add(conversation.rows.reversed()) }
-            if people.topic == name { people.roster.users.forEach { add($0.name) } }
+        if case .conversation(let name) = screen.view {
+            if let conversation = network.conversations.named(name) { add(conversation.rows.reversed()) }
+            if network.people.topic == name { network.people.roster.users.forEach { add($0.name) } }
         }
-        for conversation in conversations.all.prefix(Self.otherTopics) {
+        for conversation in network.conversations.all.prefix(Self.otherTopics) {
             add(conversation.rows.suffix(Self.otherRows).reversed())
         }
         // The network itself answers nobody.
-        for case let sender? in inbox.letters.map(\.from) where !sender.hasPrefix("~") { add(sender) }
+        for case let sender? in network.inbox.letters.map(\.from) where !sender.hasPrefix("~") { add(sender) }
         return names
     }
 
     /// The topics that can be completed, those that are joined.
-    private var topicsToComplete: [String] { conversations.all.map(\.name) }
+    private var topicsToComplete: [String] { network.conversations.all.map(\.name) }
 
     /// What Tab would make of a command.
     private var commandCompletion: CommandCompletion? {
         CommandCompletion.of(
-            compose.text, topics: topicsToComplete, names: namesToComplete, muted: mutes.map(\.text),
-            postboxes: inbox.boxes.map(\.name), addresses: addressesToComplete)
+            compose.text, topics: topicsToComplete, names: namesToComplete, muted: network.quiet.mutes.map(\.text),
+            postboxes: network.inbox.boxes.map(\.name), addresses: addressesToComplete)
     }
 
     /// The postboxes of others that are known, since letters went there.
     private var addressesToComplete: [String] {
-        var addresses = Set(listedSent.compactMap { letter in letter.person.map { "\($0)/\(letter.postbox)" } })
-        for case .letter(let user, let postbox, _, _) in outgoing.values.lazy.map(\.item) {
+        var addresses = Set(listed.sent.compactMap { letter in letter.person.map { "\($0)/\(letter.postbox)" } })
+        for case .letter(let user, let postbox, _, _) in network.outbox.messages.values.lazy.map(\.item) {
             addresses.insert("\(user)/\(postbox)")
         }
         return addresses.filter { SafeText($0).description == $0 && !$0.contains(where: \.isWhitespace) }.sorted()
@@ -118,7 +118,9 @@ extension ChatModel {
     /// The commands that the text may become while the name of one is written, as Tab completes it; none where what is
     /// written is no command, or has gone on to what stands behind the name.
     var commandsOffered: [SlashCommand.Entry] {
-        guard focus == .compose, overlay == nil, compose.isCommand, compose.editor.count <= Self.commandLength else {
+        guard screen.focus == .compose, screen.overlay == nil, compose.isCommand,
+            compose.editor.count <= Self.commandLength
+        else {
             return []
         }
         let name = compose.text.dropFirst()

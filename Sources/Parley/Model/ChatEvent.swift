@@ -29,7 +29,7 @@ enum ChatEvent: Equatable, Sendable {
     /// By what the terminal was given a notification that was a test.
     case notified(by: [NotificationMethod])
     /// Who is signed in where, once it is known.
-    case identified(ChatModel.Identity)
+    case identified(Identity)
     /// The largest text in bytes that the server takes.
     case bounded(messageBytes: Int)
     /// What the credentials may do; nil where the network has not said.

@@ -7,7 +7,7 @@ extension ChatModel {
         compose.editor.endSearch()
         guard compose.hasContent else { return [] }
         // What was said of the text before this one is over.
-        notice = nil
+        notices.shown = nil
         dismissAbsence()
         if mendSlash() { return [] }
         let text = compose.text
@@ -63,12 +63,12 @@ extension ChatModel {
 
     /// Whether an answer is one to a letter.
     private var answersLetter: Bool {
-        if case .inbox = view { hasScreen && inbox.selectedLetter != nil } else { false }
+        if case .inbox = screen.view { hasScreen && network.inbox.selectedLetter != nil } else { false }
     }
 
     /// Whether a letter is not for a topic by mistake; says so where it is. Whoever names a postbox means a person.
     private mutating func isForPerson(_ written: String) -> Bool {
-        guard let name = SlashCommand.bareRecipient(of: written), conversations.index(of: name) != nil,
+        guard let name = SlashCommand.bareRecipient(of: written), network.conversations.index(of: name) != nil,
             !namesToComplete.contains(name)
         else { return true }
         say(SlashCommand.topicWords(name), .failure, about: .mistake)
@@ -87,8 +87,8 @@ extension ChatModel {
     /// Without a screen it cannot: the core refuses it, and keeps it with the reason.
     mutating func fits(_ text: String) -> Bool {
         let bytes = text.utf8.count
-        guard hasScreen, bytes > messageBytes else { return true }
-        let limit = Wording.grouped(messageBytes)
+        guard hasScreen, bytes > network.messageBytes else { return true }
+        let limit = Wording.grouped(network.messageBytes)
         say(
             "It has \(Wording.grouped(bytes)) bytes, a message at most \(limit). Shorten it, or send it in parts.",
             .failure)
@@ -105,7 +105,7 @@ extension ChatModel {
 
     /// The topic that takes what is written; says why when there is none.
     mutating func writableTopic() -> String? {
-        switch view.pane.addressee(in: self) {
+        switch screen.view.pane.addressee(in: self) {
         case .topic(let name): return name
         case .nobody(let words):
             say(words, .failure)
@@ -130,9 +130,9 @@ extension ChatModel {
         case .history: return showOlder()
         case .more: return showMore()
         case .inbox:
-            focus = .main
+            screen.focus = .main
             // Without a screen the list begins anew; there is no way back from page to page.
-            if !hasScreen, case .inbox = view, inbox.trail.count > 1 { inbox.reset() }
+            if !hasScreen, case .inbox = screen.view, network.inbox.trail.count > 1 { network.inbox.reset() }
             return openInbox(nil)
         case .postbox(let act): return run(act)
         case .sent(let number): return sentLetters(number)
@@ -140,7 +140,7 @@ extension ChatModel {
             guard isInPostbox() else { return [] }
             if let number {
                 askToDelete(number)
-            } else if inbox.letters.isEmpty {
+            } else if network.inbox.letters.isEmpty {
                 say("There is no letter to delete.")
             } else {
                 askToDelete()
@@ -196,18 +196,18 @@ extension ChatModel {
 
     /// What was begun from a list ends there: its keys go on from where they were.
     private mutating func returnToList() {
-        switch view {
-        case .inbox, .search, .reader: focus = .main
+        switch screen.view {
+        case .inbox, .search, .reader: screen.focus = .main
         case .welcome, .conversation, .excerpt, .lab: break
         }
     }
 
     /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.
     private mutating func closeView() -> ChatEffects {
-        guard case .conversation(let name) = view else {
+        guard case .conversation(let name) = screen.view else {
             // Where nothing was open on the way, the topic before it is what is left behind it.
             guard !escape() else { return [] }
-            switch view {
+            switch screen.view {
             case .inbox, .search, .excerpt, .reader, .lab: show(fallbackView)
             case .welcome, .conversation: break
             }
@@ -222,20 +222,20 @@ extension ChatModel {
     private mutating func joinChannel(_ text: String) -> ChatEffects {
         let topic = SlashCommand.topic(fromChannel: text)
         let effects = join(topic)
-        if topic != text, view == .conversation(topic) { say("This is \(topic): topics have no # here.") }
+        if topic != text, screen.view == .conversation(topic) { say("This is \(topic): topics have no # here.") }
         return effects
     }
 
     /// Disconnects; asks first where that gives up what is queued.
     private mutating func disconnectUnlessUnsent() -> ChatEffects {
-        guard !outgoing.isEmpty else { return disconnect() }
-        ask(.disconnect, "\(Self.unsentWords(outgoing.count)). Disconnect anyway?")
+        guard !network.outbox.messages.isEmpty else { return disconnect() }
+        ask(.disconnect, "\(Self.unsentWords(network.outbox.messages.count)). Disconnect anyway?")
         return []
     }
 
     private mutating func disconnect() -> ChatEffects {
         if hasScreen {
-            let isAgain = status.state == .disconnected
+            let isAgain = network.status.state == .disconnected
             say(isAgain ? "Disconnected already; /reconnect connects again." : "Disconnected until /reconnect.")
         }
         return [.connection(.disconnect)]
@@ -244,7 +244,7 @@ extension ChatModel {
     /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can
     /// still be undone, the question is whether they are to leave at all.
     mutating func quit() -> ChatEffects {
-        let count = inbox.deletion.undoableCount
+        let count = network.inbox.deletion.undoableCount
         if count > 0 {
             let undo = settings.keys.label(of: .undo, in: InboxPane.self).map { " (\($0) undoes it)" } ?? ""
             ask(
@@ -252,7 +252,7 @@ extension ChatModel {
                 "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") about to be deleted\(undo). Delete and quit?"
             )
             // While that is asked nothing leaves.
-            inbox.deletion.hold()
+            network.inbox.deletion.hold()
             return []
         }
         return quitAfterDeletion()
@@ -260,9 +260,9 @@ extension ChatModel {
 
     /// Quits, as soon as what is being deleted is; asks where that takes its time.
     private mutating func quitAfterDeletion() -> ChatEffects {
-        inbox.deletion.settle()
-        if !inbox.deletion.isEmpty {
-            let count = inbox.deletion.count
+        network.inbox.deletion.settle()
+        if !network.inbox.deletion.isEmpty {
+            let count = network.inbox.deletion.count
             let left = "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") still being deleted"
             ask(.leaveDeletion, "\(left); Parley quits afterwards. Quit now?")
             return []
@@ -273,8 +273,8 @@ extension ChatModel {
     /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is
     /// lost where no local store keeps it.
     private mutating func quitUnlessUnsent() -> ChatEffects {
-        let failed = keepsDesk ? 0 : conversations.all.reduce(0) { $0 + $1.failedLines.count }
-        let count = outgoing.count + failed
+        let failed = network.keepsDesk ? 0 : network.conversations.all.reduce(0) { $0 + $1.failedLines.count }
+        let count = network.outbox.messages.count + failed
         guard count > 0 else { return .screen(.quit) }
         ask(.quit, "\(Self.unsentWords(count)). Quit anyway?")
         return []
@@ -288,18 +288,18 @@ extension ChatModel {
 
     mutating func ask(_ act: Question.Act, _ text: String) {
         // Another question takes the place of one that nobody has answered.
-        if asksToDeleteAndQuit { inbox.deletion.release(now: now.instant) }
-        overlay = .question(Question(act: act, text: text))
+        if asksToDeleteAndQuit { network.inbox.deletion.release(now: now.instant) }
+        screen.overlay = .question(Question(act: act, text: text))
     }
 
     /// Whether it is asked if letters that can still be brought back are to leave: meanwhile they do not.
     var asksToDeleteAndQuit: Bool {
-        if case .question(let question)? = overlay { question.act == .quitDeleting } else { false }
+        if case .question(let question)? = screen.overlay { question.act == .quitDeleting } else { false }
     }
 
     /// Does what a question asked about.
     mutating func answerYes(_ question: Question) -> ChatEffects {
-        overlay = nil
+        screen.overlay = nil
         switch question.act {
         case .quit: return .screen(.quit)
         case .quitDeleting: return quitAfterDeletion()
@@ -308,11 +308,11 @@ extension ChatModel {
         case .disconnect: return disconnect()
         case .openLab: return beginLab()
         case .delete(let ids):
-            inbox.delete(ids, now: now.instant, isUndoable: hasScreen)
+            network.inbox.delete(ids, now: now.instant, isUndoable: hasScreen)
             return []
         case .deletePostbox(let name): return deletePostbox(name)
         case .send(let text, let topic):
-            guard conversations.index(of: topic) != nil else {
+            guard network.conversations.index(of: topic) != nil else {
                 say("\(topic) is not joined any more; the text was not sent.", .failure)
                 return []
             }

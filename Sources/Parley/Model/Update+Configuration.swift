@@ -2,7 +2,7 @@ extension ChatModel {
     /// Goes by other settings from now on. It joins nothing by itself.
     mutating func configure(_ settings: ChatSettings) {
         self.settings = settings
-        chord = []
+        screen.chord = []
         applyMutes()
         recognizeMentions()
     }
@@ -15,7 +15,7 @@ extension ChatModel {
             configure(new)
             say("The configuration has changed and counts now.", about: .configuration)
             // While the local store is being opened, what is to be joined waits for it.
-            guard opening == nil else { return [] }
+            guard network.opening == nil else { return [] }
             var effects: ChatEffects = []
             for topic in new.join where !joined.contains(topic) { effects += join(topic, shows: false) }
             return effects

@@ -4,20 +4,24 @@ import Terminal
 extension ChatModel {
     /// Takes in a connection status.
     mutating func statusChanged(_ newStatus: ConnectionStatus) -> ChatEffects {
-        let before = status
-        status = newStatus
-        log.record(newStatus, at: now)
+        let before = network.status
+        network.status = newStatus
+        network.log.record(newStatus, at: now)
         let isSameAttempt = before.isTrying && before.state == newStatus.state && before.attempt == newStatus.attempt
-        if !newStatus.isTrying { attemptBegan = nil } else if !isSameAttempt { attemptBegan = now.instant }
+        if !newStatus.isTrying {
+            network.times.attemptBegan = nil
+        } else if !isSameAttempt {
+            network.times.attemptBegan = now.instant
+        }
         guard before.state != newStatus.state else { return [] }
-        withdrawNotice(about: .connection)
+        notices.withdraw(about: .connection)
         absenceFollows(newStatus)
         noteOutage(before, newStatus)
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
             // What the filter could not look through it can look through now.
-            if case .failed? = inbox.finding?.end { inbox.dropFinding() }
+            if case .failed? = network.inbox.finding?.end { network.inbox.dropFinding() }
             return [.letters(.count)] + retryInbox()
         case .disconnected:
             if let reason = newStatus.reason, reason != .closedByUser {
@@ -37,38 +41,38 @@ extension ChatModel {
     /// Notes where each conversation was when the connection was lost, and says there how long that lasted when it is
     /// back.
     private mutating func noteOutage(_ before: ConnectionStatus, _ status: ConnectionStatus) {
-        recovery = nil
+        network.times.recovery = nil
         switch status.state {
         case .reconnecting where before.state == .connected && status.reason != .renewalRequested:
-            lostAt = now
-            let resting = restingTopics
-            conversations.updateAll { if !resting.contains($0.name) { $0.connectionLost() } }
+            network.times.lostAt = now
+            let resting = network.resting.topics
+            network.conversations.updateAll { if !resting.contains($0.name) { $0.connectionLost() } }
         case .connected:
-            guard let lostAt else { break }
+            guard let lostAt = network.times.lostAt else { break }
             let lasted = lostAt.instant.duration(to: now.instant)
-            recovery = Recovery(lasted: lasted, until: now.instant + Recovery.time)
-            conversations.updateAll { $0.connectionBack(Outage(began: lostAt.wall, lasted: lasted)) }
-            self.lostAt = nil
-        case .initialized, .connecting, .disconnected: lostAt = nil
+            network.times.recovery = Recovery(lasted: lasted, until: now.instant + Recovery.time)
+            network.conversations.updateAll { $0.connectionBack(Outage(began: lostAt.wall, lasted: lasted)) }
+            network.times.lostAt = nil
+        case .initialized, .connecting, .disconnected: network.times.lostAt = nil
         case .reconnecting, .suspended: break
         }
     }
 
     /// What was on its way when the connection went waits again; the core keeps it.
     private mutating func requeue() {
-        for (id, handed) in outgoing where handed.isAccepted {
+        for (id, handed) in network.outbox.messages where handed.isAccepted {
             guard case .line(let name) = handed.item else { continue }
-            conversations.update(name) { _ = $0.setState(.queued, of: id) }
+            network.conversations.update(name) { _ = $0.setState(.queued, of: id) }
         }
     }
 
     /// Tells the core when the person came or went, and tries to connect at once when they came.
     mutating func noteAttention(_ change: Bool?) -> ChatEffects {
         guard let change else { return [] }
-        lastNudge = now.instant
+        network.times.lastNudge = now.instant
         if change {
-            calls.forget()
-            lastSign = now.instant
+            attention.calls.forget()
+            attention.lastSign = now.instant
             returnToTerminal()
         } else {
             leaveTerminal()
@@ -78,20 +82,20 @@ extension ChatModel {
 
     /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.
     mutating func nudge() -> ChatEffects {
-        guard status.nextRetryAt != nil || status.state == .suspended else { return [] }
-        if let lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
-        lastNudge = now.instant
+        guard network.status.nextRetryAt != nil || network.status.state == .suspended else { return [] }
+        if let lastNudge = network.times.lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
+        network.times.lastNudge = now.instant
         return [.connection(.nudge)]
     }
 
     /// Whether what is written now waits for a connection.
-    var isOffline: Bool { status.state != .connected }
+    var isOffline: Bool { network.status.state != .connected }
 
     /// Whether it does so for longer than the first attempt takes.
     var isCutOff: Bool {
-        switch status.state {
+        switch network.status.state {
         case .initialized, .connected: false
-        case .connecting: status.reason != nil
+        case .connecting: network.status.reason != nil
         case .reconnecting, .suspended, .disconnected: true
         }
     }

@@ -5,21 +5,21 @@ extension ChatModel {
     /// Takes in what the terminal sent. Any input means that the person is here.
     mutating func handleInput(_ input: InputEvent) -> ChatEffects {
         // What another program has switched on of the focus counts no more than what this one does not ask for.
-        let change = watchesPresence || input.isTyped ? attention.handle(input) : nil
+        let change = attention.isWatched || input.isTyped ? attention.tracker.handle(input) : nil
         if let change {
-            log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
+            network.log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
         }
         var effects = noteAttention(change)
-        if input.isTyped || input == .focusIn { lastInput = now.instant }
+        if input.isTyped || input == .focusIn { attention.lastInput = now.instant }
         if input.isTyped {
-            passNotice()
-            absence?.personTypes()
+            notices.pass(at: now.instant)
+            attention.absence?.personTypes()
         }
         switch input {
         case .focusIn, .focusOut, .reply:
             return effects
         case .paste(let text):
-            chord = []
+            screen.chord = []
             effects += nudge()
             paste(text)
         case .pasteCut:
@@ -30,27 +30,29 @@ extension ChatModel {
             effects += nudge()
             effects += press(key)
         case .mouse(let mouse):
-            chord = []
+            screen.chord = []
             effects += handleMouse(mouse)
         }
         return effects
     }
 
     private mutating func paste(_ text: String) {
-        switch overlay {
-        case .help, .people, .listing: overlay = nil
+        switch screen.overlay {
+        case .help, .people, .listing: screen.overlay = nil
         case .palette(var palette):
             palette.insert(text)
-            overlay = .palette(palette)
+            screen.overlay = .palette(palette)
             return
         case .log, .question, nil: break
         }
-        guard overlay == nil || logScroll != nil else { return }
-        if overlay == nil, focus == .main, case .inbox = view, var filter = inbox.filter, filter.isTyped {
+        guard screen.overlay == nil || logScroll != nil else { return }
+        if screen.overlay == nil, screen.focus == .main, case .inbox = screen.view, var filter = network.inbox.filter,
+            filter.isTyped
+        {
             filter.insert(text)
-            return inbox.setFilter(filter)
+            return network.inbox.setFilter(filter)
         }
-        focus = .compose
+        screen.focus = .compose
         let isAtEnd = compose.editor.cursor == compose.editor.count
         let whole = isAtEnd ? breaksBeforeRest + text : text
         var pasted = Substring(whole)
@@ -58,7 +60,7 @@ extension ChatModel {
         if isAtEnd { while pasted.last?.breaksLine == true { pasted.removeLast() } }
         let cut = compose.editor.insert(String(pasted))
         let breaks = String(whole[pasted.endIndex...])
-        omittedBreaks = OmittedBreaks(breaks: breaks, bytes: compose.editor.utf8Count, at: now.instant)
+        writing.omittedBreaks = OmittedBreaks(breaks: breaks, bytes: compose.editor.utf8Count, at: now.instant)
         if cut > 0 {
             sayFull("The last \(Wording.count(cut, "character")) of the paste \(cut == 1 ? "is" : "are") missing")
         }
@@ -67,7 +69,7 @@ extension ChatModel {
     /// The breaks that the paste a moment ago has left out, where this is the rest of it: a long one, or one that a
     /// link has kept waiting, comes in parts.
     private var breaksBeforeRest: String {
-        guard let omitted = omittedBreaks, omitted.bytes > 0, omitted.bytes == compose.editor.utf8Count,
+        guard let omitted = writing.omittedBreaks, omitted.bytes > 0, omitted.bytes == compose.editor.utf8Count,
             omitted.at.duration(to: now.instant) <= PasteWatch.reach
         else { return "" }
         return omitted.breaks
@@ -79,21 +81,27 @@ extension ChatModel {
     }
 
     private mutating func press(_ key: Key) -> ChatEffects {
-        let wasArmed = quitIsArmed
-        quitIsArmed = false
+        let wasArmed = screen.quitIsArmed
+        screen.quitIsArmed = false
         // Another key has made it untrue.
-        withdrawNotice(about: .quitting)
-        if logScroll == nil, palette == nil, let overlay { return press(key, over: overlay) }
-        if chord.isEmpty, overlay == nil, undoesDeletion(key) {
+        notices.withdraw(about: .quitting)
+        if logScroll == nil, palette == nil, let overlay = screen.overlay { return press(key, over: overlay) }
+        if screen.chord.isEmpty, screen.overlay == nil, undoesDeletion(key) {
             undoDeletion()
             return []
         }
         let pane = pane
-        if chord.isEmpty, pane.awaitsKey(in: self) { return pane.type(key, on: &self) }
-        let keys = chord + [key]
-        chord = []
+        if screen.chord.isEmpty, pane.awaitsKey(in: self) { return pane.type(key, on: &self) }
+        let keys = screen.chord + [key]
+        screen.chord = []
         noteSlash(key)
-        switch settings.keys.meaning(of: keys, in: type(of: pane), where: { pane.takes(key, as: $0, in: self) }) {
+        return take(keys, in: pane, isSecondInterrupt: wasArmed)
+    }
+
+    /// Does what keys that were pressed one after the other stand for in a pane.
+    private mutating func take<P: Pane>(_ keys: [Key], in pane: P, isSecondInterrupt wasArmed: Bool) -> ChatEffects {
+        guard let key = keys.last else { return [] }
+        switch settings.keys.meaning(of: keys, in: P.self, where: { pane.takes(key, as: $0, in: self) }) {
         case .own(let action): return pane.perform(action, on: &self)
         case .everywhere(let action):
             if keys.count == 1, let edits = settings.keys.editorKey(for: key), pane.keeps(edits, in: self) {
@@ -103,8 +111,8 @@ extension ChatModel {
             return perform(action, isSecondInterrupt: wasArmed)
         case .editing(let edits): return pane.edit(edits, for: keys, on: &self)
         case .beginning:
-            chord = keys
-            quitIsArmed = wasArmed
+            screen.chord = keys
+            screen.quitIsArmed = wasArmed
         // One of the editor's own that was taken away is no key of the text any more.
         case .nothing where keys.count == 1:
             return settings.keys.editorKey(for: key).map { pane.type($0, on: &self) } ?? []
@@ -116,36 +124,33 @@ extension ChatModel {
     }
 
     private mutating func press(_ key: Key, over overlay: Overlay) -> ChatEffects {
-        let action = settings.keys.action(of: key, in: ConversationPane.self) ?? settings.keys.action(of: key)
-        if action == .redraw { return .screen(.redraw) }
-        if action == .suspend { return .screen(.suspendProcess) }
+        let everywhere = settings.keys.action(of: key)
+        if everywhere == .redraw { return .screen(.redraw) }
+        if everywhere == .suspend { return .screen(.suspendProcess) }
+        let step = ListKey(key, settings.keys)
         switch overlay {
         case .question(let question):
             switch key {
             case Key(.character("y")), Key(.character("Y")): return answerYes(question)
             case Key(.character("n")), Key(.character("N")), Key(.escape), Key(.enter), .control("c"):
-                self.overlay = nil
+                screen.overlay = nil
                 // It can be undone again for as long as before.
-                if question.act == .quitDeleting { inbox.deletion.release(now: now.instant) }
+                if question.act == .quitDeleting { network.inbox.deletion.release(now: now.instant) }
             default: break
             }
+        case _ where everywhere == .quit: return quit()
         case .help(let scroll):
-            if action == .quit { return quit() }
             let help = HelpLayout(size: size, keys: settings.keys)
-            self.overlay = scrolled(scroll, by: action, key, in: help).map { .help(scroll: $0) }
+            screen.overlay = scrolled(scroll, by: step, in: help).map { .help(scroll: $0) }
         case .people(let scroll):
-            if action == .quit { return quit() }
-            let list = HelpLayout(size: size, lines: people.lines(for: identity.user))
-            self.overlay = scrolled(scroll, by: action, key, in: list).map { .people(scroll: $0) }
+            let list = HelpLayout(size: size, lines: network.people.lines(for: network.identity.user))
+            screen.overlay = scrolled(scroll, by: step, in: list).map { .people(scroll: $0) }
         case .listing(var listing):
-            if action == .quit { return quit() }
-            if let selected = listing.selected {
-                return press(key, as: action, over: listing, selected)
-            }
+            if let selected = listing.selected { return press(key, as: step, over: listing, selected) }
             let list = HelpLayout(size: size, lines: listing.lines)
-            let scroll = scrolled(listing.scroll, by: action, key, in: list)
+            let scroll = scrolled(listing.scroll, by: step, in: list)
             listing.scroll = scroll ?? 0
-            self.overlay = scroll == nil ? nil : .listing(listing)
+            screen.overlay = scroll == nil ? nil : .listing(listing)
         case .log, .palette: break
         }
         return []
@@ -153,11 +158,11 @@ extension ChatModel {
 
     /// A key over a list of which Enter opens a line.
     private mutating func press(
-        _ key: Key, as action: KeyAction?, over listing: Listing, _ selected: Int
+        _ key: Key, as step: ListKey?, over listing: Listing, _ selected: Int
     ) -> ChatEffects {
         var listing = listing
         let page = max(1, HelpLayout(size: size, lines: listing.lines).pageRows / 2)
-        switch action {
+        switch step {
         case .up: listing.select(selected - 1, on: size)
         case .down: listing.select(selected + 1, on: size)
         case .pageUp: listing.select(selected - page, on: size)
@@ -165,61 +170,52 @@ extension ChatModel {
         case .toBeginning: listing.select(0, on: size)
         case .toEnd: listing.select(listing.lines.count - 1, on: size)
         case .open: return openListed(selected)
-        case .escape, .help, .interrupt:
-            overlay = nil
+        case .close:
+            screen.overlay = nil
             return []
-        default:
-            // It can be read and closed whatever the keys are.
-            if key == Key(.enter) { return openListed(selected) }
-            if case .postboxes(let names) = listing.content, names.indices.contains(selected),
-                let effects = manage(names[selected], by: key)
-            {
-                return effects
-            }
-            if key == Key(.character("q")) || key == Key(.escape) { overlay = nil }
-            return []
+        case nil:
+            guard case .postboxes(let names) = listing.content, names.indices.contains(selected) else { return [] }
+            return manage(names[selected], by: key) ?? []
         }
-        overlay = .listing(listing)
+        screen.overlay = .listing(listing)
         return []
     }
 
     /// The first line that a list over the panes shows after a key; nil where the key closes the list.
-    private func scrolled(_ scroll: Int, by action: KeyAction?, _ key: Key, in list: HelpLayout) -> Int? {
+    private func scrolled(_ scroll: Int, by step: ListKey?, in list: HelpLayout) -> Int? {
         let (page, last) = (list.pageRows, list.lastScroll)
         // The screen may have become larger since.
         let first = min(scroll, last)
-        return switch action {
+        return switch step {
         case .up: max(0, first - 1)
         case .down: min(last, first + 1)
         case .pageUp: max(0, first - page)
         case .pageDown: min(last, first + page)
         case .toBeginning: 0
         case .toEnd: last
-        case .escape, .help, .open, .interrupt: nil
-        // It can be closed whatever the keys are.
-        default: key == Key(.character("q")) || key == Key(.escape) ? nil : scroll
+        case .open, .close: nil
+        case nil: scroll
         }
     }
 
     /// Carries out the action of a key that works everywhere.
-    mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool = false) -> ChatEffects {
-        if let number = action.topicNumber { return goToTopic(number) }
+    mutating func perform(_ action: EverywhereKey, isSecondInterrupt: Bool = false) -> ChatEffects {
         switch action {
         case .commands: togglePalette(.commands)
         case .quickSwitch: togglePalette(.places)
         case .previousPlace: return goToPreviousPlace()
-        case .help: overlay = .help(scroll: 0)
-        case .focusTopics: focus = focus == .sidebar ? .compose : .sidebar
+        case .help: screen.overlay = .help(scroll: 0)
+        case .focusTopics: screen.focus = screen.focus == .sidebar ? .compose : .sidebar
         case .openPostbox:
-            let isInFront = focus == .main
-            focus = .main
-            if case .inbox(let box) = view, !isInFront { return openInbox(box) }
+            let isInFront = screen.focus == .main
+            screen.focus = .main
+            if case .inbox(let box) = screen.view, !isInFront { return openInbox(box) }
             return openInbox(nil)
         case .foldTopics: foldTopics()
         case .connectionLog: if logScroll == nil { openLog() } else { closeLog() }
         case .openLab: toggleLab()
         case .nextPane: nextPane()
-        case .previousPane: focus = isSidebarHidden && focus == .main ? .compose : focus.previous
+        case .previousPane: screen.focus = isSidebarHidden && screen.focus == .main ? .compose : screen.focus.previous
         case .nextTopic: walkTopics(by: 1)
         case .previousTopic: walkTopics(by: -1)
         case .nextUnread: return showNextUnread()
@@ -232,8 +228,8 @@ extension ChatModel {
         case .interrupt: return interrupt(isSecond: isSecondInterrupt)
         case .quit: return quit()
         case .escape: escape()
-        // All others are keys of panes, which know what they do.
-        default: break
+        case .topic1, .topic2, .topic3, .topic4, .topic5, .topic6, .topic7, .topic8, .topic9:
+            return action.topicNumber.map { goToTopic($0) } ?? []
         }
         return []
     }
@@ -241,10 +237,12 @@ extension ChatModel {
     // MARK: Panes
 
     /// Goes on to the next pane.
-    private mutating func nextPane() { focus = isSidebarHidden && focus == .compose ? .main : focus.next }
+    private mutating func nextPane() {
+        screen.focus = isSidebarHidden && screen.focus == .compose ? .main : screen.focus.next
+    }
 
     /// Whether the sidebar is folded on a screen that has room for it; the way from pane to pane leaves it out then.
-    private var isSidebarHidden: Bool { sidebar.foldChoice == true && size.columns >= ScreenLayout.sidebarFrom }
+    private var isSidebarHidden: Bool { screen.sidebar.foldChoice == true && size.columns >= ScreenLayout.sidebarFrom }
 
     private mutating func foldTopics() {
         guard size.columns >= ScreenLayout.sidebarFrom else {
@@ -253,8 +251,8 @@ extension ChatModel {
         }
         let isFolded = !areTopicsFolded
         // What the configuration says anyhow is no choice, so that its changes go on to count.
-        sidebar.foldChoice = isFolded == settings.layout.foldsSidebar ? nil : isFolded
-        if focus == .sidebar { focus = .compose }
+        screen.sidebar.foldChoice = isFolded == settings.layout.foldsSidebar ? nil : isFolded
+        if screen.focus == .sidebar { screen.focus = .compose }
     }
 
     private mutating func interrupt(isSecond: Bool) -> ChatEffects {
@@ -265,7 +263,7 @@ extension ChatModel {
             return []
         }
         if isSecond { return quit() }
-        quitIsArmed = true
+        screen.quitIsArmed = true
         say("\(settings.keys.label(of: .interrupt) ?? "The same") again quits.", about: .quitting)
         return []
     }
@@ -275,24 +273,47 @@ extension ChatModel {
     /// - Returns: whether something else was stopped, closed or returned to than the text.
     @discardableResult
     mutating func escape() -> Bool {
-        if notice != nil { notice = nil }
+        if notices.shown != nil { notices.shown = nil }
         dismissAbsence()
-        tour = nil
+        screen.tour = nil
         if stopDeletion() || stopMarking() { return true }
-        if view.pane.escape(on: &self) { return true }
-        let back = trail.popLast()
+        if screen.view.pane.escape(on: &self) { return true }
+        let back = screen.trail.popLast()
         if let back {
-            if let found, let scroll = found.scrollBefore {
-                conversations.update(found.conversation) { $0.scroll = scroll }
+            if let found = screen.marks.found, let scroll = found.scrollBefore {
+                network.conversations.update(found.conversation) { $0.scroll = scroll }
             }
-            view = back
-            (found, landing) = (nil, nil)
+            screen.view = back
+            (screen.marks.found, screen.marks.landing) = (nil, nil)
         }
-        focus = trail.isEmpty ? .compose : .main
+        screen.focus = screen.trail.isEmpty ? .compose : .main
         return back != nil
     }
 
     private var pageRows: Int { max(1, layout(on: size).main.rows - 1) }
+}
+
+/// What a key does in a list over the panes. It has the conversation's keys, and those of everywhere.
+private enum ListKey {
+    case up, down, pageUp, pageDown, toBeginning, toEnd, open, close
+
+    init?(_ key: Key, _ keys: KeyMap) {
+        switch (keys.action(of: key, in: ConversationPane.self), keys.action(of: key)) {
+        case (.up, _): self = .up
+        case (.down, _): self = .down
+        case (.toBeginning, _): self = .toBeginning
+        case (.toEnd, _): self = .toEnd
+        case (.open, _): self = .open
+        case (.escape, _): self = .close
+        case (_, .pageUp): self = .pageUp
+        case (_, .pageDown): self = .pageDown
+        case (_, .escape), (_, .help), (_, .interrupt): self = .close
+        // It can be read and closed whatever the keys are.
+        case _ where key == Key(.enter): self = .open
+        case _ where key == Key(.escape) || key == .plain("q"): self = .close
+        default: return nil
+        }
+    }
 }
 
 /// The breaks at the end of a paste that are not in the text.

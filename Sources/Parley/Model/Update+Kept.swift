@@ -9,18 +9,18 @@ extension ChatModel {
     ///
     /// - Parameter desk: nil where nothing is kept.
     mutating func opened(_ desk: KeptDesk?) -> ChatEffects {
-        let named = opening ?? []
-        opening = nil
-        keepsDesk = desk.map { !$0.isReadOnly } ?? false
+        let named = network.opening ?? []
+        network.opening = nil
+        network.keepsDesk = desk.map { !$0.isReadOnly } ?? false
         let kept = desk ?? KeptDesk()
-        if keepsDesk, kept.isUntouched { tour = Tour() }
-        ignored.formUnion(kept.ignored)
+        if network.keepsDesk, kept.isUntouched { screen.tour = Tour() }
+        network.quiet.ignored.formUnion(kept.ignored)
         hideIgnored()
         bringBack(mutes: kept.muted)
         bringBack(kept.unsent)
         let known = kept.topics + named + settings.join
         var effects: ChatEffects = []
-        let isNothingKnown = known.isEmpty && conversations.isEmpty
+        let isNothingKnown = known.isEmpty && network.conversations.isEmpty
         let joined = isNothingKnown ? [Self.firstTopic] : known
         for topic in joined { effects += join(topic, shows: false) }
         effects += bringBack(kept.choices)
@@ -28,18 +28,19 @@ extension ChatModel {
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
         // Each topic is read from the store behind the one before it: the one in view waits for no other.
-        if case .conversation(let name) = view,
+        if case .conversation(let name) = screen.view,
             let place = effects.core.firstIndex(of: .topics(.subscribe(topic: name)))
         {
             effects.core.insert(effects.core.remove(at: place), at: 0)
         }
         noteVisit()
-        if keepsDesk, let place = visits.first, place != kept.place ?? conversations.all.first.map({ .topic($0.name) })
+        if network.keepsDesk, let place = screen.visits.first,
+            place != kept.place ?? network.conversations.all.first.map({ .topic($0.name) })
         {
             effects.core.append(.store(.keepPlace(place)))
         }
-        let names = conversations.all.map(\.name)
-        if keepsDesk, names != kept.topics { effects.core.append(.store(.keepJoined(names))) }
+        let names = network.conversations.all.map(\.name)
+        if network.keepsDesk, names != kept.topics { effects.core.append(.store(.keepJoined(names))) }
         return effects
     }
 
@@ -49,13 +50,13 @@ extension ChatModel {
         let typed = compose
         writing.begin(with: desk.lines)
         for (name, text) in desk.drafts where !text.isEmpty { writing.bringBack(text, for: name) }
-        let isOpening = view == .welcome
+        let isOpening = screen.view == .welcome
         var effects: ChatEffects = []
         if isOpening { effects = open(placeAtStart(named, desk), isTyping: !typed.isEmpty) }
         guard isOpening, !typed.isEmpty else {
             if typed.isEmpty { compose = writing.move(compose, to: writing.place) }
             compose.editor.history = writing.history
-            keptDraft = compose.text
+            writing.keptDraft = compose.text
             return effects
         }
         compose.editor.clear()
@@ -66,27 +67,27 @@ extension ChatModel {
         }
         compose.editor.history = writing.history
         compose.set(typed.text)
-        keptDraft = typed.text
+        writing.keptDraft = typed.text
         return effects + [.store(.keepDraft(Draft(conversation: writing.place, text: typed.text)))]
     }
 
     /// What is in view at the start: what the person has named, else where they left, else the first topic.
     private func placeAtStart(_ named: [String], _ desk: KeptDesk) -> Place? {
-        if let first = named.first, conversations.index(of: first) != nil { return .topic(first) }
+        if let first = named.first, network.conversations.index(of: first) != nil { return .topic(first) }
         switch desk.place {
-        case .topic(let name): if conversations.index(of: name) != nil { return desk.place }
+        case .topic(let name): if network.conversations.index(of: name) != nil { return desk.place }
         // Without a screen nobody has asked for the list.
         case .letters: if hasScreen { return desk.place }
         case nil: break
         }
-        return conversations.all.first.map { .topic($0.name) }
+        return network.conversations.all.first.map { .topic($0.name) }
     }
 
     private mutating func open(_ place: Place?, isTyping: Bool) -> ChatEffects {
         switch place {
-        case .topic(let name): view = .conversation(name)
+        case .topic(let name): screen.view = .conversation(name)
         case .letters(let box):
-            if !isTyping { focus = .main }
+            if !isTyping { screen.focus = .main }
             return openInbox(box)
         case nil: break
         }
@@ -95,18 +96,20 @@ extension ChatModel {
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
     private mutating func bringBack(_ kept: DeskChoices) -> ChatEffects {
-        if conversations.order == .byHand, kept.areTopicsByActivity == true { conversations.show(in: .byActivity) }
-        if sidebar.foldChoice == nil { sidebar.foldChoice = kept.areTopicsFolded }
+        if network.conversations.order == .byHand, kept.areTopicsByActivity == true {
+            network.conversations.show(in: .byActivity)
+        }
+        if screen.sidebar.foldChoice == nil { screen.sidebar.foldChoice = kept.areTopicsFolded }
         // Without a screen no key would change it again.
         if hasScreen {
-            inbox.bringBack(
+            network.inbox.bringBack(
                 kept.areLettersOldestFirst == true ? .oldestFirst : .newestFirst, kept.letterSort,
                 isUnreadAlone: kept.areUnreadLettersAlone == true)
         }
-        if kept.isSuspensionExplained == true { suspension.isExplained = true }
-        guard suspension.keeps == nil, let keeps = kept.keepsConnection else { return [] }
-        suspension.keeps = keeps
-        return keeps ? [.connection(.setSuspension(suspension.policy))] : []
+        if kept.isSuspensionExplained == true { attention.suspension.isExplained = true }
+        guard attention.suspension.keeps == nil, let keeps = kept.keepsConnection else { return [] }
+        attention.suspension.keeps = keeps
+        return keeps ? [.connection(.setSuspension(attention.suspension.policy))] : []
     }
 
     // MARK: Keeping
@@ -116,13 +119,13 @@ extension ChatModel {
     var deskChoices: DeskChoices {
         mutating get {
             var choices = DeskChoices()
-            if conversations.order == .byActivity { choices.areTopicsByActivity = true }
-            choices.areTopicsFolded = sidebar.foldChoice
-            if inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
-            choices.letterSort = inbox.sort
-            if inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
-            choices.keepsConnection = suspension.keeps
-            choices.isSuspensionExplained = suspension.isExplained ? true : nil
+            if network.conversations.order == .byActivity { choices.areTopicsByActivity = true }
+            choices.areTopicsFolded = screen.sidebar.foldChoice
+            if network.inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
+            choices.letterSort = network.inbox.sort
+            if network.inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
+            choices.keepsConnection = attention.suspension.keeps
+            choices.isSuspensionExplained = attention.suspension.isExplained ? true : nil
             return choices
         }
     }
@@ -143,9 +146,9 @@ extension ChatModel {
     var deskMark: DeskMark {
         mutating get {
             DeskMark(
-                isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount,
+                isKept: network.keepsDesk, topics: network.conversations.revision, lines: compose.editor.keptCount,
                 choices: deskChoices,
-                place: visits.first)
+                place: screen.visits.first)
         }
     }
 
@@ -156,18 +159,18 @@ extension ChatModel {
     ///   - isTyping: whether the event can have changed the text that is being written.
     mutating func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
         let typed = compose.editor.history.suffix(max(0, compose.editor.keptCount - mark.lines)).map { writing.add($0) }
-        guard mark.isKept, keepsDesk else { return [] }
+        guard mark.isKept, network.keepsDesk else { return [] }
         var effects = ChatEffects(core: typed.map { .store(.keepLine($0)) })
-        if conversations.revision != mark.topics {
-            effects.core.append(.store(.keepJoined(conversations.all.map(\.name))))
+        if network.conversations.revision != mark.topics {
+            effects.core.append(.store(.keepJoined(network.conversations.all.map(\.name))))
         }
         let choices = deskChoices
         for name in DeskChoices.Name.allCases where choices[name] != mark.choices[name] {
             effects.core.append(.store(.keepChoice(name, choices[name])))
         }
-        if let place = visits.first, place != mark.place { effects.core.append(.store(.keepPlace(place))) }
+        if let place = screen.visits.first, place != mark.place { effects.core.append(.store(.keepPlace(place))) }
         if isTyping { effects += draftToKeep() }
-        if isWatching, let name = lookedAt, let read = conversations.update(name, { $0.noteRead() }),
+        if isWatching, let name = lookedAt, let read = network.conversations.update(name, { $0.noteRead() }),
             let sequence = read
         {
             effects.core.append(.topics(.keepReadMark(topic: name, sequence: sequence)))
@@ -177,8 +180,8 @@ extension ChatModel {
 
     private mutating func draftToKeep() -> ChatEffects {
         let text = compose.text
-        guard text != keptDraft else { return [] }
-        keptDraft = text
+        guard text != writing.keptDraft else { return [] }
+        writing.keptDraft = text
         return [.store(.keepDraft(Draft(conversation: writing.place, text: text)))]
     }
 }

@@ -18,48 +18,48 @@ extension ChatModel {
     }
 
     private mutating func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> ChatEffects {
-        switch overlay {
+        switch screen.overlay {
         case .help(let scroll):
             let last = HelpLayout(size: size, keys: settings.keys).lastScroll
-            overlay = .help(scroll: min(max(0, min(scroll, last) - lines), last))
+            screen.overlay = .help(scroll: min(max(0, min(scroll, last) - lines), last))
             return []
         case .people(let scroll):
-            let last = HelpLayout(size: size, lines: people.lines(for: identity.user)).lastScroll
-            overlay = .people(scroll: min(max(0, min(scroll, last) - lines), last))
+            let last = HelpLayout(size: size, lines: network.people.lines(for: network.identity.user)).lastScroll
+            screen.overlay = .people(scroll: min(max(0, min(scroll, last) - lines), last))
             return []
         case .listing(var listing):
             let last = HelpLayout(size: size, lines: listing.lines).lastScroll
             listing.scroll = min(max(0, min(listing.scroll, last) - lines), last)
-            overlay = .listing(listing)
+            screen.overlay = .listing(listing)
             return []
         case .palette: return pane.scroll(up: lines, on: &self)
         case .log, .question, nil: break
         }
-        guard overlay == nil || logScroll != nil else { return [] }
+        guard screen.overlay == nil || logScroll != nil else { return [] }
         guard layout.sidebar?.contains(place) == true else { return mainPane.scroll(up: lines, on: &self) }
         closeLog()
-        focus = .sidebar
+        screen.focus = .sidebar
         return SidebarPane().scroll(up: lines, on: &self)
     }
 
     private mutating func click(at place: Position, _ layout: ScreenLayout) -> ChatEffects {
-        switch overlay {
-        case .help, .people, .listing: overlay = nil
+        switch screen.overlay {
+        case .help, .people, .listing: screen.overlay = nil
         case .palette: return pane.click(at: place, layout, on: &self)
         case .log, .question, nil: break
         }
         if logScroll != nil, layout.main.contains(place) { return [] }
         closeLog()
-        guard overlay == nil else { return [] }
+        guard screen.overlay == nil else { return [] }
         if layout.sidebar?.contains(place) == true {
-            focus = .sidebar
+            screen.focus = .sidebar
             return SidebarPane().click(at: place, layout, on: &self)
         }
         if layout.compose.contains(place) {
-            focus = .compose
+            screen.focus = .compose
         } else if layout.main.contains(place) {
-            focus = .main
-            return view.pane.click(at: place, layout, on: &self)
+            screen.focus = .main
+            return screen.view.pane.click(at: place, layout, on: &self)
         }
         return []
     }

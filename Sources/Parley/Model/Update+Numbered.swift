@@ -25,7 +25,9 @@ extension ChatModel {
         }
         if number == nil {
             if let selected = selectedRow ?? rowBeforeText { return selected }
-            if let found, found.conversation == conversation.name, let row = conversation.row(of: found.position) {
+            if let found = screen.marks.found, found.conversation == conversation.name,
+                let row = conversation.row(of: found.position)
+            {
                 return row
             }
         }
@@ -83,7 +85,7 @@ extension ChatModel {
 
     /// Reads a letter or message whole: the one with a number, or what is selected or cut short.
     mutating func read(_ number: Int?) -> ChatEffects {
-        switch view {
+        switch screen.view {
         case .conversation, .excerpt:
             guard number != nil || !hasScreen else { break }
             if let reader = message(number).flatMap({ reader(of: $0) }) { read(reader) }
@@ -101,7 +103,7 @@ extension ChatModel {
 
     /// Whether letters are listed; says how to list them where they are not.
     mutating func isInPostbox() -> Bool {
-        if case .inbox = view { return true }
+        if case .inbox = screen.view { return true }
         if hasScreen { sayPostboxFirst() } else { say("List the letters first: /inbox", .failure) }
         return false
     }
@@ -110,9 +112,9 @@ extension ChatModel {
 
     /// Older messages of what is in view; those that are here and were not said yet are not asked for.
     mutating func showOlder() -> ChatEffects {
-        switch view {
+        switch screen.view {
         case .conversation(let name):
-            guard let conversation = conversations.named(name) else { return [] }
+            guard let conversation = network.conversations.named(name) else { return [] }
             if let oldest = spoken?.oldest[name], conversation.message(from: oldest, by: -1) != nil { return [] }
             switch conversation.history {
             case .complete: say("The first message of \(name) is here already.")
@@ -141,7 +143,7 @@ extension ChatModel {
 
     /// Goes on with the list in view, or behind what was found.
     mutating func showMore() -> ChatEffects {
-        switch view {
+        switch screen.view {
         case .inbox: return nextPage()
         case .search(let search):
             guard search.hasMore else {
@@ -164,8 +166,8 @@ extension ChatModel {
 
     /// Whether something that was asked for is still on its way, which commands by number are meant for.
     var awaitsList: Bool {
-        switch view {
-        case .inbox: inbox.awaitsPage
+        switch screen.view {
+        case .inbox: network.inbox.awaitsPage
         case .search(let search): search.request != nil
         case .excerpt(let excerpt): excerpt.request != nil
         case .conversation, .welcome, .reader, .lab: false

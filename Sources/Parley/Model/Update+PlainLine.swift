@@ -2,30 +2,30 @@ extension ChatModel {
     /// Takes a whole line of somebody without a screen: the answer to a question, a command, or a message to what is in
     /// view. What cannot be done leaves nothing behind but words.
     mutating func takeLine(_ line: String) -> ChatEffects {
-        lastInput = now.instant
+        attention.lastInput = now.instant
         var effects = nudge()
-        if case .question(let question)? = overlay {
+        if case .question(let question)? = screen.overlay {
             let heldDeletion = asksToDeleteAndQuit
-            overlay = nil
+            screen.overlay = nil
             let answer = line.lowercased().filter { !$0.isWhitespace }
             if answer == "y" || answer == "yes" { return effects + answerYes(question) }
-            if heldDeletion { inbox.deletion.release(now: now.instant) }
+            if heldDeletion { network.inbox.deletion.release(now: now.instant) }
             say("That is left as it was.")
             return effects
         }
-        overlay = nil
+        screen.overlay = nil
         // A message that was read whole is behind the person, unless what is looked for in it is looked for further.
-        while case .reader(let reader) = view, reader.find == nil || !Self.goesOnFinding(line) {
+        while case .reader(let reader) = screen.view, reader.find == nil || !Self.goesOnFinding(line) {
             _ = ReaderPane(reader: reader).escape(on: &self)
         }
         // A list that was read is behind them too, and what was found there: what is no command is for the topic where
         // they were.
         if Self.isText(line) {
-            (selection, found) = (nil, nil)
+            (screen.marks.selection, screen.marks.found) = (nil, nil)
             returnToTopic()
         }
         // What a command has led to is what the next one is for.
-        focus = selection == nil ? .compose : .main
+        screen.focus = screen.marks.selection == nil ? .compose : .main
         // What was begun on a screen waits for the screen.
         let begun = compose.text
         compose.set(line)
@@ -48,11 +48,11 @@ extension ChatModel {
     }
 
     private mutating func returnToTopic() {
-        switch view {
+        switch screen.view {
         case .conversation, .welcome: return
         case .inbox, .search, .excerpt, .reader, .lab: break
         }
-        for case .topic(let name) in visits where conversations.index(of: name) != nil {
+        for case .topic(let name) in screen.visits where network.conversations.index(of: name) != nil {
             return show(.conversation(name))
         }
         show(fallbackView)

@@ -6,11 +6,11 @@ extension ChatModel {
     /// Notes whether the text that is begun now may be such a command.
     mutating func noteSlash(_ key: Key) {
         if key == .alt("/"), compose.isEmpty {
-            mayLackSlash = true
+            writing.mayLackSlash = true
         } else if compose.isEmpty, key.modifiers.isEmpty, case .character = key.code {
             // The first letter behind it: it stays as it is.
         } else if compose.isEmpty {
-            mayLackSlash = false
+            writing.mayLackSlash = false
         }
     }
 
@@ -19,8 +19,8 @@ extension ChatModel {
     ///
     /// - Returns: whether it was one.
     mutating func mendSlash() -> Bool {
-        guard mayLackSlash else { return false }
-        mayLackSlash = false
+        guard writing.mayLackSlash else { return false }
+        writing.mayLackSlash = false
         let text = compose.text
         guard SlashCommand.lacksSlash(text) else { return false }
         let name = String(text.prefix { !$0.isWhitespace })
@@ -28,7 +28,7 @@ extension ChatModel {
         compose.editor.insert("/")
         compose.editor.moveCursor(to: compose.editor.count)
         var place = ""
-        if case .conversation(let topic) = view { place = " in \(topic)" }
+        if case .conversation(let topic) = screen.view { place = " in \(topic)" }
         say("Not sent: Esc and / came as Alt-/. Enter runs /\(name)\(place).")
         return true
     }

@@ -5,12 +5,12 @@ import Terminal
 func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     var effects: ChatEffects = []
     // From its parts, as reading it from a model that changes would copy that.
-    let lookedAt = ChatModel.lookedAt(model.view, model.attention)
+    let lookedAt = ChatModel.lookedAt(model.screen.view, model.attention.tracker)
     let mark = model.deskMark
     let textBefore = model.compose.editor.utf8Count
-    let noticeBefore = model.notice
+    let noticeBefore = model.notices.shown
     let traits = event.traits
-    model.answersPerson = traits.contains(.person)
+    model.notices.answerPerson = traits.contains(.person)
     switch event {
     case .start(let topics, let keeps):
         effects = keeps ? model.startOpening(topics) : model.start(topics)
@@ -18,13 +18,13 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
         effects = model.opened(desk)
     case .tick(let moment, let isSign):
         model.pass(moment)
-        if isSign { model.lastSign = moment.instant }
+        if isSign { model.attention.lastSign = moment.instant }
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
         let departure = model.noteIdleness()
         effects += departure
         // Time alone moves nothing else but letters that can be undone no more.
-        let isFinal = model.inbox.deletion.isDue(at: moment.instant)
+        let isFinal = model.network.inbox.deletion.isDue(at: moment.instant)
         guard isFinal || !departure.isEmpty else { return effects }
     case .input(let input):
         effects = model.handleInput(input)
@@ -33,20 +33,20 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     case .resized(let size):
         model.size = size
     case .suspending:
-        model.log.record(.stopped, at: model.now)
-        effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
-        model.absence?.rests(.stopped)
-        model.inbox.deletion.hold()
+        model.network.log.record(.stopped, at: model.now)
+        effects = model.noteAttention(model.attention.tracker.handle(FocusTracker.Event.suspended))
+        model.attention.absence?.rests(.stopped)
+        model.network.inbox.deletion.hold()
     case .resumed:
         // What is asked about waits for the answer.
-        if !model.asksToDeleteAndQuit { model.inbox.deletion.release(now: model.now.instant) }
-        model.log.record(.continued, at: model.now)
+        if !model.asksToDeleteAndQuit { model.network.inbox.deletion.release(now: model.now.instant) }
+        model.network.log.record(.continued, at: model.now)
         let time = model.now.wall
-        model.conversations.updateAll { $0.resume(at: time) }
+        model.network.conversations.updateAll { $0.resume(at: time) }
         // Whoever returns has not seen what came.
-        model.lastInput = nil
+        model.attention.lastInput = nil
         // Who was stopped without a word, by SIGSTOP, has kept a connection that may be dead by now.
-        let change = model.attention.handle(FocusTracker.Event.resumed)
+        let change = model.attention.tracker.handle(FocusTracker.Event.resumed)
         effects = (change == nil ? [.connection(.probe)] : model.noteAttention(change)) + .screen(.redraw)
     case .attached(let isAttached):
         effects = model.terminalChanged(isAttached: isAttached)
@@ -55,12 +55,12 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     case .notified(let methods):
         model.notified(by: methods)
     case .identified(let identity):
-        model.identity = identity
+        model.network.identity = identity
         model.recognizeMentions()
     case .bounded(let bytes):
-        model.messageBytes = min(Compose.messageBytes, bytes)
+        model.network.messageBytes = min(Compose.messageBytes, bytes)
     case .permitted(let rights):
-        model.rights = rights
+        model.network.rights = rights
     case .statusChanged(let status):
         effects = model.statusChanged(status)
     case .topic(let name, let events):
@@ -74,7 +74,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     case .postboxes(let news):
         effects = model.handlePostboxesNews(news)
     case .people(let topic, let roster):
-        model.people.take(roster, of: topic)
+        model.network.people.take(roster, of: topic)
     case .search(let news):
         model.handleSearchNews(news)
     case .lab(let news):
@@ -82,7 +82,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     case .configuration(let news):
         effects = model.handleConfigurationNews(news)
     case .behind(let isBehind):
-        model.isBehind = isBehind
+        model.screen.isBehind = isBehind
     case .keys(let text, let isFailure):
         model.tellOfKeys(text, isFailure: isFailure)
     case .log(let text):
@@ -93,17 +93,17 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     // Whatever is typed changes how long the text is, but for what the next key makes up for.
     let hasTyped = traits.contains(.writing) && model.compose.editor.utf8Count != textBefore
     model.followTour(effects)
-    if hasTyped, model.notice == noticeBefore { model.passAnswer() }
-    model.answersPerson = false
-    effects += model.inbox.deletion.takeEffects(at: model.now.instant)
+    if hasTyped, model.notices.shown == noticeBefore { model.notices.passAnswer() }
+    model.notices.answerPerson = false
+    effects += model.network.inbox.deletion.takeEffects(at: model.now.instant)
     model.settle(lookedAtBefore: lookedAt)
-    let read = model.inbox.takeNewlyRead()
-    if model.keepsDesk { effects.core += read.map { .letters(.keepRead(id: $0.id, postbox: $0.postboxId)) } }
+    let read = model.network.inbox.takeNewlyRead()
+    if model.network.keepsDesk { effects.core += read.map { .letters(.keepRead(id: $0.id, postbox: $0.postboxId)) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: traits.contains(.text)) + effects
     if model.showWriting() {
         // A text that was there before did not begin behind Alt-/.
-        if !model.compose.isEmpty { model.mayLackSlash = false }
+        if !model.compose.isEmpty { model.writing.mayLackSlash = false }
         model.keepCursorsVisible()
     }
     effects += model.topicsToFollow()
@@ -142,7 +142,7 @@ extension ChatEvent {
 
 extension ChatModel {
     /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
-    var lookedAt: String? { Self.lookedAt(view, attention) }
+    var lookedAt: String? { Self.lookedAt(screen.view, attention.tracker) }
 
     fileprivate static func lookedAt(_ view: MainView, _ attention: FocusTracker) -> String? {
         guard attention.isForeground, case .conversation(let name) = view else { return nil }
@@ -164,34 +164,34 @@ extension ChatModel {
 
     /// The terminal's title, where it has to be another one. Few events change what it says.
     fileprivate mutating func titleToSet() -> ChatEffects {
-        let words = TitleWords(identity: identity, unread: unreadMessages, mentions: unseenMentions)
-        guard words != titleWords else { return [] }
-        titleWords = words
+        let words = TitleWords(identity: network.identity, unread: unreadMessages, mentions: unseenMentions)
+        guard words != screen.titleWords else { return [] }
+        screen.titleWords = words
         let text = words.text
-        guard text != title else { return [] }
-        title = text
+        guard text != screen.title else { return [] }
+        screen.title = text
         return .screen(.setTitle(text))
     }
 
     /// It is later now.
     fileprivate mutating func pass(_ moment: Moment) {
         now = moment
-        if let notice, notice.until <= moment.instant {
-            self.notice = nil
-            quitIsArmed = false
+        if let notice = notices.shown, notice.until <= moment.instant {
+            self.notices.shown = nil
+            screen.quitIsArmed = false
         }
     }
 
     fileprivate mutating func start(_ topics: [String]) -> ChatEffects {
         var effects: ChatEffects = []
         for topic in topics + settings.join { effects += join(topic, shows: false) }
-        if let first = conversations.all.first { view = .conversation(first.name) }
+        if let first = network.conversations.all.first { screen.view = .conversation(first.name) }
         return effects + [.letters(.open)]
     }
 
     /// The topics wait for the local store, which knows how each was left.
     fileprivate mutating func startOpening(_ topics: [String]) -> ChatEffects {
-        opening = topics
+        network.opening = topics
         return [.store(.open), .letters(.open)]
     }
 
@@ -199,15 +199,17 @@ extension ChatModel {
     fileprivate mutating func settle(lookedAtBefore: String?) {
         if let before = lookedAtBefore, before != lookedAt { leaveBehind(before) }
         if let name = lookedAt { noteMarker(in: name) }
-        if isWatching, let name = lookedAt { conversations.update(name) { $0.markRead() } }
-        if case .conversation(let name) = view, conversations.index(of: name) == nil { view = fallbackView }
-        if let found, !shows(found) { self.found = nil }
+        if isWatching, let name = lookedAt { network.conversations.update(name) { $0.markRead() } }
+        if case .conversation(let name) = screen.view, network.conversations.index(of: name) == nil {
+            screen.view = fallbackView
+        }
+        if let found = screen.marks.found, !shows(found) { self.screen.marks.found = nil }
         dropStaleSelection()
         noteVisit()
         // Rows do not move under the cursor.
-        if focus != .sidebar { conversations.arrange() }
-        inbox.clampSelection()
-        if focus != .compose { compose.editor.endSearch() }
+        if screen.focus != .sidebar { network.conversations.arrange() }
+        network.inbox.clampSelection()
+        if screen.focus != .compose { compose.editor.endSearch() }
         keepCursorsVisible()
     }
 
@@ -215,20 +217,21 @@ extension ChatModel {
     /// has not left: "new" stays where it is until something else is.
     private mutating func leaveBehind(_ name: String) {
         let isLeft: Bool
-        switch view {
-        case .conversation, .inbox: isLeft = attention.isForeground
+        switch screen.view {
+        case .conversation, .inbox: isLeft = attention.tracker.isForeground
         case .welcome, .search, .excerpt, .reader, .lab: isLeft = false
         }
-        conversations.update(name) { $0.lookAway(isLeft: isLeft) }
+        network.conversations.update(name) { $0.lookAway(isLeft: isLeft) }
     }
 
     /// Notes that the line above what is new has come into view.
     private mutating func noteMarker(in name: String) {
-        guard overlay == nil, let conversation = conversations.named(name), conversation.awaitsMarkerSeen else {
+        guard screen.overlay == nil, let conversation = network.conversations.named(name), conversation.awaitsMarkerSeen
+        else {
             return
         }
         guard showsMarker(of: conversation) else { return }
-        conversations.update(name) { $0.sawMarker() }
+        network.conversations.update(name) { $0.sawMarker() }
     }
 
     private func showsMarker(of conversation: Conversation) -> Bool {
@@ -240,21 +243,21 @@ extension ChatModel {
     }
 
     private func shows(_ found: FoundMark) -> Bool {
-        var shown = view
-        if case .reader = view, let below = trail.last { shown = below }
+        var shown = screen.view
+        if case .reader = screen.view, let below = screen.trail.last { shown = below }
         if case .excerpt = shown { return true }
         return shown == .conversation(found.conversation)
     }
 
     /// What is shown when what was shown is gone.
     var fallbackView: MainView {
-        conversations.all.first.map { .conversation($0.name) } ?? .welcome
+        network.conversations.all.first.map { .conversation($0.name) } ?? .welcome
     }
 
     fileprivate mutating func keepCursorsVisible() {
         let layout = layout(on: size)
         SidebarPane().settle(layout, on: &self)
-        view.pane.settle(layout, on: &self)
+        screen.view.pane.settle(layout, on: &self)
         if palette != nil { pane.settle(layout, on: &self) }
     }
 

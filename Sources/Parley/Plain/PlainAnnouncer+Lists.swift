@@ -14,10 +14,10 @@ extension PlainAnnouncer {
 
     /// What `/history` or `/more` leads to: what is here and was not said, or what is to come.
     mutating func further(_ command: SlashCommand?, _ model: inout ChatModel) -> [String] {
-        switch model.view {
+        switch model.screen.view {
         case .conversation(let name) where command == .history:
             let lines = older(in: name, &model)
-            if lines.isEmpty, model.conversations.named(name)?.history == .loading { awaitedHistory = name }
+            if lines.isEmpty, model.network.conversations.named(name)?.history == .loading { awaitedHistory = name }
             return lines
         case .excerpt(let excerpt) where excerpt.request == nil:
             return command == .history ? older(around: excerpt, &model) : newer(around: excerpt, &model)
@@ -27,18 +27,18 @@ extension PlainAnnouncer {
 
     /// What has come of a topic's older messages that were asked for.
     mutating func older(of name: String, _ model: inout ChatModel) -> [String] {
-        guard awaitedHistory == name, model.view == .conversation(name) else { return [] }
+        guard awaitedHistory == name, model.screen.view == .conversation(name) else { return [] }
         awaitedHistory = nil
         // The first page is said as what came into view.
         guard said[name] != nil else { return [] }
         let lines = older(in: name, &model)
-        guard lines.isEmpty, model.notice == nil else { return lines }
+        guard lines.isEmpty, model.notices.shown == nil else { return lines }
         return ["There is no older message of \(name)."]
     }
 
     /// The next older messages of a topic that are here and were not said, in their order.
     private func older(in name: String, _ model: inout ChatModel) -> [String] {
-        guard let conversation = model.conversations.named(name) else { return [] }
+        guard let conversation = model.network.conversations.named(name) else { return [] }
         let end = model.spoken?.oldest[name].map { conversation.index(atOrAfter: $0) } ?? conversation.count
         let (rows, first) = Self.rows(of: conversation, before: end)
         guard let first else { return [] }
@@ -125,10 +125,10 @@ extension PlainAnnouncer {
         case .failed(_, let words): return [words]
         // It is told where something else is here already.
         case .aroundFailed(_, let words):
-            guard case .excerpt(let excerpt) = model.view else { return [] }
+            guard case .excerpt(let excerpt) = model.screen.view else { return [] }
             return excerpt.failure == nil ? [] : [words]
         case .around(_, let part):
-            guard case .excerpt(let excerpt) = model.view else { return [] }
+            guard case .excerpt(let excerpt) = model.screen.view else { return [] }
             let lines =
                 switch part.direction {
                 case .around: around(excerpt, &model)
@@ -186,8 +186,8 @@ extension PlainAnnouncer {
     /// The page of letters that is in view, each with its number.
     func letters(_ model: ChatModel) -> [String] {
         // A page that has been emptied is followed by the next one.
-        guard case .inbox = model.view, model.inbox.fetch == nil else { return [] }
-        let inbox = model.inbox
+        guard case .inbox = model.screen.view, model.network.inbox.fetch == nil else { return [] }
+        let inbox = model.network.inbox
         if inbox.letters.isEmpty { return ["There is no letter."] }
         let lines = inbox.letters.map { letter in
             let number = inbox.numbered.firstIndex(of: letter.id).map { "\($0 + 1). " } ?? ""
@@ -213,13 +213,13 @@ extension PlainAnnouncer {
     /// What would lie over the panes: it is said, and closed, but for a question.
     func overlay(_ model: inout ChatModel) -> [String] {
         let lines: [String]
-        switch model.overlay {
+        switch model.screen.overlay {
         case .question(let question): return ["\(question.text) (y/n)"]
         case .help: lines = Self.words(HelpLayout(size: model.size, keys: model.settings.keys).rows)
         case .people:
             lines =
-                ["Who is in \(model.people.topic ?? ""):"]
-                + model.people.lines(for: model.identity.user).compactMap(\.spoken)
+                ["Who is in \(model.network.people.topic ?? ""):"]
+                + model.network.people.lines(for: model.network.identity.user).compactMap(\.spoken)
         case .listing(let listing): lines = ["\(listing.title):"] + listing.lines.compactMap(\.spoken)
         case .log:
             let log = model.logLayout(columns: model.size.columns)
@@ -233,7 +233,7 @@ extension PlainAnnouncer {
         case .palette: lines = []
         case nil: return []
         }
-        model.overlay = nil
+        model.screen.overlay = nil
         return lines
     }
 

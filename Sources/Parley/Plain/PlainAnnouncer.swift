@@ -24,7 +24,7 @@ struct PlainAnnouncer {
     private var wasLong = false
     private var wasSilent = false
     private var wasCutOff = false
-    private var notice: ChatModel.Notice?
+    private var notice: Notice?
     /// What is in view, below what is read whole.
     private var place: MainView?
     /// What was read whole last, while it is in view.
@@ -91,11 +91,11 @@ struct PlainAnnouncer {
     private func unchanged(_ command: SlashCommand, _ model: ChatModel) -> [String] {
         switch command {
         case .join:
-            guard case .conversation(let name) = model.view else { return [] }
+            guard case .conversation(let name) = model.screen.view else { return [] }
             return ["You are in \(name)."]
-        case .inbox: return model.inbox.isLoaded ? letters(model) : []
+        case .inbox: return model.network.inbox.isLoaded ? letters(model) : []
         case .reconnect: return ["Connecting …"]
-        case .disconnect where model.status.state == .disconnected:
+        case .disconnect where model.network.status.state == .disconnected:
             return ["Disconnected already. /reconnect connects again."]
         case .log: return ["Nothing has happened to the connection yet."]
         default: return []
@@ -114,8 +114,8 @@ struct PlainAnnouncer {
     private mutating func messages(_ messages: [TopicMessage], in name: String, _ model: ChatModel) -> [String] {
         var lines: [String] = []
         for message in messages {
-            let home = model.conversations.home(of: message.topic) ?? name
-            guard let conversation = model.conversations.named(home),
+            let home = model.network.conversations.home(of: message.topic) ?? name
+            guard let conversation = model.network.conversations.named(home),
                 let row = conversation.row(at: conversation.index(atOrAfter: .message(message.sequence))),
                 case .message(let line) = row, line.id == message.id, !conversation.isHidden(row),
                 own[message.id] == nil
@@ -126,7 +126,7 @@ struct PlainAnnouncer {
                 lines.append(words(line, model, in: home))
             } else if line.isMention {
                 lines.append(words(line, model, in: home, names: true))
-            } else if !line.isOwn, !model.conversations.isMuted(home), stirring.insert(home).inserted {
+            } else if !line.isOwn, !model.network.conversations.isMuted(home), stirring.insert(home).inserted {
                 lines.append("\(home) has something new.")
             }
         }
@@ -136,7 +136,7 @@ struct PlainAnnouncer {
     /// What the network has behind what was said of a topic without a connection.
     private mutating func newer(among messages: [TopicMessage], in name: String, _ model: ChatModel) -> [String] {
         guard Self.place(in: model) == .conversation(name) else { return [] }
-        let shown = messages.filter { model.conversations.home(of: $0.topic) ?? name == name }
+        let shown = messages.filter { model.network.conversations.home(of: $0.topic) ?? name == name }
         return self.messages(shown, in: name, model)
     }
 
@@ -165,7 +165,7 @@ struct PlainAnnouncer {
 
     /// What is read whole, where that is new or was asked for again.
     private mutating func read(_ command: SlashCommand?, _ model: ChatModel) -> [String] {
-        guard case .reader(let shown) = model.view else {
+        guard case .reader(let shown) = model.screen.view else {
             reader = nil
             return []
         }
@@ -186,8 +186,8 @@ struct PlainAnnouncer {
 
     /// What is in view below what is read whole: that was written below it, and covers nothing.
     private static func place(in model: ChatModel) -> MainView {
-        if case .reader = model.view, let below = model.trail.last { return below }
-        return model.view
+        if case .reader = model.screen.view, let below = model.screen.trail.last { return below }
+        return model.screen.view
     }
 
     /// What is in view, where that has changed or has just been read.
@@ -204,7 +204,7 @@ struct PlainAnnouncer {
         }
         lines += access(to: place, model)
         guard case .conversation(let name) = place, said[name] == nil,
-            let conversation = model.conversations.named(name), Self.isKnown(conversation, model)
+            let conversation = model.network.conversations.named(name), Self.isKnown(conversation, model)
         else { return lines }
         let rows = (0..<conversation.count).suffix(200).compactMap { conversation.row(at: $0) }
         let stored = rows.compactMap { row -> StoredLine? in
@@ -242,8 +242,8 @@ struct PlainAnnouncer {
 
     /// The message that a search in view has led to.
     private mutating func selected(_ model: ChatModel) -> [String] {
-        guard model.selection != selection else { return [] }
-        selection = model.selection
+        guard model.screen.marks.selection != selection else { return [] }
+        selection = model.screen.marks.selection
         guard let selection, case .message(let line)? = model.selectedRow else { return [] }
         return [words(line, model, in: selection.conversation)]
     }
@@ -278,7 +278,7 @@ struct PlainAnnouncer {
         guard let (text, waits, isLetter) = own[news.id] else { return [] }
         if let (_, reason) = news.givenUp {
             var next = "/resend sends it again, /discard drops it."
-            if isLetter { next = model.keepsDesk ? "parley outbox send \(news.id) sends it again." : "" }
+            if isLetter { next = model.network.keepsDesk ? "parley outbox send \(news.id) sends it again." : "" }
             return ["\(news.mayBeStored ? "Perhaps" : "Not") sent: \(text). \(reason) \(next)"]
         }
         switch news.state {
@@ -294,7 +294,7 @@ struct PlainAnnouncer {
     // MARK: The connection
 
     private mutating func connection(_ model: ChatModel) -> [String] {
-        let status = model.status
+        let status = model.network.status
         let isSilent = status.silentSince != nil
         let isWaiting = status.state == .connecting && model.isCutOff
         defer {
@@ -318,8 +318,8 @@ struct PlainAnnouncer {
     }
 
     private mutating func told(_ model: ChatModel) -> [String] {
-        guard model.notice != notice else { return [] }
-        notice = model.notice
+        guard model.notices.shown != notice else { return [] }
+        notice = model.notices.shown
         // The connection's own failures are said with its states.
         return notice.flatMap { $0.subject == .connection ? nil : [$0.text] } ?? []
     }

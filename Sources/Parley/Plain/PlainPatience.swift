@@ -5,15 +5,15 @@ extension ChatModel {
     /// Whether a line is meant for something that is still on its way, and has to wait for it.
     func holds(_ line: String) -> Bool {
         // It may answer the question that a command ends in.
-        if awaitedAnswers > 0, overlay == nil, Self.isAnswer(line) { return true }
+        if network.outbox.awaitedAnswers > 0, screen.overlay == nil, Self.isAnswer(line) { return true }
         guard let command = try? SlashCommand.parse(line) else { return false }
         return switch command {
         case .read, .delete, .save, .open, .more, .history, .quote, .details: awaitsList
         // Asked for at once, it would be the list of what is kept here, or none.
         case .inbox: isConnectingFirst
         // One is for what the one before has made or listed.
-        case .postbox: isConnectingFirst || awaitedAnswers > 0
-        case .sent: awaitedAnswers > 0
+        case .postbox: isConnectingFirst || network.outbox.awaitedAnswers > 0
+        case .sent: network.outbox.awaitedAnswers > 0
         default: false
         }
     }
@@ -28,9 +28,11 @@ extension ChatModel {
 
     /// Whether nothing that was asked for is still to be done.
     var isSettled: Bool {
-        guard opening == nil, outgoing.isEmpty, awaitedAnswers == 0 else { return false }
-        guard inbox.fetch == nil, inbox.deletion.isEmpty else { return false }
-        if case .conversation(let name) = view { return conversations.named(name)?.history != .loading }
+        guard network.opening == nil, network.outbox.messages.isEmpty, network.outbox.awaitedAnswers == 0 else {
+            return false
+        }
+        guard network.inbox.fetch == nil, network.inbox.deletion.isEmpty else { return false }
+        if case .conversation(let name) = screen.view { return network.conversations.named(name)?.history != .loading }
         return !awaitsList
     }
 
@@ -38,7 +40,7 @@ extension ChatModel {
     mutating func giveUp(_ effect: CoreEffect) {
         switch effect {
         case .letters(.postboxes), .letters(.listSent), .letters(.save), .lab(.save):
-            awaitedAnswers = max(0, awaitedAnswers - 1)
+            network.outbox.awaitedAnswers = max(0, network.outbox.awaitedAnswers - 1)
         default: break
         }
     }
@@ -47,13 +49,13 @@ extension ChatModel {
     ///
     /// - Parameter keeps: whether what is not sent is kept on this machine.
     func undone(keeps: Bool) -> String? {
-        if !outgoing.isEmpty {
-            let count = Wording.count(outgoing.count, "message")
+        if !network.outbox.messages.isEmpty {
+            let count = Wording.count(network.outbox.messages.count, "message")
             return keeps ? "\(count) not sent yet: Parley sends them when it runs again." : "\(count) not sent."
         }
-        let letters = inbox.deletion.count
+        let letters = network.inbox.deletion.count
         if letters > 0 { return "It is not known whether \(Wording.count(letters, "letter")) left the postbox." }
-        return awaitedAnswers > 0 ? "What was asked for last was not answered." : nil
+        return network.outbox.awaitedAnswers > 0 ? "What was asked for last was not answered." : nil
     }
 }
 
@@ -61,7 +63,9 @@ extension ChatModel {
     /// Why the chat ends without a connection: the first one was given up after a time limit, and no other attempt was
     /// asked for.
     var connectionGivenUp: CommandFailure? {
-        guard status.state == .disconnected, let reason = status.reason, case .timeLimit = reason else { return nil }
+        guard network.status.state == .disconnected, let reason = network.status.reason, case .timeLimit = reason else {
+            return nil
+        }
         return CommandFailure(RelayError.connection(reason))
     }
 }

@@ -65,7 +65,7 @@ struct PlainSession {
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: Self.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
-        model.suspension.time = connector.configuration.lifecycle.grace
+        model.attention.suspension.time = connector.configuration.lifecycle.grace
         model.spoken = ChatModel.Spoken()
         // No character has less than a byte, so that no line that is read is cut.
         model.compose.editor = LineEditor(limit: Self.lineLimit + LineReader.portion)
@@ -92,7 +92,7 @@ struct PlainSession {
         var deleted: Int?
         var hasMore = false
         while !isOver {
-            if !hasMore { wait(until: [deadline, model.absence?.due].compactMap(\.self).min()) }
+            if !hasMore { wait(until: [deadline, model.attention.absence?.due].compactMap(\.self).min()) }
             // Nothing that is waited for comes while the process stands still.
             if try takeInputs(signals) { deadline = nil }
             hasMore = takeNews()
@@ -102,8 +102,8 @@ struct PlainSession {
             guard hasEnded, !isOver else { continue }
             if waiting.isEmpty, model.isSettled { return try refusals.check() }
             // Many letters take their time; each part of them shows that it goes on.
-            if model.inbox.deletion.run?.done != deleted {
-                deleted = model.inbox.deletion.run?.done
+            if model.network.inbox.deletion.run?.done != deleted {
+                deleted = model.network.inbox.deletion.run?.done
                 deadline = nil
             }
             let end = deadline ?? .now + Self.patience
@@ -113,8 +113,9 @@ struct PlainSession {
         // What was refused will not be sent by another run, so it is told rather than what waits.
         try refusals.check()
         if let failure = model.connectionGivenUp { throw failure }
-        guard hasEnded, let undone = model.undone(keeps: model.opening == nil ? model.keepsDesk : keeps) else { return }
-        throw CommandFailure(model.status.codeOfEnd, undone + model.status.hindrance)
+        guard hasEnded, let undone = model.undone(keeps: model.network.opening == nil ? model.network.keepsDesk : keeps)
+        else { return }
+        throw CommandFailure(model.network.status.codeOfEnd, undone + model.network.status.hindrance)
     }
 
     private func wait(until deadline: ContinuousClock.Instant?) {
@@ -156,7 +157,7 @@ struct PlainSession {
             case .lines(let lines): waiting += lines
             // The lines before it are taken, as the reader waits for that.
             case .longLine(let failure):
-                let most = Wording.grouped(model.messageBytes)
+                let most = Wording.grouped(model.network.messageBytes)
                 let words = "\(failure.text) It was dropped: a message has \(most) at most."
                 refusals.lineDropped(words)
                 Output.line(words)
@@ -187,12 +188,12 @@ struct PlainSession {
 
     /// Says what came while the process stood still, once all of it is here.
     private mutating func tellAbsence() {
-        if let due = model.absence?.due, due <= .now { apply(.tick(Self.now)) }
+        if let due = model.attention.absence?.due, due <= .now { apply(.tick(Self.now)) }
     }
 
     /// Takes the lines in, once it is known what was joined and what is in view.
     private mutating func takeWaiting() {
-        guard model.opening == nil, !waiting.isEmpty else { return }
+        guard model.network.opening == nil, !waiting.isEmpty else { return }
         while !isOver, let line = waiting.first, !model.holds(line) {
             waiting.removeFirst()
             apply(.line(line))
@@ -215,9 +216,9 @@ struct PlainSession {
 
     private mutating func apply(_ event: ChatEvent) {
         let due = update(&model, .tick(Self.now))
-        let notice = model.notice
+        let notice = model.notices.shown
         let effects = due + update(&model, event)
-        let failure = model.notice.flatMap { $0 != notice && $0.kind == .failure && isScript ? $0.text : nil }
+        let failure = model.notices.shown.flatMap { $0 != notice && $0.kind == .failure && isScript ? $0.text : nil }
         refusals.note(event, effects.core, failure: failure)
         for effect in effects.core where !engine.send(effect) {
             model.giveUp(effect)

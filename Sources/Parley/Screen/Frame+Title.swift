@@ -7,7 +7,7 @@ extension Frame {
         canvas.fill(area, with: "─", style: theme.rule)
         let status = statusText
         let line = TitleLine(
-            model.identity, isAway: model.people.own != .here, status, counts, columns: area.columns)
+            model.network.identity, isAway: model.network.people.own != .here, status, counts, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)
         canvas.write(line.left + SafeText(" "), row: area.row, column: area.column, style: theme.title)
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }
@@ -18,13 +18,14 @@ extension Frame {
     /// The status in words.
     var statusText: StatusText {
         StatusText(
-            model.status, recovered: model.recovery?.shown(at: now), attemptBegan: model.attemptBegan, now: now)
+            model.network.status, recovered: model.network.times.recovery?.shown(at: now),
+            attemptBegan: model.network.times.attemptBegan, now: now)
     }
 
     /// What is counted.
     var counts: TitleLine.Counts {
         TitleLine.Counts(
-            queued: model.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
+            queued: model.network.outbox.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
             letters: model.unreadLetters)
     }
 

@@ -6,21 +6,23 @@ import Terminal
 /// A pane is made when it is asked for something: what it has to remember is in the model, or in the `MainView` that it
 /// is made of.
 protocol Pane: Sendable {
-    /// What the help calls it.
-    static var title: String { get }
-    /// Its own keys, in the order of the help. They come before those that work everywhere.
-    static var keys: [KeyBinding] { get }
+    /// What its own keys do. They come before those that work everywhere.
+    associatedtype Action: KeyAction
 
     // MARK: Input
 
     /// Does what one of its own keys stands for.
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects
 
     /// Whether a key of its own means anything now; one that does not is taken as if it were none of its own.
-    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool
+    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool
 
     /// Whether one of its own keys means anything now, where that depends on the key; otherwise on the action alone.
-    func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool
+    func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool
+
+    /// Does what was chosen by its words from among all actions, if there is something to do it to; otherwise says why
+    /// not.
+    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects
 
     /// Whether a key that has a meaning everywhere is one of the text's here now.
     func keeps(_ key: Key, in model: ChatModel) -> Bool
@@ -29,7 +31,7 @@ protocol Pane: Sendable {
     func awaitsKey(in model: ChatModel) -> Bool
 
     /// A key of everywhere is about to do its work.
-    func prepare(for action: KeyAction, on model: inout ChatModel)
+    func prepare(for action: EverywhereKey, on model: inout ChatModel)
 
     /// Takes a key that is none of its own and has no meaning everywhere.
     func type(_ key: Key, on model: inout ChatModel) -> ChatEffects
@@ -76,7 +78,7 @@ protocol Pane: Sendable {
     func position(in frame: Frame) -> String
 
     /// Whether a key of its own does something now; others are not hinted.
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool
 
     /// The sidebar's row of what it shows; nil where that has none.
     func sidebarIndex(in model: ChatModel) -> Int?
@@ -90,16 +92,34 @@ enum Addressee: Hashable, Sendable {
 }
 
 extension Pane {
-    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool { true }
-    func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+    /// What the help calls it.
+    static var title: String { Action.title }
+
+    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool { true }
+    func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+
+    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+        guard hasMeaning(action, in: model) else {
+            model.say("There is nothing here to do that to.")
+            return []
+        }
+        model.screen.focus = .main
+        return perform(action, on: &model)
+    }
+
+    /// What the bottom line says of its own keys.
+    func hints(in model: ChatModel) -> [KeyMap.Hint] {
+        let actions = Action.allCases
+        return model.settings.keys[Action.self].hints.filter { isUseful(actions[$0.place], in: model) }
+    }
     func keeps(_ key: Key, in model: ChatModel) -> Bool { false }
     func awaitsKey(in model: ChatModel) -> Bool { false }
-    func prepare(for action: KeyAction, on model: inout ChatModel) {}
+    func prepare(for action: EverywhereKey, on model: inout ChatModel) {}
 
     /// Typing goes to the text wherever letters mean nothing else.
     func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
-        model.focus = .compose
+        model.screen.focus = .compose
         return ComposePane().type(key, on: &model)
     }
 
@@ -113,6 +133,6 @@ extension Pane {
     func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }
     func placeholder(in model: ChatModel) -> String { "" }
     func position(in frame: Frame) -> String { "" }
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { true }
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool { true }
     func sidebarIndex(in model: ChatModel) -> Int? { nil }
 }

@@ -59,14 +59,14 @@ extension ChatModel {
     /// The pane in the main part of the screen. The connection log lies over any other.
     var mainPane: any Pane {
         if let logScroll { return LogPane(edge: logScroll) }
-        return view.pane
+        return screen.view.pane
     }
 
     /// The pane that takes the keys. While the connection log is open it takes them for the text as well.
     var pane: any Pane {
         if let palette { return PalettePane(palette: palette) }
         if logScroll != nil { return mainPane }
-        switch focus {
+        switch screen.focus {
         case .compose: return ComposePane()
         case .sidebar: return SidebarPane()
         case .main: return mainPane

@@ -87,7 +87,7 @@ struct ScreenLayout: Hashable, Sendable {
 extension ChatModel {
     /// Whether the topics are folded away until they have the keys: as the person has chosen, else as the configuration
     /// says.
-    var areTopicsFolded: Bool { sidebar.foldChoice ?? settings.layout.foldsSidebar }
+    var areTopicsFolded: Bool { screen.sidebar.foldChoice ?? settings.layout.foldsSidebar }
 
     /// The layout on a screen of `size`.
     func layout(on size: Size) -> ScreenLayout {
@@ -97,7 +97,7 @@ extension ChatModel {
                 compose.isEmpty
                     ? 1 : compose.editor.rowCount(width: columns, limit: ScreenLayout.composeLimit(size))
             },
-            wantsSidebar: focus == .sidebar, isFolded: sidebar.foldChoice == true,
+            wantsSidebar: screen.focus == .sidebar, isFolded: screen.sidebar.foldChoice == true,
             setting: settings.layout.foldsSidebar && !areTopicsFolded ? LayoutSetting() : settings.layout)
     }
 }

@@ -31,7 +31,7 @@ struct TitleLine: Hashable {
     ///   - isAway: whether others see the user as away.
     ///   - columns: the line's columns, at least those of ``ScreenLayout/minimum``.
     init(
-        _ identity: ChatModel.Identity, isAway: Bool = false, _ status: StatusText, _ counts: Counts, columns: Int
+        _ identity: Identity, isAway: Bool = false, _ status: StatusText, _ counts: Counts, columns: Int
     ) {
         var parts = Parts(identity, isAway: isAway, status, counts)
         // What comes first is there in the least columns.
@@ -101,7 +101,7 @@ private struct Parts {
     /// Columns of a network's name that are shown at most; it may be an address.
     private static let networkColumns = 24
 
-    init(_ identity: ChatModel.Identity, isAway: Bool, _ text: StatusText, _ counts: TitleLine.Counts) {
+    init(_ identity: Identity, isAway: Bool, _ text: StatusText, _ counts: TitleLine.Counts) {
         let network = SafeText(String(identity.network.prefix(128)))
         let user = SafeText(String(identity.user.prefix(128)))
         // Until it is known who is signed in, the network alone says where.

@@ -68,10 +68,10 @@ enum LetterAge {
 extension ChatModel {
     /// The letters whose ages are on the screen.
     private var lettersInView: ArraySlice<PostboxMessage> {
-        guard case .inbox = view,
+        guard case .inbox = screen.view,
             InboxColumns.showAge(on: InboxLayout.tableColumns(model: self, area: layout(on: size).main))
         else { return [] }
-        return inbox.letters.dropFirst(inbox.firstVisible).prefix(size.rows)
+        return network.inbox.letters.dropFirst(network.inbox.firstVisible).prefix(size.rows)
     }
 
     /// When the age of one of them may change next.

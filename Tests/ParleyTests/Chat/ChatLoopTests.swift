@@ -192,7 +192,7 @@ struct ChatLoopTests {
         let screen = RehearsedScreen()
         screen.inputs = [(at: Desk.start, wake: .input([.key(.plain("o")), .key(.plain("k")), .key(.alt("e"))]))]
         var typing = desk
-        typing.model.keepsDesk = true
+        typing.model.network.keepsDesk = true
         var told: [CoreEffect] = []
         var toldBefore: [CoreEffect] = []
         screen.whenEditing = { toldBefore = told }
@@ -316,7 +316,7 @@ struct ChatLoopTests {
         loop.begin([], keeps: false)
         loop.run()
         #expect(screen.frame(with: "1 new in 1 topic") != nil)
-        let continuations = loop.model.log.entries.filter { $0.event == .life(.continued) }
+        let continuations = loop.model.network.log.entries.filter { $0.event == .life(.continued) }
         #expect(continuations.count == 1)
     }
 
@@ -360,7 +360,7 @@ struct ChatLoopTests {
         loop.begin([], keeps: false)
         loop.run()
         #expect(screen.notifications.map(\.title) == ["Parley"])
-        #expect(loop.model.notice?.text.hasPrefix("Sent by OSC 777. ") == true)
+        #expect(loop.model.notices.shown?.text.hasPrefix("Sent by OSC 777. ") == true)
     }
 
     @Test(
@@ -385,7 +385,7 @@ struct ChatLoopTests {
         let first = try #require(screen.frame(with: "> Q"))
         #expect(first.waiting > 1_000, "the flood was over")
         #expect(screen.offered == 50_000 && screen.queue.waitingMessages == 0)
-        let conversations = loop.model.conversations
+        let conversations = loop.model.network.conversations
         for (index, topic) in Self.topics.enumerated() {
             let newest = conversations.named(topic)?.rows.last?.position.sequence
             #expect(newest == UInt64(49_997 + index))
@@ -542,7 +542,7 @@ struct ChatLoopTests {
         let late = try #require(screen.frame(with: "behind, catching up"))
         #expect(late.at - Desk.start >= .seconds(1))
         #expect(screen.frames.last?.canvas.rows.contains { $0.contains("behind") } == false)
-        #expect(screen.offered == 40_000 && screen.queue.waitingMessages == 0 && !loop.model.isBehind)
+        #expect(screen.offered == 40_000 && screen.queue.waitingMessages == 0 && !loop.model.screen.isBehind)
     }
 
     @Test("What a key asks of the core goes there right after its frame, and what the last one asks before the end")
@@ -575,7 +575,7 @@ struct ChatLoopTests {
         let times = text.indices.map { Desk.start + .seconds(1) + gap * $0 }
         screen.inputs = zip(times, text).map { (at: $0, wake: key($1)) }
         var typing = desk
-        typing.model.keepsDesk = true
+        typing.model.network.keepsDesk = true
         var kept: [(at: ContinuousClock.Instant, text: String)] = []
         var loop = ChatLoop(
             screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
@@ -606,7 +606,7 @@ struct ChatLoopTests {
             (at: begin + .milliseconds(20), wake: key("W")), (at: begin + .milliseconds(25), wake: .hangUp),
         ]
         var typing = desk
-        typing.model.keepsDesk = true
+        typing.model.network.keepsDesk = true
         var asked: [String] = []
         var loop = ChatLoop(
             screen, queue: screen.queue, model: typing.model, clock: { screen.now() },

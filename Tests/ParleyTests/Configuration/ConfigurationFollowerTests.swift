@@ -79,12 +79,12 @@ struct ConfigurationFollowerTests {
         desk.model.configure(try settings("{ join: ['chat.lobby'], keys: { quit: '^X ^C' } }"))
         desk.type("half a line")
         desk.press(.control("x"))
-        #expect(!desk.model.chord.isEmpty)
+        #expect(!desk.model.screen.chord.isEmpty)
         let new = try settings("{ join: ['chat.lobby', 'chat.qa'], mutes: ['chat.qa'], keys: { quit: '^Q' } }")
         #expect(desk.send(.configuration(.changed(new))) == [.topics(.subscribe(topic: "chat.qa"))])
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.compose.text == "half a line")
-        #expect(desk.model.notice?.text == "The configuration has changed and counts now.")
-        #expect(desk.model.chord.isEmpty && desk.model.conversations.isMuted("chat.qa"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.compose.text == "half a line")
+        #expect(desk.model.notices.shown?.text == "The configuration has changed and counts now.")
+        #expect(desk.model.screen.chord.isEmpty && desk.model.network.conversations.isMuted("chat.qa"))
         #expect(desk.press(.control("q")) == .screen(.quit))
     }
 
@@ -105,7 +105,7 @@ struct ConfigurationFollowerTests {
         desk.send(.start(topics: [], keeps: true))
         #expect(desk.send(.configuration(.changed(try settings("{ join: ['chat.qa'] }")))) == [])
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"])))
-        #expect(desk.model.conversations.all.map(\.name) == ["chat.lobby", "chat.qa"])
+        #expect(desk.model.network.conversations.all.map(\.name) == ["chat.lobby", "chat.qa"])
     }
 
     @Test("A mistake is on the bottom line and in the log, and goes when it is mended")
@@ -114,10 +114,10 @@ struct ConfigurationFollowerTests {
         let before = desk.model.settings
         let words = "config.json:3:16: layout.sidebar: it takes a number"
         #expect(desk.send(.configuration(.refused(words))) == [])
-        #expect(desk.model.notice?.kind == .failure && desk.screen().last?.contains(words) == true)
+        #expect(desk.model.notices.shown?.kind == .failure && desk.screen().last?.contains(words) == true)
         #expect(desk.model.settings == before)
         desk.send(.configuration(.mended))
-        #expect(desk.model.notice?.kind == .information)
+        #expect(desk.model.notices.shown?.kind == .information)
         desk.press(.function(8))
         #expect(desk.screen().contains { $0.contains("config.json:3:16") })
     }

@@ -165,13 +165,13 @@ struct SettingTests {
         desk.model.configure(try settings("{ join: ['chat.qa', 'chat.dev'] }"))
         desk.send(.start(topics: [], keeps: true))
         desk.send(.opened(KeptDesk(topics: ["chat.lobby", "chat.dev"])))
-        #expect(desk.model.conversations.all.map(\.name) == ["chat.lobby", "chat.dev", "chat.qa"])
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.network.conversations.all.map(\.name) == ["chat.lobby", "chat.dev", "chat.qa"])
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
 
         var fresh = Desk()
         fresh.model.configure(try settings("{ join: ['chat.qa'] }"))
         fresh.send(.start(topics: ["chat.dev"]))
-        #expect(fresh.model.conversations.all.map(\.name) == ["chat.dev", "chat.qa"])
+        #expect(fresh.model.network.conversations.all.map(\.name) == ["chat.dev", "chat.qa"])
     }
 
     @Test("A muted topic rings no bell, is not in the title's count, and is passed over")
@@ -185,12 +185,12 @@ struct SettingTests {
         #expect(desk.send(.topic("chat.qa", .messages([message(2, "@alice", topic: "chat.qa")]))) == .screen(.bell))
         desk.send(.input(.focusIn))
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(desk.model.screen.view == .conversation("chat.qa"))
         // What was before it, and then nothing: the muted topic is none of them.
         desk.press(.alt("a"))
-        #expect(desk.model.view != .conversation("alerts.disk"))
+        #expect(desk.model.screen.view != .conversation("alerts.disk"))
         desk.press(.alt("a"))
-        #expect(desk.model.notice?.text == "Nothing is unread.")
+        #expect(desk.model.notices.shown?.text == "Nothing is unread.")
 
         desk.model.configure(ChatSettings())
         #expect(desk.model.unreadMessages == 1)

@@ -159,20 +159,20 @@ struct AbsenceTests {
         desk.send(.input(.focusIn))
         let words = "away 14 min: 5 new in 2 topics, 1 letter"
         #expect(desk.screen().contains { $0.contains("─ \(words) · Alt-a ─") })
-        #expect(desk.screen().filter { $0.lowercased().contains(words) }.count == 1 && desk.model.notice == nil)
+        #expect(desk.screen().filter { $0.lowercased().contains(words) }.count == 1 && desk.model.notices.shown == nil)
         // Without that row the bottom of the pane says it.
         var tiny = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 6, columns: 40))
         tiny.loseFocus()
         tiny.send(Self.say(1...2, in: "chat.qa", minutes: 2))
         tiny.wait(.seconds(14 * 60))
         tiny.send(.input(.focusIn))
-        #expect(tiny.model.notice?.text == "Away 14 min: 2 new in 1 topic. Alt-a goes to the first.")
+        #expect(tiny.model.notices.shown?.text == "Away 14 min: 2 new in 1 topic. Alt-a goes to the first.")
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.ops"))
+        #expect(desk.model.screen.view == .conversation("chat.ops"))
         #expect(!desk.screen().contains { $0.contains(words) && $0.hasPrefix("─") })
         // And from there on as ever.
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(desk.model.screen.view == .conversation("chat.qa"))
     }
 
     @Test("In front of many new messages the key shows the first of them")
@@ -210,7 +210,7 @@ struct AbsenceTests {
         desk.send(.topic("chat.lobby", .messages([message(1, "from my other device", from: "alice")])))
         desk.wait(.seconds(600))
         desk.send(.input(.focusIn))
-        #expect(desk.model.absence == nil && desk.model.notice == nil)
+        #expect(desk.model.attention.absence == nil && desk.model.notices.shown == nil)
     }
 
     private static func suspended(_ desk: inout Desk, _ seconds: Int) {
@@ -231,7 +231,7 @@ struct AbsenceTests {
     @Test("B21: what was missed while the connection was suspended is counted when it is here, and marked as new")
     func missed() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        desk.model.suspension.isExplained = true
+        desk.model.attention.suspension.isExplained = true
         Self.suspended(&desk, 840)
         #expect(desk.model.absenceWords == nil)
         desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
@@ -244,7 +244,7 @@ struct AbsenceTests {
     @Test("B21: what a slow link brings long after a short stop has its row, once it is here")
     func lateRow() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        desk.model.suspension.isExplained = true
+        desk.model.attention.suspension.isExplained = true
         desk.send(.suspending)
         desk.wait(.seconds(10))
         desk.send(.resumed)
@@ -261,7 +261,7 @@ struct AbsenceTests {
     @Test("What was missed and comes when the person has been told is counted too")
     func late() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        desk.model.suspension.isExplained = true
+        desk.model.attention.suspension.isExplained = true
         Self.suspended(&desk, 840)
         desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
         Self.reconnect(&desk, "chat.lobby", "chat.qa")
@@ -277,10 +277,10 @@ struct AbsenceTests {
     @Test("What was said before the person left is not counted, though it comes as a topic that rested is opened")
     func rested() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        desk.model.suspension.isExplained = true
+        desk.model.attention.suspension.isExplained = true
         desk.model.settings.followedUnread = 2
         desk.send(Self.say(1...2, in: "chat.qa", minutes: 0))
-        #expect(desk.model.restingTopics == ["chat.qa"])
+        #expect(desk.model.network.resting.topics == ["chat.qa"])
         Self.suspended(&desk, 840)
         Self.reconnect(&desk, "chat.lobby")
         #expect(desk.model.absenceWords == "away 14 min: nothing new")
@@ -293,7 +293,7 @@ struct AbsenceTests {
     @Test("B21: whoever detaches from tmux or screen is away, and back when a terminal is attached")
     func detached() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        desk.model.suspension.isExplained = true
+        desk.model.attention.suspension.isExplained = true
         #expect(desk.send(.attached(false)) == [.connection(.setActive(false))])
         // tmux passes on that nobody looks, too.
         #expect(desk.send(.input(.focusOut)) == [])
@@ -330,7 +330,7 @@ struct AbsenceTests {
     func idle() throws {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         desk.wait(.seconds(86_400))
-        #expect(desk.effects == [] && desk.model.attention.isForeground)
+        #expect(desk.effects == [] && desk.model.attention.tracker.isForeground)
         desk.model.settings.idleTime = .seconds(600)
         desk.press(.character("x"))
         desk.wait(.seconds(599))
@@ -346,19 +346,19 @@ struct AbsenceTests {
         #expect(desk.press(.character("y")).core.prefix(2) == [.connection(.setActive(true)), .connection(.nudge)])
         #expect(desk.model.absenceWords?.contains("2 new in 1 topic") == true)
         desk.wait(.seconds(599))
-        #expect(desk.model.attention.isForeground)
+        #expect(desk.model.attention.tracker.isForeground)
         desk.wait(.seconds(1))
-        #expect(!desk.model.attention.isForeground)
+        #expect(!desk.model.attention.tracker.isForeground)
     }
 
     @Test("B26 without handleAppLifecycle neither the focus nor idleness counts, and ^Z suspends all the same")
     func unwatched() {
         var desk = Desk.joined("chat.lobby")
-        desk.model.watchesPresence = false
+        desk.model.attention.isWatched = false
         desk.model.settings.idleTime = .seconds(600)
         desk.loseFocus()
         desk.wait(.seconds(3_600))
-        #expect(desk.effects == [] && desk.model.attention.isForeground)
+        #expect(desk.effects == [] && desk.model.attention.tracker.isForeground)
         #expect(desk.send(.suspending) == [.connection(.setActive(false))])
         #expect(
             desk.send(.resumed)
@@ -374,17 +374,17 @@ struct AbsenceTests {
         let effects = desk.send(.input(.focusIn))
         let tellsOthers = effects.core.contains { if case .people(.setPresence) = $0 { true } else { false } }
         #expect(effects.contains(.connection(.setActive(true))) && !tellsOthers)
-        #expect(desk.model.people.own == .away("lunch"))
+        #expect(desk.model.network.people.own == .away("lunch"))
         #expect(desk.enter("/back") == [.people(.setPresence(.here))])
     }
 
     @Test("Without anything new a suspension alone is told")
     func nothingNew() {
         var desk = Desk.joined("chat.lobby")
-        desk.model.suspension.isExplained = true
+        desk.model.attention.suspension.isExplained = true
         Self.suspended(&desk, 840)
         Self.reconnect(&desk, "chat.lobby")
-        #expect(desk.model.absenceWords == "away 14 min: nothing new" && desk.model.notice == nil)
+        #expect(desk.model.absenceWords == "away 14 min: nothing new" && desk.model.notices.shown == nil)
     }
 
     // MARK: The choice
@@ -399,13 +399,13 @@ struct AbsenceTests {
         Self.suspended(&desk, 840)
         Self.reconnect(&desk, "chat.lobby")
         let words = "The connection rested meanwhile; /notify on keeps it, /notify off does not."
-        #expect(desk.model.notice?.text == words && words.count < 78)
+        #expect(desk.model.notices.shown?.text == words && words.count < 78)
         #expect(desk.screen().contains { $0.contains("away 14 min: nothing new") })
         #expect(desk.effects.contains(.store(.keepChoice(.suspensionExplained, true))))
         desk.press(.character("x"))
         Self.suspended(&desk, 840)
         Self.reconnect(&desk, "chat.lobby")
-        #expect(desk.model.absenceWords == "away 14 min: nothing new" && desk.model.notice == nil)
+        #expect(desk.model.absenceWords == "away 14 min: nothing new" && desk.model.notices.shown == nil)
     }
 
     @Test("/notify on keeps the connection, at later starts too; /notify off does not any more")
@@ -439,7 +439,7 @@ struct AbsenceTests {
         var desk = Desk.joined("chat.lobby")
         let policy = time.map { LifecyclePolicy.suspend(after: $0) } ?? .ignore
         #expect(desk.enter("/suspend-after \(text)") == [.connection(.setSuspension(policy))])
-        #expect(desk.model.suspension.time == time)
+        #expect(desk.model.attention.suspension.time == time)
         let flag = try #require(SuspensionTime(argument: text))
         #expect(flag.time == time)
     }
@@ -448,15 +448,15 @@ struct AbsenceTests {
     func suspendAfter() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/suspend-after")
-        #expect(desk.model.notice?.text == "The connection is suspended after 2 min out of focus.")
+        #expect(desk.model.notices.shown?.text == "The connection is suspended after 2 min out of focus.")
         desk.enter("/notify on")
         desk.enter("/suspend-after")
-        #expect(desk.model.notice?.text.contains("/notify off ends that") == true)
+        #expect(desk.model.notices.shown?.text.contains("/notify off ends that") == true)
         desk.enter("/suspend-after 5m")
-        #expect(desk.model.suspension.effectiveTime == .seconds(300))
+        #expect(desk.model.attention.suspension.effectiveTime == .seconds(300))
         for text in ["soon", "-1", "5 m", "1e12"] {
             desk.enter("/suspend-after \(text)")
-            #expect(desk.model.notice?.kind == .failure, "\(text)")
+            #expect(desk.model.notices.shown?.kind == .failure, "\(text)")
             desk.press(.control("c"))
             #expect(SuspensionTime(argument: text) == nil)
         }

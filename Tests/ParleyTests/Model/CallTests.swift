@@ -89,7 +89,8 @@ struct CallTests {
         let test = desk.enter("/notify test")
         #expect(test.core.contains { if case .runNotifier("notify-send hello", _) = $0 { true } else { false } })
         desk.send(.notified(by: []))
-        #expect(desk.model.notice?.text == "The command of the configuration runs; the terminal was sent nothing.")
+        #expect(
+            desk.model.notices.shown?.text == "The command of the configuration runs; the terminal was sent nothing.")
         desk.model.settings.notifications.mentions = false
         desk.wait(.seconds(20))
         #expect(!desk.send(Self.mention(2)).core.contains { if case .runNotifier = $0 { true } else { false } })
@@ -195,19 +196,19 @@ struct CallTests {
         let test = TerminalNotification(title: "Parley", body: "This is a test for alice@local.")
         #expect(desk.enter("/notify test") == .screen(.notify(test, isTest: true)))
         desk.send(.notified(by: [.bell]))
-        #expect(desk.model.notice?.text == "The bell has rung: the terminal is not known to show notifications.")
+        #expect(desk.model.notices.shown?.text == "The bell has rung: the terminal is not known to show notifications.")
         desk.send(.notified(by: [.bell, .osc99]))
-        #expect(desk.model.notice?.text.hasPrefix("Sent by OSC 99 and the bell.") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("Sent by OSC 99 and the bell.") == true)
         var settings = ChatSettings()
         settings.bell = .nothing
         desk.model.configure(settings)
         desk.send(.notified(by: [.bell]))
-        #expect(desk.model.notice?.text.contains("bell: \"none\"") == true)
+        #expect(desk.model.notices.shown?.text.contains("bell: \"none\"") == true)
         settings.notifications.by = .nothing
         desk.model.configure(settings)
         desk.send(.notified(by: []))
-        #expect(desk.model.notice?.text.contains("by: \"none\"") == true)
+        #expect(desk.model.notices.shown?.text.contains("by: \"none\"") == true)
         desk.enter("/notify loudly")
-        #expect(desk.model.notice?.kind == .failure)
+        #expect(desk.model.notices.shown?.kind == .failure)
     }
 }

@@ -12,7 +12,7 @@ struct ComposeTests {
         desk.effects = []
         let sent = desk.enter("hi")
         #expect(sent.core.contains { if case .topics(.publish(_, "chat.lobby", "hi")) = $0 { true } else { false } })
-        #expect(desk.model.queuedCount == 1)
+        #expect(desk.model.network.outbox.queuedCount == 1)
         #expect(desk.model.compose.isEmpty)
     }
 
@@ -22,20 +22,20 @@ struct ComposeTests {
         desk.acceptsAtOnce = false
         desk.enter("hello")
         desk.enter("/post bob/personal hi")
-        let ids = Array(desk.model.outgoing.keys)
+        let ids = Array(desk.model.network.outbox.messages.keys)
         #expect(ids.count == 2)
         #expect(desk.texts("chat.lobby") == ["typed hello"])
         #expect(desk.screen().contains { $0.contains("hello") && !$0.hasSuffix("…") })
-        #expect(desk.screen().first?.contains("⇅ 0") == true && desk.model.notice == nil)
+        #expect(desk.screen().first?.contains("⇅ 0") == true && desk.model.notices.shown == nil)
         // It is not lost with a kind word either.
-        #expect(desk.enter("/quit") == [] && desk.model.overlay != nil)
+        #expect(desk.enter("/quit") == [] && desk.model.screen.overlay != nil)
         desk.press(.escape)
         desk.send(.statusChanged(ConnectionStatus(state: .suspended)))
         #expect(desk.texts("chat.lobby") == ["typed hello"])
 
         for id in ids { desk.send(.published(PublishNews(id: id, state: .queued))) }
         #expect(desk.texts("chat.lobby") == ["queued hello"])
-        #expect(desk.model.notice?.text == "The letter to bob/personal goes when connected.")
+        #expect(desk.model.notices.shown?.text == "The letter to bob/personal goes when connected.")
         #expect(desk.screen().first?.contains("⇅ 2") == true)
     }
 
@@ -185,7 +185,7 @@ struct ComposeTests {
         desk.press(.control("v"))
         #expect(desk.press(.control("q")).isEmpty)
         #expect(desk.model.compose.text == "a\t\n")
-        #expect(desk.model.notice?.text == "A text has no control characters.")
+        #expect(desk.model.notices.shown?.text == "A text has no control characters.")
         desk.type("b")
         #expect(desk.press(.enter) == [.topics(.publish(id: "own-1", topic: "chat.lobby", text: "a\t\nb"))])
     }
@@ -197,7 +197,7 @@ struct ComposeTests {
         desk.send(.input(.paste(text)))
         #expect(desk.press(.enter) == [])
         #expect(desk.model.compose.text == text)
-        #expect(desk.model.notice?.kind == .failure)
+        #expect(desk.model.notices.shown?.kind == .failure)
     }
 
     @Test("What a paste has beyond the room for it is said, and so is a key that finds none")
@@ -206,12 +206,12 @@ struct ComposeTests {
         let limit = desk.model.compose.editor.limit
         desk.send(.input(.paste(String(repeating: "x", count: limit + 7))))
         #expect(desk.model.compose.text.count == limit)
-        #expect(desk.model.notice?.text.hasPrefix("The last 7 characters of the paste are missing") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("The last 7 characters of the paste are missing") == true)
         desk.wait(.seconds(60))
         desk.type("y")
-        #expect(desk.model.notice?.text.hasPrefix("There is no room") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("There is no room") == true)
         desk.send(.input(.pasteCut))
-        #expect(desk.model.notice?.text.hasPrefix("The end of the paste is missing") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("The end of the paste is missing") == true)
     }
 
     @Test("Alt-Enter breaks the line, and the pane grows to a third of the screen")
@@ -317,37 +317,37 @@ struct ComposeTests {
     func unknown() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/nonsense")
-        #expect(desk.model.notice?.text.contains("/help") == true)
+        #expect(desk.model.notices.shown?.text.contains("/help") == true)
         desk.press(.control("c"))
         #expect(desk.enter("/jion x") == [])
         #expect(desk.model.compose.text == "/jion x")
-        #expect(desk.model.notice?.text.contains("/join") == true)
+        #expect(desk.model.notices.shown?.text.contains("/join") == true)
         desk.press(.control("c"))
         desk.press(.up)
         #expect(desk.model.compose.text == "/jion x")
         desk.press(.control("c"))
         desk.enter("/post bob/b/c")
-        #expect(desk.model.notice?.text == "Write it as /post USER[/POSTBOX] [TEXT]")
+        #expect(desk.model.notices.shown?.text == "Write it as /post USER[/POSTBOX] [TEXT]")
     }
 
     @Test("A topic that breaks the grammar is refused with words")
     func badTopic() {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/join a..b") == [])
-        #expect(desk.model.conversations.count == 1)
-        #expect(desk.model.notice?.kind == .failure)
+        #expect(desk.model.network.conversations.count == 1)
+        #expect(desk.model.notices.shown?.kind == .failure)
     }
 
     @Test("A topic with something behind it is refused whole", arguments: ["bad topic$", "good.topic other", "a b"])
     func topicWithSpaces(text: String) {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/join \(text)") == [])
-        #expect(desk.model.conversations.count == 1)
-        #expect(desk.model.notice?.kind == .failure && desk.model.compose.text == "/join \(text)")
+        #expect(desk.model.network.conversations.count == 1)
+        #expect(desk.model.notices.shown?.kind == .failure && desk.model.compose.text == "/join \(text)")
         desk.press(.control("u"))
         #expect(desk.enter("/join  chat.qa  ") == [.topics(.subscribe(topic: "chat.qa"))])
         #expect(desk.enter("/leave chat.qa and more") == [])
-        #expect(desk.model.conversations.count == 2)
+        #expect(desk.model.network.conversations.count == 2)
     }
 
     @Test("A notice goes when what it says is settled, and one that is not settled stays")
@@ -357,31 +357,31 @@ struct ComposeTests {
         #expect(desk.screen().last?.contains("Connecting …") == true)
         desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
 
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
         #expect(desk.screen().last?.contains("The connection was lost (x).") == true)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
 
         desk.press(.control("c"))
         #expect(desk.screen().last?.contains("^C again quits.") == true)
         desk.press(.character("x"))
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
         desk.press(.backspace)
 
         desk.enter("/nonsense")
-        #expect(desk.model.notice?.kind == .failure)
+        #expect(desk.model.notices.shown?.kind == .failure)
         desk.press(.control("c"))
         desk.enter("a message")
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
 
         desk.send(.past("chat.lobby", .historyFailed(.notConnected)))
-        #expect(desk.model.notice != nil)
+        #expect(desk.model.notices.shown != nil)
         desk.send(.statusChanged(ConnectionStatus(state: .connecting)))
-        #expect(desk.model.notice != nil)
+        #expect(desk.model.notices.shown != nil)
         desk.send(.past("chat.lobby", .history([], isComplete: true)))
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
     }
 
     @Test("A command that is none names the one that may be meant, by its letters")
@@ -404,7 +404,7 @@ struct ComposeTests {
         ] {
             var desk = Desk.joined("chat.lobby")
             #expect(desk.enter(typed) == [], "\(typed)")
-            #expect(desk.model.notice?.text.hasPrefix("Write it as /") == true, "\(typed)")
+            #expect(desk.model.notices.shown?.text.hasPrefix("Write it as /") == true, "\(typed)")
             #expect(desk.model.compose.text == typed)
         }
     }
@@ -413,7 +413,7 @@ struct ComposeTests {
     func commandBehindBlanks() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("  /help")
-        #expect(desk.model.overlay != nil && desk.model.compose.text.isEmpty)
+        #expect(desk.model.screen.overlay != nil && desk.model.compose.text.isEmpty)
         desk.press(.escape)
         for text in [" /usr/bin is full", " //help"] { #expect(desk.enter(text).core.count == 1, "\(text)") }
     }
@@ -445,7 +445,7 @@ struct ComposeTests {
             #expect(desk.enter(" /quit") == [])
             for _ in 1...6 { desk.press(.backspace) }
             #expect(desk.enter("/post bob secret") == [])
-            #expect(desk.model.notice?.text.hasPrefix("Not sent: /post stands below a quotation.") == true)
+            #expect(desk.model.notices.shown?.text.hasPrefix("Not sent: /post stands below a quotation.") == true)
             #expect(desk.model.compose.text == "> bob: hi\n/post bob secret")
         }
         for (typed, sent) in [
@@ -461,7 +461,7 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby")
         desk.send(.topic("chat.lobby", .messages([message(1, "hi")])))
         #expect(desk.enter("/reply /msg bob secret") == [])
-        #expect(desk.model.notice?.text.hasPrefix("Not sent: ") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("Not sent: ") == true)
     }
 
     @Test(
@@ -504,7 +504,7 @@ struct ComposeTests {
         // One that stands for several says so.
         var desk = Desk.joined("chat.lobby")
         desk.enter("/q")
-        #expect(desk.model.notice?.text == "/q alone can be several commands: /quit or /query NAME.")
+        #expect(desk.model.notices.shown?.text == "/q alone can be several commands: /quit or /query NAME.")
         #expect(desk.model.compose.text == "/q" && !desk.effects.contains(.quit))
         // Every name stands for a command that there is, and takes none away.
         let names = Set(SlashCommand.entries.map(\.name))
@@ -516,11 +516,11 @@ struct ComposeTests {
     func topicsByNumber() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         desk.enter("/buffer 2")
-        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(desk.model.screen.view == .conversation("chat.qa"))
         desk.enter("/topics #chat.lobby")
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
         desk.enter("/win chat.ops")
-        #expect(desk.model.notice?.text.hasPrefix("chat.ops is not joined. /join TOPIC") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("chat.ops is not joined. /join TOPIC") == true)
     }
 
     @Test("A letter to a person alone goes to the postbox that everyone begins with; without a text it is begun")
@@ -553,7 +553,9 @@ struct ComposeTests {
         for typed in ["/msg #dev hello", "/msg dev hello"] {
             var desk = Desk.joined("chat.lobby", "dev")
             #expect(desk.enter(typed) == [])
-            #expect(desk.model.notice?.text.hasPrefix("Letters go to people. /topics dev goes to the topic;") == true)
+            #expect(
+                desk.model.notices.shown?.text.hasPrefix("Letters go to people. /topics dev goes to the topic;") == true
+            )
             #expect(desk.model.compose.text == typed)
         }
         // Whoever names a postbox means a person.
@@ -567,7 +569,7 @@ struct ComposeTests {
         }
         var begun = Desk.joined("chat.lobby", "dev")
         begun.enter("/query dev")
-        #expect(begun.model.notice?.text.hasPrefix("Letters go to people. ") == true)
+        #expect(begun.model.notices.shown?.text.hasPrefix("Letters go to people. ") == true)
         #expect(begun.model.compose.text == "/query dev")
         // Somebody may be called as a topic is.
         var desk = Desk.joined("bob", "dev")
@@ -591,10 +593,10 @@ struct ComposeTests {
     func channels() {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/join #dev") == [.topics(.subscribe(topic: "dev"))])
-        #expect(desk.model.view == .conversation("dev"))
-        #expect(desk.model.notice?.text == "This is dev: topics have no # here.")
+        #expect(desk.model.screen.view == .conversation("dev"))
+        #expect(desk.model.notices.shown?.text == "This is dev: topics have no # here.")
         #expect(desk.enter("/leave #dev") == [.topics(.unsubscribe(topic: "dev"))])
-        #expect(desk.enter("/join #") == [] && desk.model.notice?.kind == .failure)
+        #expect(desk.enter("/join #") == [] && desk.model.notices.shown?.kind == .failure)
     }
 
     @Test("What other clients have a command for and this one has not says where to look, and stays to be mended")
@@ -644,19 +646,20 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         desk.press(.alt("2"))
         #expect(desk.enter("/close") == [.topics(.unsubscribe(topic: "chat.qa"))])
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
         #expect(
-            desk.model.notice?.text == "Left chat.qa. /join chat.qa comes back; /disconnect is what goes offline.")
+            desk.model.notices.shown?.text
+                == "Left chat.qa. /join chat.qa comes back; /disconnect is what goes offline.")
         // A topic that is named is left wherever one is.
         #expect(desk.enter("/join chat.ops") == [.topics(.subscribe(topic: "chat.ops"))])
         desk.press(.alt("1"))
         #expect(desk.enter("/close chat.ops") == [.topics(.unsubscribe(topic: "chat.ops"))])
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
         // Elsewhere it goes back, and no topic is left.
         desk.press(.function(3))
         desk.press(.escape)
         #expect(desk.enter("/close") == [])
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.conversations.count == 1)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.network.conversations.count == 1)
         #expect(!desk.effects.contains(.connection(.disconnect)))
     }
 
@@ -664,28 +667,28 @@ struct ComposeTests {
     func closingStepByStep() {
         var desk = Desk.inbox([letter(1), letter(2)])
         func close() {
-            desk.model.focus = .compose
+            desk.model.screen.focus = .compose
             #expect(desk.enter("/close") == [])
         }
         desk.press(.enter)
         desk.press(.function(4))
-        guard case .reader = desk.model.view else {
-            Issue.record("nothing is read: \(desk.model.view)")
+        guard case .reader = desk.model.screen.view else {
+            Issue.record("nothing is read: \(desk.model.screen.view)")
             return
         }
         close()
-        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.open == "l1")
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.open == "l1")
         close()
-        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.open == nil)
-        desk.model.focus = .main
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.open == nil)
+        desk.model.screen.focus = .main
         desk.press(.alt("l"))
         desk.type("x")
         desk.press(.enter)
-        #expect(desk.model.inbox.filter != nil)
+        #expect(desk.model.network.inbox.filter != nil)
         close()
-        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.filter == nil)
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.filter == nil)
         close()
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
 
     @Test("What a paste that comes in parts has between them is in the text, and what ends it is not")
@@ -715,7 +718,7 @@ struct ComposeTests {
         // What is not sent is asked about first.
         var waiting = Desk.joined("chat.lobby", state: .reconnecting)
         waiting.enter("a line that waits")
-        #expect(waiting.enter("/disconnect") == [] && waiting.model.notice == nil)
+        #expect(waiting.enter("/disconnect") == [] && waiting.model.notices.shown == nil)
         #expect(waiting.press(.character("y")) == [.connection(.disconnect)])
         #expect(waiting.screen().last?.contains("Disconnected until /reconnect.") == true)
     }
@@ -736,7 +739,7 @@ struct ComposeTests {
         #expect(desk.screen().last?.contains("There is no command /nonsense.") == true)
         desk.wait(.milliseconds(1_500))
         desk.type("x")
-        #expect(desk.model.notice == nil && desk.screen().last?.contains("Enter send") == true)
+        #expect(desk.model.notices.shown == nil && desk.screen().last?.contains("Enter send") == true)
     }
 
     @Test("What a key was answered with goes with the next change of the text; what comes from elsewhere can be read")
@@ -746,13 +749,13 @@ struct ComposeTests {
         desk.press(.control("c"))
         #expect(desk.screen().last?.contains("Cleared; ") == true)
         desk.type("x")
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
         desk.send(.notice("Something happened.", isFailure: false))
         desk.type("x")
         #expect(desk.screen().last?.contains("Something happened.") == true)
         desk.wait(.seconds(3))
         desk.type("x")
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
     }
 
     @Test("A mistyped command names the one key that takes it away, whatever it says")
@@ -780,7 +783,7 @@ struct ComposeTests {
             desk.press(.alt("/"))
             #expect(desk.enter(typed) == [])
             #expect(desk.model.compose.text == "/\(typed)")
-            #expect(desk.model.notice?.text.hasPrefix("Not sent: Esc and / came as Alt-/. Enter runs /") == true)
+            #expect(desk.model.notices.shown?.text.hasPrefix("Not sent: Esc and / came as Alt-/. Enter runs /") == true)
             #expect(!desk.effects.core.contains { if case .topics(.publish) = $0 { true } else { false } })
         }
         // Any other text is a message, and so is one that was not begun behind it.
@@ -816,7 +819,7 @@ struct ComposeTests {
         desk.press(.control("c"))
         #expect(desk.screen().last?.contains("Cleared; ^_ brings the text back.") == true)
         desk.wait(.seconds(2))
-        #expect(desk.model.notice == nil && desk.screen().last?.contains("F1 help") == true)
+        #expect(desk.model.notices.shown == nil && desk.screen().last?.contains("F1 help") == true)
         desk.press(.control("_"))
         #expect(desk.model.compose.text == "a line")
     }
@@ -874,7 +877,7 @@ struct ComposeTests {
         var panes: [Focus] = []
         for _ in 0..<3 {
             desk.press(.tab)
-            panes.append(desk.model.focus)
+            panes.append(desk.model.screen.focus)
         }
         #expect(panes == [.sidebar, .main, .compose])
     }
@@ -973,9 +976,9 @@ struct ComposeTests {
             #expect(desk.screen().last?.contains("1 message is not sent yet.") == true)
             desk.press(no)
             #expect(
-                desk.model.overlay == nil && desk.effects.screen.isEmpty
+                desk.model.screen.overlay == nil && desk.effects.screen.isEmpty
                     && !desk.effects.contains(.connection(.disconnect)))
-            #expect(desk.model.queuedCount == 1)
+            #expect(desk.model.network.outbox.queuedCount == 1)
         }
         way.take(in: &desk)
         #expect(desk.press(.character("y")) == way.effects)
@@ -1010,7 +1013,7 @@ struct ComposeTests {
         busy.enter("hello")
         #expect(busy.send(end) == [])
         #expect(busy.screen().last?.contains("1 message is not sent yet. Quit anyway?") == true)
-        #expect(busy.press(.character("n")) == [] && busy.model.status.state == .disconnected)
+        #expect(busy.press(.character("n")) == [] && busy.model.network.status.state == .disconnected)
 
         var closed = Desk.joined("chat.lobby", state: .connecting)
         #expect(closed.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil)))) == [])
@@ -1029,7 +1032,7 @@ struct ComposeTests {
         // Stopped without a word, by SIGSTOP, it has kept a connection that may be dead by now.
         #expect(desk.send(.resumed) == ChatEffects(core: [.connection(.probe)], screen: [.redraw]))
         desk.press(.escape)
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
     }
 
     @Test("Typing in another pane goes to the text")
@@ -1037,7 +1040,7 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby")
         desk.press(.function(2))
         desk.type("hey")
-        #expect(desk.model.focus == .compose)
+        #expect(desk.model.screen.focus == .compose)
         #expect(desk.model.compose.text == "hey")
     }
 

@@ -31,7 +31,7 @@ struct ConnectionLogTests {
 
     private static func lines(_ desk: Desk, columns: Int = 200) -> [String] {
         let layout = desk.model.logLayout(columns: columns)
-        return desk.model.log.entries.indices.flatMap { index in
+        return desk.model.network.log.entries.indices.flatMap { index in
             layout.lines(ofRow: index).map { line in
                 switch line {
                 case .date(let words): "-- \(words)"
@@ -118,7 +118,7 @@ struct ConnectionLogTests {
         #expect(before.last?.hasSuffix("below") == true)
         #expect(!before.contains { $0.contains("remark 990") })
         for number in 991...1_100 { desk.send(.log("remark \(number)")) }
-        #expect(desk.model.log.entries.count == ConnectionLog.limit)
+        #expect(desk.model.network.log.entries.count == ConnectionLog.limit)
         #expect(Array(desk.screen()[2..<20]) == Array(before[2..<20]))
         desk.press(.end)
         #expect(desk.screen().contains { $0.contains("remark 1100") })
@@ -145,15 +145,15 @@ struct ConnectionLogTests {
         )
         #expect(desk.model.logScroll == .end)
         desk.press(.function(8))
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
         #expect(desk.screen().contains { $0.contains("typed under the log") })
         desk.enter("/log")
         #expect(desk.model.logScroll == .end)
         desk.press(.escape)
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
         desk.press(.function(8))
         desk.press(.function(2))
-        #expect(desk.model.overlay == nil && desk.model.focus == .sidebar)
+        #expect(desk.model.screen.overlay == nil && desk.model.screen.focus == .sidebar)
         desk.press(.function(8))
         for text in ["/joi", "/leave chat.lo"] {
             desk.type(text)
@@ -163,7 +163,7 @@ struct ConnectionLogTests {
             desk.press(.control("c"))
         }
         desk.enter("/join chat.qa")
-        #expect(desk.model.overlay == nil && desk.model.view == .conversation("chat.qa"))
+        #expect(desk.model.screen.overlay == nil && desk.model.screen.view == .conversation("chat.qa"))
     }
 
     @Test("The wheel scrolls the log, and nothing counts as read behind it")
@@ -178,7 +178,7 @@ struct ConnectionLogTests {
         for _ in 0..<3 { desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40)))) }
         #expect(desk.model.logScroll == .end)
         desk.click(row: 2, column: 3)
-        #expect(desk.model.overlay == nil && desk.conversation("chat.lobby")?.unread == 0)
+        #expect(desk.model.screen.overlay == nil && desk.conversation("chat.lobby")?.unread == 0)
     }
 
     @Test("B53 Remote words in a reason move nothing and reorder nothing")

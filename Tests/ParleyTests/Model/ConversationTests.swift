@@ -62,7 +62,7 @@ struct ConversationTests {
             }
         }
         #expect(desk.texts("chat.lobby") == ["8 own hello"])
-        #expect(desk.model.queuedCount == 0)
+        #expect(desk.model.network.outbox.queuedCount == 0)
         #expect(desk.conversation("chat.lobby")?.unread == 0)
     }
 
@@ -76,7 +76,7 @@ struct ConversationTests {
         desk.enter("still under way")
         desk.send(.past("chat.lobby", .history([message(8, "hello", from: "alice", id: id)], isComplete: true)))
         #expect(desk.texts("chat.lobby") == ["8 own hello", "sending still under way"])
-        #expect(desk.model.queuedCount == 1)
+        #expect(desk.model.network.outbox.queuedCount == 1)
     }
 
     @Test("B64: a message under an id that another one has hides neither")
@@ -168,7 +168,7 @@ struct ConversationTests {
         desk.send(.topic("chat.lobby", .messages([message(3, "later")])))
         #expect(desk.screen().contains { $0.hasSuffix("✗") && $0.contains("big") })
         #expect(desk.screen().contains { $0.contains("not sent: The publish was not answered") })
-        #expect(desk.model.queuedCount == 0)
+        #expect(desk.model.network.outbox.queuedCount == 0)
         #expect(desk.enter("/resend") == [.topics(.sendAgain(id: id, topic: "chat.lobby", text: "big"))])
         #expect(desk.texts("chat.lobby") == ["3 later", "queued big"])
     }
@@ -182,7 +182,7 @@ struct ConversationTests {
         }
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
         #expect(desk.screen().contains { $0.contains("perhaps sent: The answer was lost.") })
-        #expect(desk.model.queuedCount == 0)
+        #expect(desk.model.network.outbox.queuedCount == 0)
         #expect(desk.enter("/resend") == [.topics(.sendAgain(id: id, topic: "chat.lobby", text: "once?"))])
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
         desk.enter("/discard")
@@ -196,7 +196,7 @@ struct ConversationTests {
         for (mayBeStored, verdict) in [(true, "perhaps sent: "), (false, "not sent: ")] {
             var desk = Desk.joined("chat.lobby")
             desk.enter("once?")
-            let id = try #require(desk.model.outgoing.keys.first)
+            let id = try #require(desk.model.network.outbox.messages.keys.first)
             let news = PublishNews(id: id, state: state, mayBeStored: mayBeStored)
             desk.send(.published(news))
             let reason = try #require(news.givenUp?.reason)

@@ -21,7 +21,7 @@ struct EditorTests {
         var desk = Desk.joined("chat.lobby")
         desk.type("so far")
         desk.send(.edited(.written("so far,\nso good")))
-        #expect(desk.model.compose.text == "so far,\nso good" && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "so far,\nso good" && desk.model.screen.focus == .compose)
         #expect(desk.model.compose.editor.cursor == 15)
         desk.press(.control("_"))
         desk.press(.control("_"))
@@ -34,7 +34,7 @@ struct EditorTests {
         desk.type("so far")
         desk.send(.edited(.failed("The editor ended with 1; the text is as it was before.")))
         #expect(desk.model.compose.text == "so far")
-        #expect(desk.model.notice?.text == "The editor ended with 1; the text is as it was before.")
+        #expect(desk.model.notices.shown?.text == "The editor ended with 1; the text is as it was before.")
     }
 
     @Test("What came while the editor had the terminal is new")

@@ -75,7 +75,7 @@ struct Desk {
     private mutating func accept(_ effect: CoreEffect) {
         switch effect {
         case .topics(.publish(let id, _, _)), .letters(.post(let id, _, _, _, _)), .keys(.change(let id, _)):
-            let state = model.status.state == .connected ? PublishNews.State.sending : .queued
+            let state = model.network.status.state == .connected ? PublishNews.State.sending : .queued
             send(.published(PublishNews(id: id, state: state)))
         default: break
         }
@@ -114,7 +114,7 @@ struct Desk {
                     wall: Timestamp(milliseconds: model.now.wall.milliseconds + milliseconds))))
     }
 
-    func conversation(_ name: String) -> Conversation? { model.conversations.named(name) }
+    func conversation(_ name: String) -> Conversation? { model.network.conversations.named(name) }
 
     /// What a conversation shows, row by row, in short.
     func texts(_ name: String) -> [String] {
@@ -177,7 +177,7 @@ extension Desk {
 
     /// Answers the page that is being fetched.
     mutating func answerPage(_ letters: [PostboxMessage], next: String? = nil) {
-        guard let request = model.inbox.fetch?.request else { return }
+        guard let request = model.network.inbox.fetch?.request else { return }
         send(.postbox(.page(request: request, ListOutput(items: letters, nextToken: next))))
     }
 }

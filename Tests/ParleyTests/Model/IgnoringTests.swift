@@ -22,7 +22,7 @@ struct IgnoringTests {
     func hidden() {
         var desk = Self.desk()
         desk.enter("/ignore mallory")
-        #expect(desk.model.notice?.text == "What mallory writes is hidden. /unignore mallory shows it again.")
+        #expect(desk.model.notices.shown?.text == "What mallory writes is hidden. /unignore mallory shows it again.")
         desk.send(.topic("chat.lobby", .messages([message(5, "still here", from: "MALLORY")])))
         let screen = desk.screen()
         #expect(screen.contains { $0.hasSuffix("hello") } && screen.contains { $0.hasSuffix("good day") })
@@ -84,7 +84,7 @@ struct IgnoringTests {
         #expect(desk.enter("/ignore Eve").contains(.store(.keepIgnored("eve", true))))
         #expect(desk.enter("/unignore mallory").contains(.store(.keepIgnored("mallory", false))))
         #expect(desk.enter("/ignore").core.filter { if case .store(.keepIgnored) = $0 { true } else { false } }.isEmpty)
-        #expect(desk.model.notice?.text == "Ignored: eve. /unignore NAME shows them again.")
+        #expect(desk.model.notices.shown?.text == "Ignored: eve. /unignore NAME shows them again.")
     }
 
     @Test("A topic that is joined later hides them too")
@@ -105,7 +105,7 @@ struct IgnoringTests {
             ("/ignore", "Nobody is ignored. /ignore NAME hides what somebody writes."),
         ] {
             desk.enter(text)
-            #expect(desk.model.notice?.text == words)
+            #expect(desk.model.notices.shown?.text == words)
         }
     }
 }

@@ -38,27 +38,27 @@ struct InboxDeletionTests {
         #expect(desk.press(.delete) == [])
         #expect(shows(desk, "✕ 1 letter is deleted in 5 s, Alt-u undoes"))
         #expect(desk.screen().contains { $0.contains("✕") && $0.contains("bob") })
-        #expect(desk.model.inbox.selectedLetter?.id == "l2")
+        #expect(desk.model.network.inbox.selectedLetter?.id == "l2")
         desk.wait(.seconds(2))
         #expect(shows(desk, "deleted in 3 s"))
         #expect(desk.effects == [])
         desk.wait(.seconds(3))
         #expect(desk.effects == [.letters(.delete(ids: ["l1"]))])
         #expect(desk.press(.control("r")).isListing(token: nil))
-        let before = desk.model.inbox.fetch?.request ?? 0
+        let before = desk.model.network.inbox.fetch?.request ?? 0
         // The list on its way may have been made before: it is asked for again.
         #expect(desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).isListing(token: nil))
-        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
-        #expect(desk.model.inbox.selected == 0)
-        #expect(desk.model.notice?.text == "Deleted 1 letter.")
+        #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
+        #expect(desk.model.network.inbox.selected == 0)
+        #expect(desk.model.notices.shown?.text == "Deleted 1 letter.")
         desk.send(.postbox(.page(request: before, ListOutput(items: [letter(1), letter(2)], nextToken: nil))))
-        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
+        #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
         desk.answerPage([letter(2)])
-        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
+        #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
         // What a server has again after a crash is there.
         desk.press(.control("r"))
         desk.answerPage([letter(1), letter(2)])
-        #expect(desk.model.inbox.letters.map(\.id) == ["l1", "l2"])
+        #expect(desk.model.network.inbox.letters.map(\.id) == ["l1", "l2"])
     }
 
     @Test("B50: a list that was made before thousands were deleted brings none of them back, the first ones neither")
@@ -67,24 +67,24 @@ struct InboxDeletionTests {
         desk.model.mark((1...10_000).map { letter($0) })
         desk.press(.delete)
         desk.press(.character("y"))
-        desk.model.inbox.unmarkAll()
+        desk.model.network.inbox.unmarkAll()
         desk.model.mark((10_001...20_000).map { letter($0) })
         desk.press(.delete)
         desk.press(.character("y"))
         desk.wait(.seconds(5))
         desk.press(.control("r"))
         for _ in 1...2 {
-            let before = desk.model.inbox.fetch?.request ?? 0
-            let ids = desk.model.inbox.deletion.run?.ids ?? []
+            let before = desk.model.network.inbox.fetch?.request ?? 0
+            let ids = desk.model.network.inbox.deletion.run?.ids ?? []
             #expect(desk.send(.postbox(.deleted(BulkDeletion(deleted: ids)))).isListing(token: nil))
-            #expect(desk.model.notice?.text == "Deleted 10,000 letters.")
+            #expect(desk.model.notices.shown?.text == "Deleted 10,000 letters.")
             let list = ListOutput(items: [letter(1), letter(2), letter(20_001)], nextToken: nil)
             desk.send(.postbox(.page(request: before, list)))
-            #expect(desk.model.inbox.letters.isEmpty)
+            #expect(desk.model.network.inbox.letters.isEmpty)
         }
-        #expect(desk.model.inbox.deletion.isEmpty)
+        #expect(desk.model.network.inbox.deletion.isEmpty)
         desk.answerPage([letter(20_001)])
-        #expect(desk.model.inbox.letters.map(\.id) == ["l20001"])
+        #expect(desk.model.network.inbox.letters.map(\.id) == ["l20001"])
     }
 
     @Test("B50: what is deleted behind thousands that are leaving waits for them, and cannot be undone after its time")
@@ -94,32 +94,32 @@ struct InboxDeletionTests {
         desk.answerPage([letter(98), letter(99)])
         desk.press(.delete)
         desk.wait(.seconds(5))
-        #expect(desk.model.inbox.deletion.undoableCount == 0 && shows(desk, "deleting 0 of 60"))
+        #expect(desk.model.network.inbox.deletion.undoableCount == 0 && shows(desk, "deleting 0 of 60"))
         desk.press(.alt("u"))
-        #expect(desk.model.notice?.text == "These letters are being deleted already.")
+        #expect(desk.model.notices.shown?.text == "These letters are being deleted already.")
         desk.press(.delete)
         desk.wait(.seconds(5))
-        #expect(desk.model.inbox.deletion.count == 62)
+        #expect(desk.model.network.inbox.deletion.count == 62)
         for (count, next) in [(60, ["l98"]), (1, ["l99"]), (1, nil)] as [(Int, [String]?)] {
-            let ids = desk.model.inbox.deletion.run?.ids ?? []
+            let ids = desk.model.network.inbox.deletion.run?.ids ?? []
             let effects = desk.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
             let deletions = effects.core.filter { if case .letters(.delete) = $0 { true } else { false } }
             #expect(ids.count == count && deletions == (next.map { [CoreEffect.letters(.delete(ids: $0))] } ?? []))
         }
-        #expect(desk.model.inbox.deletion.isEmpty)
+        #expect(desk.model.network.inbox.deletion.isEmpty)
     }
 
     @Test("B50: a new connection's list is taken at its word while a deletion ends, and nothing gone is marked")
     func broughtBackMeanwhile() throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.inbox.deletion.run).ids
+        let ids = try #require(desk.model.network.inbox.deletion.run).ids
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.press(.control("r"))
         desk.answerPage([letter(1), letter(2)])
-        #expect(desk.model.inbox.letters.map(\.id) == ["l1", "l2"])
+        #expect(desk.model.network.inbox.letters.map(\.id) == ["l1", "l2"])
         desk.send(.postbox(.deleted(broken(ids, behind: 25))))
-        #expect(desk.model.inbox.marked == Set(ids.dropFirst(25)))
+        #expect(desk.model.network.inbox.marked == Set(ids.dropFirst(25)))
     }
 
     @Test("The screen is drawn again with every second that is left, and when it is over")
@@ -127,7 +127,8 @@ struct InboxDeletionTests {
         var desk = Desk.inbox([letter(1)])
         desk.press(.delete)
         var due: [Duration] = []
-        while let next = desk.model.nextChange(after: desk.model.now.instant), !desk.model.inbox.deletion.steps.isEmpty
+        while let next = desk.model.nextChange(after: desk.model.now.instant),
+            !desk.model.network.inbox.deletion.steps.isEmpty
         {
             due.append(desk.model.now.instant.duration(to: next))
             desk.wait(desk.model.now.instant.duration(to: next))
@@ -142,22 +143,22 @@ struct InboxDeletionTests {
         desk.press(.insert)
         desk.press(.insert)
         desk.press(.alt("d"))
-        #expect(desk.model.inbox.marked.isEmpty && shows(desk, "2 letters are deleted in 5 s"))
+        #expect(desk.model.network.inbox.marked.isEmpty && shows(desk, "2 letters are deleted in 5 s"))
         desk.wait(.seconds(4))
         desk.press(.alt("d"))
         // The time begins anew with each key.
         #expect(shows(desk, "3 letters are deleted in 5 s"))
         desk.press(.alt("u"))
-        #expect(desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2"])
+        #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2"])
         desk.press(.alt("u"))
-        #expect(desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.marked == ["l1", "l2"])
-        #expect(desk.model.inbox.selectedLetter?.id == "l1")
-        #expect(desk.model.notice?.text == "Restored 2 letters.")
+        #expect(desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.marked == ["l1", "l2"])
+        #expect(desk.model.network.inbox.selectedLetter?.id == "l1")
+        #expect(desk.model.notices.shown?.text == "Restored 2 letters.")
         desk.press(.alt("u"))
-        #expect(desk.model.notice?.text == "There is nothing to undo.")
+        #expect(desk.model.notices.shown?.text == "There is nothing to undo.")
         desk.wait(.seconds(60))
         #expect(desk.effects == [])
-        #expect(desk.model.inbox.letters.count == 5)
+        #expect(desk.model.network.inbox.letters.count == 5)
     }
 
     @Test("What is deleted keeps its time and its undo wherever the person goes meanwhile")
@@ -170,15 +171,15 @@ struct InboxDeletionTests {
         desk.type("one two")
         #expect(!desk.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
         desk.press(.alt("u"))
-        #expect(desk.model.inbox.deletion.steps.isEmpty)
-        #expect(desk.model.notice?.text == "Restored 1 letter." && desk.model.compose.editor.text == "one two")
+        #expect(desk.model.network.inbox.deletion.steps.isEmpty)
+        #expect(desk.model.notices.shown?.text == "Restored 1 letter." && desk.model.compose.editor.text == "one two")
 
         desk = Desk.inbox([letter(1), letter(2, "text")])
         desk.press(.delete)
         desk.press(.alt("1"))
         desk.wait(.seconds(6))
         #expect(desk.effects.contains(.letters(.delete(ids: ["l1"]))))
-        #expect(desk.model.inbox.deletion.steps.isEmpty)
+        #expect(desk.model.network.inbox.deletion.steps.isEmpty)
     }
 
     @Test("B50: whoever stops the program can undo a deletion after the return; the time begins anew then")
@@ -188,13 +189,15 @@ struct InboxDeletionTests {
         desk.wait(.seconds(4))
         desk.send(.suspending)
         desk.wait(.seconds(3_600))
-        #expect(desk.model.inbox.deletion.run == nil && desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
+        #expect(
+            desk.model.network.inbox.deletion.run == nil
+                && desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
         desk.send(.resumed)
         #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
         var undone = desk
         undone.press(.alt("u"))
         undone.wait(.seconds(60))
-        #expect(undone.model.inbox.deletion.steps.isEmpty && undone.model.inbox.deletion.run == nil)
+        #expect(undone.model.network.inbox.deletion.steps.isEmpty && undone.model.network.inbox.deletion.run == nil)
         desk.wait(.seconds(5))
         #expect(desk.effects.contains(.letters(.delete(ids: ["l1"]))))
     }
@@ -206,17 +209,19 @@ struct InboxDeletionTests {
             desk.press(.insert)
             desk.press(.delete)
             desk.press(key)
-            if desk.model.inbox.fetch != nil { desk.answerPage([letter(3), letter(4)]) }
+            if desk.model.network.inbox.fetch != nil { desk.answerPage([letter(3), letter(4)]) }
             // The filter has the keys while it is typed.
-            if desk.model.inbox.filter != nil { desk.press(.escape) }
-            #expect(desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l1"], "\(key)")
+            if desk.model.network.inbox.filter != nil { desk.press(.escape) }
+            #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"], "\(key)")
             var undone = desk
             undone.press(.alt("u"))
             undone.wait(.seconds(60))
-            #expect(undone.model.inbox.deletion.steps.isEmpty && undone.model.inbox.deletion.run == nil, "\(key)")
-            #expect(undone.model.inbox.marked == ["l1"], "\(key)")
+            #expect(
+                undone.model.network.inbox.deletion.steps.isEmpty && undone.model.network.inbox.deletion.run == nil,
+                "\(key)")
+            #expect(undone.model.network.inbox.marked == ["l1"], "\(key)")
             desk.wait(.seconds(5))
-            #expect(desk.model.inbox.deletion.run?.ids == ["l1"], "\(key)")
+            #expect(desk.model.network.inbox.deletion.run?.ids == ["l1"], "\(key)")
         }
     }
 
@@ -227,10 +232,10 @@ struct InboxDeletionTests {
             desk.press(.alt("1"))
             _ = desk.model.openInbox(box)
             desk.answerPage([letter(99, box: "b2")])
-            let deletion = try #require(desk.model.inbox.deletion.run)
+            let deletion = try #require(desk.model.network.inbox.deletion.run)
             desk.send(.postbox(.deleted(broken(deletion.ids, behind: 0))))
-            #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 60 stay.") == true)
-            #expect(desk.model.inbox.marked.count == count)
+            #expect(desk.model.notices.shown?.text.hasPrefix("No letter was deleted; 60 stay.") == true)
+            #expect(desk.model.network.inbox.marked.count == count)
         }
     }
 
@@ -240,9 +245,9 @@ struct InboxDeletionTests {
         desk.press(.control("a"))
         desk.press(.delete)
         desk.model.mark((1_001...10_990).map { letter($0) })
-        #expect(desk.model.inbox.marked.count == 9_990)
+        #expect(desk.model.network.inbox.marked.count == 9_990)
         desk.press(.alt("u"))
-        #expect(desk.model.inbox.marked.count == 10_000)
+        #expect(desk.model.network.inbox.marked.count == 10_000)
     }
 
     @Test("Quitting asks whether what can still be undone is to leave; a no keeps it undoable")
@@ -254,11 +259,11 @@ struct InboxDeletionTests {
         #expect(desk.screen().last?.hasPrefix(question) == true)
         // While that is asked nothing leaves.
         desk.wait(.seconds(60))
-        #expect(!desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.deletion.run == nil)
+        #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
         desk.press(.escape)
         desk.press(.alt("u"))
-        #expect(desk.model.inbox.deletion.steps.isEmpty && !desk.effects.contains(.quit))
-        #expect(desk.model.notice?.text == "Restored 1 letter.")
+        #expect(desk.model.network.inbox.deletion.steps.isEmpty && !desk.effects.contains(.quit))
+        #expect(desk.model.notices.shown?.text == "Restored 1 letter.")
         #expect(desk.press(.control("q")) == .screen(.quit))
     }
 
@@ -271,13 +276,13 @@ struct InboxDeletionTests {
         desk.send(.suspending)
         desk.send(.resumed)
         desk.wait(.seconds(60))
-        #expect(!desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.deletion.run == nil)
+        #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
         #expect(desk.screen().last?.contains("Delete and quit? y/N") == true)
         desk.press(.escape)
         desk.wait(.seconds(4))
-        #expect(!desk.model.inbox.deletion.steps.isEmpty)
+        #expect(!desk.model.network.inbox.deletion.steps.isEmpty)
         desk.wait(.seconds(2))
-        #expect(desk.model.inbox.deletion.run?.ids == ["l1"])
+        #expect(desk.model.network.inbox.deletion.run?.ids == ["l1"])
     }
 
     @Test("A line that is no yes lets letters leave in their time about which quitting has asked")
@@ -287,17 +292,17 @@ struct InboxDeletionTests {
         desk.press(.control("q"))
         desk.send(.line("no"))
         desk.wait(.seconds(4))
-        #expect(!desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.deletion.run == nil)
+        #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
         desk.wait(.seconds(2))
-        #expect(desk.model.inbox.deletion.run?.ids == ["l1"])
+        #expect(desk.model.network.inbox.deletion.run?.ids == ["l1"])
     }
 
     @Test("/close that stops a deletion stays in the list")
     func closing() {
         var desk = Self.deleting(200)
-        desk.model.focus = .compose
+        desk.model.screen.focus = .compose
         desk.enter("/close")
-        #expect(desk.model.inbox.deletion.run?.isStopped == true && desk.model.view == .inbox(nil))
+        #expect(desk.model.network.inbox.deletion.run?.isStopped == true && desk.model.screen.view == .inbox(nil))
     }
 
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
@@ -314,8 +319,8 @@ struct InboxDeletionTests {
         #expect(waiting.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).contains(.quit))
         var failing = desk
         #expect(!failing.send(.postbox(.deleted(broken(["l1"], behind: 0)))).contains(.quit))
-        #expect(failing.model.overlay == nil)
-        #expect(failing.model.notice?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
+        #expect(failing.model.screen.overlay == nil)
+        #expect(failing.model.notices.shown?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
         #expect(failing.press(.control("q")) == .screen(.quit))
         #expect(desk.press(.character("y")) == .screen(.quit))
     }
@@ -344,10 +349,10 @@ struct InboxDeletionTests {
         desk.press(.delete)
         #expect(desk.screen().last?.contains("Delete 3 letters from personal, 2 of them not in view? y/N") == true)
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.overlay == nil && desk.model.inbox.marked.count == 3)
+        #expect(desk.model.screen.overlay == nil && desk.model.network.inbox.marked.count == 3)
         desk.press(.delete)
         #expect(desk.press(.character("y")) == [])
-        #expect(desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l3", "l1", "l2"])
+        #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l3", "l1", "l2"])
     }
 
     @Test(
@@ -369,11 +374,11 @@ struct InboxDeletionTests {
         desk.press(.down)
         desk.press(.down)
         desk.press(.enter)
-        #expect(desk.model.view == .inbox("b2"))
+        #expect(desk.model.screen.view == .inbox("b2"))
         desk.wait(.seconds(4))
         var undone = desk
         undone.press(.alt("u"))
-        #expect(undone.model.notice?.text == "Restored 4 letters." && undone.model.inbox.marked.isEmpty)
+        #expect(undone.model.notices.shown?.text == "Restored 4 letters." && undone.model.network.inbox.marked.isEmpty)
         undone.wait(.seconds(60))
         #expect(!undone.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
         desk.wait(.seconds(1))
@@ -389,7 +394,7 @@ struct InboxDeletionTests {
         desk.press(.delete)
         let words =
             "Delete 21 letters (8 from box6, 3 from box3, 3 from box4, 7 from 3 other postboxes), none of them in view?"
-        guard case .question(let question)? = desk.model.overlay else {
+        guard case .question(let question)? = desk.model.screen.overlay else {
             Issue.record("nothing is asked")
             return
         }
@@ -405,7 +410,7 @@ struct InboxDeletionTests {
         desk.press(.delete)
         #expect(shows(desk, "✕ 1 letter is deleted in 5 s, Alt-u undoes") && !shows(desk, "deleting 0 of 60"))
         desk.press(.alt("u"))
-        #expect(shows(desk, "deleting 0 of 60") && desk.model.notice?.text == "Restored 1 letter.")
+        #expect(shows(desk, "deleting 0 of 60") && desk.model.notices.shown?.text == "Restored 1 letter.")
     }
 
     @Test("B50: a single letter that is marked on another page is asked about as one")
@@ -426,19 +431,21 @@ struct InboxDeletionTests {
         desk.type("lunch")
         desk.press(.enter)
         desk.press(.delete)
-        #expect(desk.model.inbox.deletion.steps.isEmpty)
+        #expect(desk.model.network.inbox.deletion.steps.isEmpty)
         #expect(desk.screen().last?.contains("Delete 3 letters from personal, 2 of them not in view? y/N") == true)
-        #expect(desk.press(.enter) == [] && desk.model.inbox.marked.count == 3)
+        #expect(desk.press(.enter) == [] && desk.model.network.inbox.marked.count == 3)
         // What is shown alone needs no question.
         desk.press(.escape)
         desk.press(.delete)
-        #expect(desk.model.overlay == nil && desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2", "l3"])
+        #expect(
+            desk.model.screen.overlay == nil
+                && desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2", "l3"])
     }
 
     @Test("B50: any number of letters is one deletion, with progress and rate, and what failed is reported")
     func many() throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.inbox.deletion.run).ids
+        let ids = try #require(desk.model.network.inbox.deletion.run).ids
         #expect(
             desk.effects.core.filter { if case .letters(.delete) = $0 { true } else { false } } == [
                 .letters(.delete(ids: ids))
@@ -451,8 +458,8 @@ struct InboxDeletionTests {
         let kept = result.deleted.removeLast()
         result.failed = [.init(id: kept, error: .notAuthorized("that"))]
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.inbox.marked == [kept] && desk.model.inbox.deletion.run == nil)
-        #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 was refused.") == true)
+        #expect(desk.model.network.inbox.marked == [kept] && desk.model.network.inbox.deletion.run == nil)
+        #expect(desk.model.notices.shown?.text.hasPrefix("Deleted 59 letters, 1 was refused.") == true)
     }
 
     @Test("A bar grows with what is done, and on a narrow screen the figures and the key stay")
@@ -487,14 +494,16 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deleting(done: 5_000)))
         #expect(shows(desk, " ███░░░ deleting 5,000 of 10,000, 250 a second   Esc stops"))
         desk.press(.escape)
-        #expect(desk.model.notice?.text == "Stopping the deletion." && desk.effects.contains(.letters(.stopDeleting)))
-        let ids = try #require(desk.model.inbox.deletion.run).ids
+        #expect(
+            desk.model.notices.shown?.text == "Stopping the deletion." && desk.effects.contains(.letters(.stopDeleting))
+        )
+        let ids = try #require(desk.model.network.inbox.deletion.run).ids
         var result = broken(ids, behind: 5_025, .cancelled)
         let gone = result.deleted.removeLast()
         result.failed.insert(.init(id: gone, error: .notFound(gone)), at: 0)
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.inbox.deletion.run == nil && desk.model.inbox.marked.count == 4_975)
-        #expect(desk.model.notice?.text == "Deleted 5,024 of 10,000, 1 was gone already; 4,975 stay.")
+        #expect(desk.model.network.inbox.deletion.run == nil && desk.model.network.inbox.marked.count == 4_975)
+        #expect(desk.model.notices.shown?.text == "Deleted 5,024 of 10,000, 1 was gone already; 4,975 stay.")
     }
 
     @Test("Escape stops a deletion behind what is under way, and says what is gone and what is not")
@@ -502,15 +511,15 @@ struct InboxDeletionTests {
         var desk = Self.deleting(200)
         #expect(desk.press(.escape).contains(.letters(.stopDeleting)))
         #expect(!shows(desk, "Esc stops") && !desk.press(.escape).contains(.letters(.stopDeleting)))
-        let ids = try #require(desk.model.inbox.deletion.run).ids
+        let ids = try #require(desk.model.network.inbox.deletion.run).ids
         desk.send(.postbox(.deleted(broken(ids, behind: 128, .cancelled))))
-        #expect(desk.model.inbox.deletion.run == nil)
-        #expect(desk.model.notice?.text == "Deleted 128 of 200; 72 stay.")
+        #expect(desk.model.network.inbox.deletion.run == nil)
+        #expect(desk.model.notices.shown?.text == "Deleted 128 of 200; 72 stay.")
         desk.wait(.seconds(60))
         #expect(!shows(desk, "Deleted 128 of 200; 72 stay."))
         desk.press(.function(8))
         #expect(shows(desk, "Deleted 128 of 200; 72 stay."))
-        #expect(desk.model.inbox.marked.count == 72)
+        #expect(desk.model.network.inbox.marked.count == 72)
     }
 
     @Test("B50: what is deleted while another deletion is being stopped leaves after it, and is told apart from it")
@@ -521,16 +530,16 @@ struct InboxDeletionTests {
         desk.press(.escape)
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let stopped = try #require(desk.model.inbox.deletion.run)
-        #expect(desk.model.inbox.isBeingDeleted("l99999") && !stopped.contains("l99999"))
+        let stopped = try #require(desk.model.network.inbox.deletion.run)
+        #expect(desk.model.network.inbox.isBeingDeleted("l99999") && !stopped.contains("l99999"))
         #expect(shows(desk, "deleting 0 of 200"))
         let effects = desk.send(.postbox(.deleted(broken(stopped.ids, behind: 25, .cancelled))))
-        #expect(desk.model.notice?.text == "Deleted 25 of 200; 175 stay.")
-        #expect(desk.model.inbox.marked.count == 175)
+        #expect(desk.model.notices.shown?.text == "Deleted 25 of 200; 175 stay.")
+        #expect(desk.model.network.inbox.marked.count == 175)
         #expect(effects.contains(.letters(.delete(ids: ["l99999"]))))
         desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l99999"]))))
-        #expect(desk.model.notice?.text == "Deleted 1 letter.")
-        #expect(desk.model.inbox.deletion.run == nil && desk.model.inbox.marked.count == 175)
+        #expect(desk.model.notices.shown?.text == "Deleted 1 letter.")
+        #expect(desk.model.network.inbox.deletion.run == nil && desk.model.network.inbox.marked.count == 175)
     }
 
     @Test("Whoever quits over a deletion that was stopped is told of the letters that are with the network alone")
@@ -544,14 +553,14 @@ struct InboxDeletionTests {
     @Test("A deletion that the connection broke says what is gone, what is not and what nobody knows")
     func outage() throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.inbox.deletion.run).ids
+        let ids = try #require(desk.model.network.inbox.deletion.run).ids
         var result = broken(ids, behind: 45)
         result.unknown = ids[45..<50].map { .init(id: $0, error: .timeout("deleting a letter")) }
         result.failed.removeFirst(5)
         let effects = desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.inbox.deletion.run == nil)
-        #expect(desk.model.notice?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)
-        #expect(desk.model.inbox.marked.count == 15)
+        #expect(desk.model.network.inbox.deletion.run == nil)
+        #expect(desk.model.notices.shown?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)
+        #expect(desk.model.network.inbox.marked.count == 15)
         // The page is listed again, which tells.
         #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
     }
@@ -561,7 +570,7 @@ struct InboxDeletionTests {
         arguments: [true, false])
     func brokenIsRead(statusFirst: Bool) throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.inbox.deletion.run).ids
+        let ids = try #require(desk.model.network.inbox.deletion.run).ids
         var result = broken(ids, behind: 25)
         result.unknown = ids[25..<50].map { .init(id: $0, error: .timeout("deleting a letter")) }
         result.failed.removeFirst(25)
@@ -570,7 +579,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deleted(result)))
         if !statusFirst { desk.send(outage) }
         // The page that is listed for it cannot be had either.
-        let fetch = try #require(desk.model.inbox.fetch)
+        let fetch = try #require(desk.model.network.inbox.fetch)
         desk.send(.postbox(.pageFailed(request: fetch.request, .notConnected)))
         #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
         // It is listed once more when there is a connection.
@@ -585,11 +594,11 @@ struct InboxDeletionTests {
         desk.press(.control("a"))
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let ids = try #require(desk.model.inbox.deletion.run).ids
+        let ids = try #require(desk.model.network.inbox.deletion.run).ids
         desk.send(.postbox(.deleted(broken(ids, behind: 0))))
-        #expect(desk.model.inbox.letters.count == 3)
-        #expect(desk.model.inbox.marked.count == 3)
-        #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 3 stay.") == true)
+        #expect(desk.model.network.inbox.letters.count == 3)
+        #expect(desk.model.network.inbox.marked.count == 3)
+        #expect(desk.model.notices.shown?.text.hasPrefix("No letter was deleted; 3 stay.") == true)
     }
 
     @Test("Letters that were gone already are no failure")
@@ -601,8 +610,8 @@ struct InboxDeletionTests {
         var result = BulkDeletion(deleted: ["l1", "l2"])
         result.failed = [.init(id: "l3", error: .notFound("l3"))]
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.inbox.letters.isEmpty)
-        #expect(desk.model.notice?.text == "Deleted 2 letters, 1 was gone already.")
+        #expect(desk.model.network.inbox.letters.isEmpty)
+        #expect(desk.model.notices.shown?.text == "Deleted 2 letters, 1 was gone already.")
     }
 
     @Test("A letter that the network does not delete is said to be refused")
@@ -613,7 +622,7 @@ struct InboxDeletionTests {
         var result = BulkDeletion(deleted: [])
         result.failed = [.init(id: "l1", error: .notAuthorized("that"))]
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.notice?.text.hasPrefix("No letter was deleted, 1 was refused.") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("No letter was deleted, 1 was refused.") == true)
     }
 
     @Test("/delete asks, and what it deletes can be undone as well")

@@ -13,7 +13,7 @@ struct InboxFilterTests {
         ])
     }
 
-    private func ids(_ desk: Desk) -> [String] { desk.model.inbox.letters.map(\.id) }
+    private func ids(_ desk: Desk) -> [String] { desk.model.network.inbox.letters.map(\.id) }
     private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
 
     @Test(
@@ -29,7 +29,7 @@ struct InboxFilterTests {
         desk.type(text)
         #expect(ids(desk) == shown)
         #expect(shows(desk, "filter: \(text)") && shows(desk, "\(shown.count) of 4"))
-        #expect(desk.model.compose.isEmpty && desk.model.inbox.marked.isEmpty)
+        #expect(desk.model.compose.isEmpty && desk.model.network.inbox.marked.isEmpty)
         if shown.isEmpty { #expect(shows(desk, "No letter matches.")) }
     }
 
@@ -66,17 +66,17 @@ struct InboxFilterTests {
         desk.type("h")
         #expect(ids(desk) == ["l1", "l4"])
         desk.press(.enter)
-        #expect(desk.model.inbox.open == nil && shows(desk, "Esc ends") && !shows(desk, "Enter keeps"))
+        #expect(desk.model.network.inbox.open == nil && shows(desk, "Esc ends") && !shows(desk, "Enter keeps"))
         desk.press(.enter)
-        #expect(desk.model.inbox.open == "l1")
+        #expect(desk.model.network.inbox.open == "l1")
         desk.type("hi")
         #expect(desk.model.compose.text == "hi" && ids(desk) == ["l1", "l4"])
         desk.press(.control("c"))
         desk.press(.function(3))
         desk.press(.escape)
-        #expect(desk.model.inbox.open == nil && ids(desk) == ["l1", "l4"])
+        #expect(desk.model.network.inbox.open == nil && ids(desk) == ["l1", "l4"])
         desk.press(.escape)
-        #expect(ids(desk) == ["l1", "l2", "l3", "l4"] && desk.model.focus == .main)
+        #expect(ids(desk) == ["l1", "l2", "l3", "l4"] && desk.model.screen.focus == .main)
         desk.press(.alt("l"))
         desk.send(.input(.paste("green\n")))
         #expect(ids(desk) == ["l2"] && desk.model.compose.isEmpty)
@@ -85,7 +85,7 @@ struct InboxFilterTests {
     /// Answers the portion that is looked through.
     @discardableResult
     private func answer(_ letters: [PostboxMessage], next: String?, _ desk: inout Desk) -> ChatEffects {
-        guard let request = desk.model.inbox.finding?.sweep.request else { return [] }
+        guard let request = desk.model.network.inbox.finding?.sweep.request else { return [] }
         var portion = LetterPortion(letters: letters, nextToken: next)
         portion.source = .store
         return desk.send(.postbox(.portion(request: request, portion)))
@@ -120,7 +120,7 @@ struct InboxFilterTests {
         #expect(reads(effects, nil, from: .store))
         effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
         #expect(reads(effects, "p2", from: .store))
-        #expect(desk.model.inbox.letters.count == 20 && shows(desk, "20, 100 of 250 looked at"))
+        #expect(desk.model.network.inbox.letters.count == 20 && shows(desk, "20, 100 of 250 looked at"))
         answer(Array(letters[100..<200]), next: "p3", &desk)
         effects = answer(Array(letters[200...]), next: nil, &desk)
         #expect(effects == [])
@@ -129,21 +129,21 @@ struct InboxFilterTests {
         // A letter of another page is read, deleted and marked as any.
         desk.press(.enter)
         desk.press(.end)
-        #expect(desk.model.inbox.selectedLetter?.id == "l5")
+        #expect(desk.model.network.inbox.selectedLetter?.id == "l5")
         desk.press(.enter)
-        #expect(desk.model.inbox.openLetter?.id == "l5")
+        #expect(desk.model.network.inbox.openLetter?.id == "l5")
         desk.press(.insert)
         desk.press(.delete)
-        #expect(desk.model.inbox.deletion.contains("l5"))
+        #expect(desk.model.network.inbox.deletion.contains("l5"))
         // There are no pages to turn; a letter that comes is looked at, too.
-        #expect(desk.press(.alt("n")) == [] && desk.model.notice?.text.contains("no pages") == true)
+        #expect(desk.press(.alt("n")) == [] && desk.model.notices.shown?.text.contains("no pages") == true)
         desk.send(.postbox(.created(letter(251, "Lunch again?"))))
         desk.send(.postbox(.created(letter(252, "The build is red."))))
-        #expect(ids(desk).first == "l251" && desk.model.inbox.letters.count == 51)
+        #expect(ids(desk).first == "l251" && desk.model.network.inbox.letters.count == 51)
         // Without it the page is back.
         desk.press(.escape)
         desk.press(.escape)
-        #expect(desk.model.inbox.filter == nil && ids(desk).first == "l252" && ids(desk).contains("l249"))
+        #expect(desk.model.network.inbox.filter == nil && ids(desk).first == "l252" && ids(desk).contains("l249"))
     }
 
     @Test("A portion that was read before a deletion was over is read again, so that nothing is found that is gone")
@@ -160,7 +160,7 @@ struct InboxFilterTests {
         #expect(reads(effects, nil, from: nil))
         effects = answer(Array(letters[1..<101]), next: "p2", &desk)
         #expect(reads(effects, "p2", from: .store))
-        #expect(ids(desk).first == "l249" && !desk.model.inbox.letters.contains { $0.id == "l250" })
+        #expect(ids(desk).first == "l249" && !desk.model.network.inbox.letters.contains { $0.id == "l250" })
     }
 
     @Test("A filter that cannot look elsewhere says that it has this page alone")
@@ -168,7 +168,7 @@ struct InboxFilterTests {
         var desk = Self.long().desk
         desk.press(.alt("l"))
         desk.press(.character("l"))
-        let request = try #require(desk.model.inbox.finding?.sweep.request)
+        let request = try #require(desk.model.network.inbox.finding?.sweep.request)
         desk.send(.postbox(.portionFailed(request: request, .notConnected)))
         #expect(shows(desk, ", on this page alone"))
         #expect(reads(desk.press(.character("u")), nil, from: nil))
@@ -183,7 +183,7 @@ struct InboxFilterTests {
             let numbers = (part * 100 + 1...part * 100 + 100).reversed()
             answer(numbers.map { letter(2_000 - $0, "build") }, next: "p", &desk)
         }
-        #expect(desk.model.inbox.finding?.end == .full && shows(desk, "the first 1,0"))
+        #expect(desk.model.network.inbox.finding?.end == .full && shows(desk, "the first 1,0"))
     }
 
     @Test("While a filter is typed, the keys that edit a text are for its words and not for the letters")
@@ -192,21 +192,23 @@ struct InboxFilterTests {
         desk.press(.alt("l"))
         desk.type("xlunch")
         desk.press(.control("a"))
-        #expect(desk.model.inbox.marked.isEmpty)
+        #expect(desk.model.network.inbox.marked.isEmpty)
         desk.press(.delete)
-        #expect(desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.filter?.editor.text == "lunch")
+        #expect(
+            desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.filter?.editor.text == "lunch")
         #expect(ids(desk) == ["l1", "l4"])
         desk.press(.end)
         desk.type(" carolx")
         desk.press(.alt("b"))
-        #expect(desk.model.inbox.sort == .list)
+        #expect(desk.model.network.inbox.sort == .list)
         desk.press(.alt("d"))
-        #expect(desk.model.inbox.deletion.steps.isEmpty && desk.model.inbox.filter?.editor.text == "lunch ")
+        #expect(
+            desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.filter?.editor.text == "lunch ")
         desk.press(.home)
-        #expect(desk.model.inbox.filter?.editor.cursor == 0 && ids(desk) == ["l1", "l4"])
+        #expect(desk.model.network.inbox.filter?.editor.cursor == 0 && ids(desk) == ["l1", "l4"])
         // The rows are gone through as before.
         desk.press(.down)
-        #expect(desk.model.inbox.selectedLetter?.id == "l4")
+        #expect(desk.model.network.inbox.selectedLetter?.id == "l4")
     }
 
     @Test("Keys that mean something everywhere change a filter's words where they stand before them")
@@ -216,11 +218,11 @@ struct InboxFilterTests {
         desk.type("lunch")
         desk.press(.control("a"))
         desk.press(.alt("u"))
-        #expect(desk.model.inbox.filter?.editor.text == "LUNCH" && desk.model.notice == nil)
+        #expect(desk.model.network.inbox.filter?.editor.text == "LUNCH" && desk.model.notices.shown == nil)
         desk.press(.alt("b"))
         desk.press(.right)
         desk.press(.control("k"))
-        #expect(desk.model.inbox.filter?.editor.text == "L" && desk.model.palette == nil)
+        #expect(desk.model.network.inbox.filter?.editor.text == "L" && desk.model.palette == nil)
         desk.press(.control("k"))
         #expect(desk.model.palette != nil)
     }
@@ -236,7 +238,7 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l2", "l3", "l4"])
         desk.press(.enter)
         desk.send(.postbox(.created(letter(5))))
-        #expect(ids(desk) == ["l5", "l2", "l3", "l4"] && desk.model.inbox.selectedLetter?.id == "l2")
+        #expect(ids(desk) == ["l5", "l2", "l3", "l4"] && desk.model.network.inbox.selectedLetter?.id == "l2")
         desk.press(.enter)
         desk.press(.down)
         desk.send(.postbox(.created(letter(6))))
@@ -251,9 +253,9 @@ struct InboxFilterTests {
         desk.type("carol")
         desk.press(.enter)
         desk.press(.control("a"))
-        #expect(desk.model.inbox.marked == ["l1", "l2", "l4"])
+        #expect(desk.model.network.inbox.marked == ["l1", "l2", "l4"])
         desk.press(.control("a"))
-        #expect(desk.model.inbox.marked == ["l1"])
+        #expect(desk.model.network.inbox.marked == ["l1"])
         desk.press(.escape)
         #expect(desk.screen().count { $0.contains("*") } == 1)
     }
@@ -264,7 +266,7 @@ struct InboxFilterTests {
         desk.press(.down)
         desk.press(.alt("b"))
         #expect(ids(desk) == ["l1", "l3", "l2", "l4"] && shows(desk, "by sender"))
-        #expect(desk.model.inbox.selectedLetter?.id == "l2")
+        #expect(desk.model.network.inbox.selectedLetter?.id == "l2")
         desk.press(.alt("b"))
         #expect(ids(desk) == ["l1", "l3", "l4", "l2"] && shows(desk, "by postbox"))
         // A letter that comes is sorted in.
@@ -284,7 +286,7 @@ struct InboxFilterTests {
         #expect(shows(desk, "lunch again") && shows(desk, "from dave"))
         desk.press(.escape)
         desk.enter("/delete 3")
-        #expect(desk.model.overlay == nil && desk.model.notice?.text == "The list has 2 letters.")
+        #expect(desk.model.screen.overlay == nil && desk.model.notices.shown?.text == "The list has 2 letters.")
         var sorted = Self.desk()
         sorted.press(.alt("b"))
         sorted.enter("/read 2")
@@ -321,7 +323,7 @@ struct InboxFilterTests {
         desk.press(.down)
         desk.press(.enter)
         desk.answerPage([letter(1)])
-        #expect(ids(desk) == ["l1"] && desk.model.inbox.filter == nil)
+        #expect(ids(desk) == ["l1"] && desk.model.network.inbox.filter == nil)
     }
 
     @Test("A filter that was still being typed is kept in another postbox where it says is:unread alone")

@@ -37,8 +37,8 @@ struct InboxMarkingTests {
         #expect(shows(desk, "postbox ─ 10 marked, 100 of 250 looked at, Esc stops"))
         #expect(desk.answerPortion(Self.portion(101...200, next: "p3")).isReading(token: "p3", from: .network))
         #expect(desk.answerPortion(Self.portion(201...250)) == [])
-        #expect(desk.model.inbox.marked.count == 25 && desk.model.inbox.marking == nil)
-        #expect(desk.model.notice?.text == "All 25 letters that match are marked.")
+        #expect(desk.model.network.inbox.marked.count == 25 && desk.model.network.inbox.marking == nil)
+        #expect(desk.model.notices.shown?.text == "All 25 letters that match are marked.")
         // They are deleted as marks on other pages are, after a question with their number.
         desk.press(.escape)
         desk.press(.delete)
@@ -56,8 +56,8 @@ struct InboxMarkingTests {
         #expect(shows(desk, "postbox personal ─ 0 marked, 0 of 150 looked at"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         desk.answerPortion(Self.portion(101...150))
-        #expect(desk.model.inbox.marked.count == 150)
-        #expect(desk.model.notice?.text == "All 150 letters are marked.")
+        #expect(desk.model.network.inbox.marked.count == 150)
+        #expect(desk.model.notices.shown?.text == "All 150 letters are marked.")
     }
 
     @Test("The person goes on meanwhile: reads, turns pages and writes, and the marks go on")
@@ -71,7 +71,7 @@ struct InboxMarkingTests {
         desk.type("a line")
         #expect(desk.model.compose.text == "a line")
         desk.answerPortion(Self.portion(101...130))
-        #expect(desk.model.inbox.marked.count == 13 && desk.model.inbox.marking == nil)
+        #expect(desk.model.network.inbox.marked.count == 13 && desk.model.network.inbox.marking == nil)
     }
 
     @Test(
@@ -80,13 +80,14 @@ struct InboxMarkingTests {
     func unfinished(filter: String) {
         var desk = Self.desk(filter: filter)
         #expect(desk.press(.alt("*")) == [])
-        #expect(desk.model.inbox.marking == nil && desk.model.notice?.text == "The filter is not finished.")
+        #expect(
+            desk.model.network.inbox.marking == nil && desk.model.notices.shown?.text == "The filter is not finished.")
         // One in which nothing stands is none.
         var blank = Self.desk()
         blank.press(.alt("l"))
         blank.type(" ")
         blank.press(.alt("*"))
-        #expect(blank.model.inbox.marking?.filter == nil && blank.model.inbox.marking != nil)
+        #expect(blank.model.network.inbox.marking?.filter == nil && blank.model.network.inbox.marking != nil)
     }
 
     @Test("What is unread is what was read neither here nor earlier on this machine")
@@ -96,7 +97,7 @@ struct InboxMarkingTests {
         var portion = Self.portion(1...10)
         portion.readIDs = ["l1", "l2", "l3"]
         desk.answerPortion(portion)
-        #expect(desk.model.inbox.marked == Set((4...10).map { "l\($0)" }))
+        #expect(desk.model.network.inbox.marked == Set((4...10).map { "l\($0)" }))
     }
 
     @Test("Escape stops it, keeps the marks and says how many letters were looked at")
@@ -104,13 +105,13 @@ struct InboxMarkingTests {
         var desk = Self.desk(filter: "lunch")
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
-        let late = desk.model.inbox.marking?.request ?? 0
+        let late = desk.model.network.inbox.marking?.request ?? 0
         desk.press(.escape)
-        #expect(desk.model.notice?.text == "Stopped. 10 letters are marked of the 100 that were looked at.")
-        #expect(desk.model.inbox.filter != nil && !shows(desk, "looked at, Esc"))
+        #expect(desk.model.notices.shown?.text == "Stopped. 10 letters are marked of the 100 that were looked at.")
+        #expect(desk.model.network.inbox.filter != nil && !shows(desk, "looked at, Esc"))
         // What was on its way changes nothing any more.
         #expect(desk.send(.postbox(.portion(request: late, Self.portion(101...200, next: "p3")))) == [])
-        #expect(desk.model.inbox.marked.count == 10)
+        #expect(desk.model.network.inbox.marked.count == 10)
     }
 
     @Test("A connection that is lost meanwhile is told, and the marks made so far stay")
@@ -118,11 +119,11 @@ struct InboxMarkingTests {
         var desk = Self.desk()
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
-        desk.send(.postbox(.portionFailed(request: desk.model.inbox.marking?.request ?? 0, .notConnected)))
-        #expect(desk.model.inbox.marked.count == 100 && desk.model.inbox.marking == nil)
-        #expect(desk.model.notice?.kind == .failure)
+        desk.send(.postbox(.portionFailed(request: desk.model.network.inbox.marking?.request ?? 0, .notConnected)))
+        #expect(desk.model.network.inbox.marked.count == 100 && desk.model.network.inbox.marking == nil)
+        #expect(desk.model.notices.shown?.kind == .failure)
         #expect(
-            desk.model.notice?.text.hasPrefix(
+            desk.model.notices.shown?.text.hasPrefix(
                 "100 letters are marked of the 100 that were looked at. The others could not be listed.") == true)
     }
 
@@ -134,11 +135,11 @@ struct InboxMarkingTests {
         portion.source = .kept
         desk.answerPortion(portion)
         #expect(
-            desk.model.notice?.text == "The only letter that matches is marked. "
+            desk.model.notices.shown?.text == "The only letter that matches is marked. "
                 + "Without a connection these are the ones that are kept here.")
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...9))
-        #expect(desk.model.notice?.text == "No letter matches.")
+        #expect(desk.model.notices.shown?.text == "No letter matches.")
     }
 
     @Test("No more are marked than can be, and no letter that is being deleted")
@@ -147,15 +148,17 @@ struct InboxMarkingTests {
         desk.model.mark((1_001...Inbox.markLimit + 995).map { letter($0) })
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
-        #expect(desk.model.inbox.marked.count == Inbox.markLimit && desk.model.inbox.marking == nil)
-        #expect(desk.model.notice?.text.hasPrefix("10,000 letters are marked, no more can be. 5 letters are") == true)
+        #expect(desk.model.network.inbox.marked.count == Inbox.markLimit && desk.model.network.inbox.marking == nil)
+        #expect(
+            desk.model.notices.shown?.text.hasPrefix("10,000 letters are marked, no more can be. 5 letters are") == true
+        )
 
         var deleting = Self.desk()
         deleting.press(.delete)
-        #expect(deleting.model.inbox.deletion.steps.flatMap(\.ids) == ["l250"])
+        #expect(deleting.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l250"])
         deleting.press(.alt("*"))
         deleting.answerPortion(Self.portion(249...250))
-        #expect(deleting.model.inbox.marked == ["l249"])
+        #expect(deleting.model.network.inbox.marked == ["l249"])
     }
 
     @Test("A portion that was read before a deletion was over is read again, so that nothing is marked that is gone")
@@ -167,10 +170,10 @@ struct InboxMarkingTests {
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l250"]))))
         #expect(desk.answerPortion(Self.portion(249...250)).isReading(token: "p2", from: .network))
-        #expect(desk.model.inbox.marked.count == 100)
+        #expect(desk.model.network.inbox.marked.count == 100)
         desk.answerPortion(Self.portion(249...249))
-        #expect(desk.model.inbox.marked.count == 101 && desk.model.inbox.isMarked("l249"))
-        #expect(desk.model.notice?.text == "All 101 letters are marked.")
+        #expect(desk.model.network.inbox.marked.count == 101 && desk.model.network.inbox.isMarked("l249"))
+        #expect(desk.model.notices.shown?.text == "All 101 letters are marked.")
     }
 
     @Test("Nothing is deleted while letters are being marked, and taking all marks away ends it")
@@ -179,11 +182,11 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         #expect(desk.press(.delete) == [])
-        #expect(desk.model.overlay == nil && desk.model.inbox.deletion.steps.isEmpty)
-        #expect(desk.model.notice?.text == "Letters are still being marked; Esc stops that.")
+        #expect(desk.model.screen.overlay == nil && desk.model.network.inbox.deletion.steps.isEmpty)
+        #expect(desk.model.notices.shown?.text == "Letters are still being marked; Esc stops that.")
         #expect(desk.press(.alt("*")) == [])
         desk.press(.alt("t"))
-        #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.marking == nil)
+        #expect(desk.model.network.inbox.marked.isEmpty && desk.model.network.inbox.marking == nil)
     }
 
     @Test("Whoever leaves the postbox has it end, and is told so")
@@ -192,9 +195,9 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.press(.alt("1"))
         #expect(desk.answerPortion(Self.portion(1...100, next: "p2")) == [])
-        #expect(desk.model.inbox.marking == nil)
+        #expect(desk.model.network.inbox.marking == nil)
         let words = "The list was left, so no more letters are marked there."
-        #expect(desk.model.notice?.text == "\(words) No letter was looked at.")
+        #expect(desk.model.notices.shown?.text == "\(words) No letter was looked at.")
 
         // Another list ends it at once.
         var other = Self.desk()
@@ -203,9 +206,9 @@ struct InboxMarkingTests {
         other.press(.function(2))
         other.press(.down)
         other.press(.enter)
-        #expect(other.model.view == .inbox("b1") && other.model.inbox.marking == nil)
+        #expect(other.model.screen.view == .inbox("b1") && other.model.network.inbox.marking == nil)
         #expect(
-            other.model.notice?.text == "\(words) 100 letters are marked of the 100 that were looked at.")
+            other.model.notices.shown?.text == "\(words) 100 letters are marked of the 100 that were looked at.")
     }
 
     @Test("Escape stops it in the list alone: what is read whole is closed, and the marks go on")
@@ -214,9 +217,9 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.press(.function(4))
         desk.press(.escape)
-        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.marking != nil)
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.marking != nil)
         desk.press(.escape)
-        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.marking == nil)
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.marking == nil)
     }
 
     @Test("This machine's letters are read where they are as many as the network's and the newest one is among them")
@@ -241,7 +244,7 @@ extension Desk {
     /// Answers the portion of letters that is awaited.
     @discardableResult
     fileprivate mutating func answerPortion(_ portion: LetterPortion) -> ChatEffects {
-        guard let request = model.inbox.marking?.request else { return [] }
+        guard let request = model.network.inbox.marking?.request else { return [] }
         return send(.postbox(.portion(request: request, portion)))
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("The postbox's pages")
 struct InboxPageTests {
     private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
-    private func ids(_ desk: Desk) -> [String] { desk.model.inbox.letters.map(\.id) }
+    private func ids(_ desk: Desk) -> [String] { desk.model.network.inbox.letters.map(\.id) }
 
     /// The rows below the heading, without the sidebar.
     private func main(_ desk: Desk) -> [String] {
@@ -76,17 +76,17 @@ struct InboxPageTests {
         for _ in 0..<25 { desk.press(.down) }
         desk.press(.enter)
         let before = main(desk)
-        let selected = desk.model.inbox.selectedLetter?.id
+        let selected = desk.model.network.inbox.selectedLetter?.id
         desk.send(.postbox(.created(letter(31))))
-        #expect(desk.model.inbox.selectedLetter?.id == selected && desk.model.inbox.open == selected)
+        #expect(desk.model.network.inbox.selectedLetter?.id == selected && desk.model.network.inbox.open == selected)
         #expect(main(desk) == before)
         desk.press(.control("r"))
         desk.answerPage((1...31).map { letter(32 - $0) }.filter { $0.id != "l20" })
-        #expect(desk.model.inbox.selectedLetter?.id == selected)
+        #expect(desk.model.network.inbox.selectedLetter?.id == selected)
         // Where it is gone, the cursor is on the next one.
         desk.press(.control("r"))
         desk.answerPage((1...31).map { letter(32 - $0) }.filter { $0.id != selected })
-        #expect(desk.model.inbox.selectedLetter?.id == "l4" && desk.model.inbox.open == nil)
+        #expect(desk.model.network.inbox.selectedLetter?.id == "l4" && desk.model.network.inbox.open == nil)
     }
 
     @Test("The first page keeps its length while letters come: what it has no room for is on the next page")
@@ -98,7 +98,7 @@ struct InboxPageTests {
                 message: "letter \(sequence)", from: "bob")
         }
         func numbers(_ desk: Desk) -> [UInt64] { ids(desk).compactMap { PostboxMessageID($0)?.sequence } }
-        let size = UInt64(Desk.inbox([]).model.inbox.pageSize)
+        let size = UInt64(Desk.inbox([]).model.network.inbox.pageSize)
         var desk = Desk.inbox((1...size).reversed().map(stored))
         for sequence in size + 1...size + 3 { desk.send(.postbox(.created(stored(sequence)))) }
         #expect(numbers(desk) == Array((4...size + 3).reversed()))
@@ -109,7 +109,7 @@ struct InboxPageTests {
         var last = Desk.inbox((1...size).reversed().map(stored))
         last.press(.end)
         last.send(.postbox(.created(stored(size + 1))))
-        #expect(numbers(last) == Array((1...size + 1).reversed()) && last.model.inbox.selected == Int(size))
+        #expect(numbers(last) == Array((1...size + 1).reversed()) && last.model.network.inbox.selected == Int(size))
 
         // In a list of the oldest the new ones are on the next page.
         var oldest = Desk.inbox([])
@@ -150,7 +150,7 @@ struct InboxPageTests {
     func resizing() {
         var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
         #expect(desk.send(.resized(Size(rows: 34, columns: 100))) == [])
-        #expect(desk.model.inbox.letters.count == 19)
+        #expect(desk.model.network.inbox.letters.count == 19)
         guard case .letters(.listPage(_, nil, "t2", 29, _))? = desk.press(.alt("n")).core.first else {
             Issue.record("\(desk.effects)")
             return
@@ -182,7 +182,7 @@ struct InboxPageTests {
         desk.answerPage([letter(1), letter(2)], next: "e2")
         #expect(ids(desk) == ["l2", "l1"] && shows(desk, "last page of about 11"))
         desk.press(.alt("n"))
-        #expect(desk.model.notice?.text == "This is the last page.")
+        #expect(desk.model.notices.shown?.text == "This is the last page.")
         #expect(desk.press(.alt("p")).isListing(token: "e2", order: .oldestFirst))
         desk.answerPage([letter(3), letter(4)], next: "e3")
         #expect(ids(desk) == ["l4", "l3"] && shows(desk, "second to last page of about 11"))
@@ -200,7 +200,7 @@ struct InboxPageTests {
     func staleToken() throws {
         var desk = Desk.inbox([letter(2)], next: "t2")
         desk.press(.alt("n"))
-        let request = try #require(desk.model.inbox.fetch?.request)
+        let request = try #require(desk.model.network.inbox.fetch?.request)
         #expect(desk.send(.postbox(.pageFailed(request: request, .invalidToken))).isListing(token: nil))
     }
 
@@ -220,9 +220,9 @@ struct InboxPageTests {
         #expect(shows(desk, "3 marked, 0 on this page"))
         desk.press(.alt("p"))
         desk.answerPage((1...5).map { letter($0) }, next: "t2")
-        #expect(desk.model.inbox.marked == ["l1", "l2", "l3"] && desk.screen().count { $0.contains("*") } == 3)
+        #expect(desk.model.network.inbox.marked == ["l1", "l2", "l3"] && desk.screen().count { $0.contains("*") } == 3)
         desk.press(.alt("t"))
-        #expect(desk.model.inbox.marked.isEmpty)
+        #expect(desk.model.network.inbox.marked.isEmpty)
     }
 
     @Test("Letters that another device has deleted lose their marks with the next list; what has moved on keeps them")
@@ -231,25 +231,27 @@ struct InboxPageTests {
         desk.press(.control("a"))
         desk.press(.control("r"))
         desk.answerPage([letter(7), letter(6), letter(4)], next: "t3")
-        #expect(desk.model.inbox.marked == ["l3", "l4"])
+        #expect(desk.model.network.inbox.marked == ["l3", "l4"])
         desk.press(.control("r"))
         desk.answerPage([letter(7), letter(6)])
-        #expect(desk.model.inbox.marked == ["l3"])
+        #expect(desk.model.network.inbox.marked == ["l3"])
     }
 
     @Test("A range is marked from the last mark to here, in either direction")
     func range() {
         var desk = Desk.inbox((1...9).map { letter($0) })
         desk.press(.alt("m"))
-        #expect(desk.model.inbox.marked.isEmpty && desk.model.notice?.text.contains("mark the first one") == true)
+        #expect(
+            desk.model.network.inbox.marked.isEmpty
+                && desk.model.notices.shown?.text.contains("mark the first one") == true)
         for _ in 0..<3 { desk.press(.down) }
         desk.press(.insert)
         for _ in 0..<2 { desk.press(.down) }
         desk.press(.alt("m"))
-        #expect(desk.model.inbox.marked == ["l4", "l5", "l6", "l7"])
+        #expect(desk.model.network.inbox.marked == ["l4", "l5", "l6", "l7"])
         desk.press(.home)
         desk.press(.alt("m"))
-        #expect(desk.model.inbox.marked.count == 7)
+        #expect(desk.model.network.inbox.marked.count == 7)
     }
 
     @Test("So many letters can be marked and no more")
@@ -257,7 +259,7 @@ struct InboxPageTests {
         var desk = Desk.inbox([letter(1)])
         desk.model.mark((1_001...Inbox.markLimit + 1_000).map { letter($0) })
         desk.press(.insert)
-        #expect(desk.model.inbox.marked.count == Inbox.markLimit)
-        #expect(desk.model.notice?.text == "10,000 letters can be marked, no more.")
+        #expect(desk.model.network.inbox.marked.count == Inbox.markLimit)
+        #expect(desk.model.notices.shown?.text == "10,000 letters can be marked, no more.")
     }
 }

@@ -36,11 +36,11 @@ struct KeptTests {
                 .topics(.subscribe(topic: "alerts.>")),
                 .store(.keepPlace(.topic("chat.new"))), .store(.keepJoined(["chat.qa", "alerts.>", "chat.new"])),
             ])
-        #expect(desk.model.view == .conversation("chat.new"))
+        #expect(desk.model.screen.view == .conversation("chat.new"))
 
         let again = Self.opened(KeptDesk(topics: ["chat.qa", "alerts.>"]))
         #expect(again.effects == [.topics(.subscribe(topic: "chat.qa")), .topics(.subscribe(topic: "alerts.>"))])
-        #expect(again.model.view == .conversation("chat.qa"))
+        #expect(again.model.screen.view == .conversation("chat.qa"))
         let first = Self.opened(KeptDesk())
         #expect(first.effects == [.topics(.subscribe(topic: "chat.lobby")), .store(.keepJoined(["chat.lobby"]))])
     }
@@ -49,9 +49,9 @@ struct KeptTests {
     func viewedFirst() {
         let topics = ["chat.a", "chat.b", "chat.c"]
         let desk = Self.opened(KeptDesk(topics: topics, place: .topic("chat.c")))
-        #expect(desk.model.view == .conversation("chat.c"))
+        #expect(desk.model.screen.view == .conversation("chat.c"))
         #expect(desk.effects.core == ["chat.c", "chat.a", "chat.b"].map { .topics(.subscribe(topic: $0)) })
-        #expect(desk.model.conversations.all.map(\.name) == topics)
+        #expect(desk.model.network.conversations.all.map(\.name) == topics)
     }
 
     @Test("What comes behind the first page, back to what was read, counts as unread, and moves the new line up")
@@ -377,7 +377,7 @@ struct KeptTests {
             desk.press(.backTab)
             desk.press(.home)
             let way = keeps ? "/search before:DATE leads further back" : "parley history has more"
-            #expect(desk.model.notice?.text == "Parley shows 50,000 messages at once; \(way).")
+            #expect(desk.model.notices.shown?.text == "Parley shows 50,000 messages at once; \(way).")
         }
     }
 
@@ -413,7 +413,7 @@ struct KeptTests {
         let drafts = ["chat.qa": "ab", "chat.ops": "left alone", "": "/post bob/"]
         var again = Self.opened(
             KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts, place: .topic("chat.qa")))
-        #expect(again.model.compose.text == "ab" && again.model.view == .conversation("chat.qa"))
+        #expect(again.model.compose.text == "ab" && again.model.screen.view == .conversation("chat.qa"))
         #expect(again.press(.enter).contains(.store(.keepDraft(Draft(conversation: "chat.qa")))))
         again.enter("/join chat.ops")
         #expect(again.model.compose.text == "left alone")
@@ -426,11 +426,11 @@ struct KeptTests {
     @Test("The start opens where the person left, in a topic or in the postbox, and not where a text was begun")
     func place() {
         let (topics, drafts) = (["chat.lobby", "chat.qa"], ["chat.qa": "half a line"])
-        #expect(Self.opened(KeptDesk(topics: topics, drafts: drafts)).model.view == .conversation("chat.lobby"))
+        #expect(Self.opened(KeptDesk(topics: topics, drafts: drafts)).model.screen.view == .conversation("chat.lobby"))
         for place in [Place.letters(nil), .letters("b2")] {
             let desk = Self.opened(KeptDesk(topics: topics, drafts: drafts, place: place))
             guard case .letters(let box) = place else { continue }
-            #expect(desk.model.view == .inbox(box) && desk.model.focus == .main)
+            #expect(desk.model.screen.view == .inbox(box) && desk.model.screen.focus == .main)
             #expect(
                 desk.effects.core.contains {
                     if case .letters(.listPage(_, box, nil, _, _)) = $0 { true } else { false }
@@ -438,10 +438,10 @@ struct KeptTests {
         }
         // A topic that was left meanwhile, and one that is named now, count for more.
         let gone = Self.opened(KeptDesk(topics: topics, place: .topic("chat.gone")))
-        #expect(gone.model.view == .conversation("chat.lobby"))
+        #expect(gone.model.screen.view == .conversation("chat.lobby"))
         var named = Self.opened(KeptDesk(topics: topics, place: .letters(nil)), named: ["chat.qa"])
         #expect(
-            named.model.view == .conversation("chat.qa")
+            named.model.screen.view == .conversation("chat.qa")
                 && named.effects.contains(.store(.keepPlace(.topic("chat.qa")))))
         // Each place is kept as it is gone to, and what lies over one is none.
         #expect(named.press(.function(3)).contains(.store(.keepPlace(.letters(nil)))))
@@ -471,7 +471,7 @@ struct KeptTests {
         desk.type("early")
         desk.effects = []
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["chat.lobby": "left"])))
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.compose.text == "early")
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.compose.text == "early")
         #expect(desk.effects.contains(.store(.keepDraft(Draft(conversation: "chat.lobby", text: "early")))))
         #expect(desk.effects.contains(.store(.keepLine(KeptLine("left", in: "chat.lobby")))))
         desk.press(.up)
@@ -554,7 +554,7 @@ struct KeptTests {
         #expect(!again.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
         #expect(again.press(.function(3)).isListing(token: nil, order: .oldestFirst))
         again.answerPage([letter(1, from: "carol"), letter(2, from: "bob")])
-        #expect(again.model.inbox.letters.map(\.id) == ["l2", "l1"])
+        #expect(again.model.network.inbox.letters.map(\.id) == ["l2", "l1"])
         #expect(again.screen().contains { $0.contains("oldest first ─ by sender") })
         again.press(.alt("o"))
         again.answerPage([letter(2, from: "bob"), letter(1, from: "carol")])
@@ -576,10 +576,10 @@ struct KeptTests {
         again.press(.function(3))
         again.answerPage([letter(2), letter(1)])
         again.send(.postbox(.read(["l2"], counts: nil)))
-        #expect(again.model.inbox.letters.map(\.id) == ["l1"])
+        #expect(again.model.network.inbox.letters.map(\.id) == ["l1"])
         #expect(again.screen().contains { $0.contains("filter: is:unread") && $0.contains("1 of 2") })
         #expect(again.press(.escape).contains(.store(.keepChoice(.unreadLettersAlone, nil))))
-        #expect(again.model.inbox.letters.count == 2)
+        #expect(again.model.network.inbox.letters.count == 2)
     }
 
     @Test("A postbox that was opened before the local store is listed as it was begun")
@@ -589,7 +589,9 @@ struct KeptTests {
         #expect(desk.press(.function(3)).isListing(token: nil, order: .newestFirst))
         desk.send(.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["letters-oldest-first": true]))))
         desk.answerPage([letter(2), letter(1)])
-        #expect(desk.model.inbox.order == .newestFirst && desk.model.inbox.letters.map(\.id) == ["l2", "l1"])
+        #expect(
+            desk.model.network.inbox.order == .newestFirst
+                && desk.model.network.inbox.letters.map(\.id) == ["l2", "l1"])
         #expect(!desk.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
     }
 

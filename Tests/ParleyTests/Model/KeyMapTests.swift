@@ -34,20 +34,24 @@ struct KeyMapTests {
             let tables = KeyMap.standard.tables + map.tables
             var keys = Set(tables.flatMap { $0.entries.flatMap { $0.sequences.flatMap(\.keys) } })
             for character in "abcxyz/+ é漢" { keys.insert(Key(.character(character))) }
-            for pane in Panes.all {
-                let entries = map.entries(of: pane) + map.everywhere + map.editing
+            let editing = map[EditingKey.self].entries
+            func expectMeanings<P: Pane>(in pane: P.Type) {
+                let entries = map[P.Action.self].entries + map[EverywhereKey.self].entries + editing
                 for key in keys {
                     let isKnown = entries.contains { $0.sequences.contains { $0.keys.first == key } }
                     let meaning = map.meaning(of: [key], in: pane) { _ in true }
                     #expect((meaning == .nothing) == !isKnown, "\(key.label) in \(pane.title)")
                 }
-                let hinted = map.entries(of: pane).filter { $0.binding.hint != nil && !$0.sequences.isEmpty }
-                #expect(map.hints(of: pane).map(\.action) == hinted.map(\.action))
-                #expect(map.hints(of: pane).map(\.key.description) == hinted.compactMap { $0.sequences.first?.label })
+            }
+            for pane in Panes.all { expectMeanings(in: pane) }
+            for table in map.tables {
+                let hinted = table.entries.filter { $0.binding.hint != nil && !$0.sequences.isEmpty }
+                #expect(table.hints.map { table.entries[$0.place] } == hinted)
+                #expect(table.hints.map(\.key.description) == hinted.compactMap { $0.sequences.first?.label })
             }
             for key in keys {
-                let isOwn = EditingKey.all.contains { $0.keys.contains(key) }
-                let isGiven = map.editing.contains { $0.sequences.contains { $0.keys == [key] } }
+                let isOwn = EditingKey.allCases.contains { $0.binding.keys.contains(key) }
+                let isGiven = editing.contains { $0.sequences.contains { $0.keys == [key] } }
                 #expect((map.editorKey(for: key) == nil) == (isOwn && !isGiven), "\(key.label)")
             }
         }
@@ -57,9 +61,9 @@ struct KeyMapTests {
 
     @Test("Every key of the tables is read as it is shown")
     func labels() throws {
-        for (name, table) in KeyMap.standard.tables {
-            for sequence in table.flatMap(\.sequences) {
-                #expect(try KeySequence(parsing: sequence.label) == sequence, "\(name): \(sequence.label)")
+        for table in KeyMap.standard.tables {
+            for sequence in table.entries.flatMap(\.sequences) {
+                #expect(try KeySequence(parsing: sequence.label) == sequence, "\(table.name): \(sequence.label)")
             }
         }
     }
@@ -148,13 +152,13 @@ struct KeyMapTests {
     func changed() throws {
         var desk = try desk("'next-topic': 'Alt-j', 'open-postbox': ['F7', '^O'], quit: 'none'", "a", "b")
         desk.press(.control("n"))
-        #expect(desk.model.view == .conversation("a"))
+        #expect(desk.model.screen.view == .conversation("a"))
         desk.press(.alt("j"))
-        #expect(desk.model.view == .conversation("b"))
+        #expect(desk.model.screen.view == .conversation("b"))
         #expect(desk.press(.control("q")) == [])
         #expect(desk.screen().last?.contains("F7 postbox") == true && desk.screen().last?.contains("quit") == false)
         desk.press(.control("o"))
-        #expect(desk.model.view == .inbox(nil))
+        #expect(desk.model.screen.view == .inbox(nil))
         let help = HelpText.lines(desk.model.settings.keys)
         #expect(help.contains(.entry("F7 ^O", "open the postbox")) && help.contains(.entry("–", "quit")))
         #expect(help.contains(.entry("Alt-j", "next topic")))
@@ -185,7 +189,7 @@ struct KeyMapTests {
         desk.type("!")
         #expect(desk.model.compose.text == "one tw!")
         desk.press(.control("c"))
-        #expect(desk.model.notice?.text == "Cleared; Alt-z brings the text back.")
+        #expect(desk.model.notices.shown?.text == "Cleared; Alt-z brings the text back.")
         desk.press(.alt("z"))
         #expect(desk.model.compose.text == "one tw!")
         let help = HelpText.lines(desk.model.settings.keys)
@@ -218,7 +222,7 @@ struct KeyMapTests {
         letters.press(.alt("l"))
         letters.type("is:x")
         letters.press(.control("b"))
-        #expect(letters.model.inbox.filter?.editor.text == "is:")
+        #expect(letters.model.network.inbox.filter?.editor.text == "is:")
     }
 
     @Test("A key of one pane changes there alone, and sentences that name it follow")
@@ -227,7 +231,7 @@ struct KeyMapTests {
         desk.model.configure(ChatSettings(try file("'postbox.mark': 'm', 'postbox.reply': 'a'"), Profile()))
         desk.press(.character("m"))
         desk.press(.character(" "))
-        #expect(desk.model.inbox.marked == ["l1"])
+        #expect(desk.model.network.inbox.marked == ["l1"])
         #expect(InboxPane(box: nil).placeholder(in: desk.model).contains("a to reply"))
         desk.model.configure(ChatSettings(try file("'postbox.reply': 'none'"), Profile()))
         #expect(
@@ -242,14 +246,14 @@ struct KeyMapTests {
         desk.press(.control("x"))
         #expect(desk.screen().last?.hasPrefix(" ^X  n next unread  ^C quit  Esc cancel") == true)
         desk.press(.character("n"))
-        #expect(desk.model.notice?.text == "Nothing is unread." && desk.model.compose.isEmpty)
+        #expect(desk.model.notices.shown?.text == "Nothing is unread." && desk.model.compose.isEmpty)
 
         desk.press(.control("x"))
         desk.press(.character("z"))
-        #expect(desk.model.notice?.text == "^X z is no key of this pane." && desk.model.compose.isEmpty)
+        #expect(desk.model.notices.shown?.text == "^X z is no key of this pane." && desk.model.compose.isEmpty)
         desk.press(.control("x"))
         desk.press(.escape)
-        #expect(desk.model.chord.isEmpty)
+        #expect(desk.model.screen.chord.isEmpty)
         desk.type("n")
         #expect(desk.model.compose.text == "n")
 
@@ -274,24 +278,24 @@ struct KeyMapTests {
     func interruptAndHelp() throws {
         var desk = try desk("interrupt: '^X ^C', escape: '^^'", "a")
         for key in ["x", "c"] as [Character] { desk.press(.control(key)) }
-        #expect(desk.model.notice?.text == "^X ^C again quits.")
+        #expect(desk.model.notices.shown?.text == "^X ^C again quits.")
         desk.press(.control("x"))
         #expect(desk.press(.control("c")) == .screen(.quit))
         desk.press(.function(1))
-        #expect(desk.model.overlay == .help(scroll: 0))
+        #expect(desk.model.screen.overlay == .help(scroll: 0))
         desk.press(.escape)
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
     }
 
     @Test("Sentences name the keys as they are")
     func sentences() throws {
         var desk = try desk("help: 'F6', 'open-postbox': 'none', 'page-down': 'Alt-v'")
-        desk.model.view = .welcome
+        desk.model.screen.view = .welcome
         let welcome = desk.screen(Size(rows: 24, columns: 80))
         #expect(
             welcome.contains { $0.contains("F6  shows all keys") } && !welcome.contains { $0.contains("your postbox") })
         desk.enter("/delete")
-        #expect(desk.model.notice?.text == "Open the postbox first.")
+        #expect(desk.model.notices.shown?.text == "Open the postbox first.")
         desk.press(.function(6))
         #expect(desk.screen().contains { $0.contains(" Alt-v more  Esc closes ") })
     }
@@ -302,10 +306,10 @@ struct KeyMapTests {
         // A key of the text is none of everywhere, nor of the compose pane.
         let ofText = (1...60).map { "Alt-\($0 < 36 ? "" : "Ctrl-")F\($0 < 36 ? $0 : $0 - 35)" }
         var changes: [KeyMap.Change] = []
-        for (table, entries) in KeyMap.standard.tables {
-            for (entry, key) in zip(entries, table == "editing" ? ofText : fresh) {
+        for table in KeyMap.standard.tables {
+            for (entry, key) in zip(table.entries, table.name == "editing" ? ofText : fresh) {
                 changes.append(
-                    KeyMap.Change(name: "\(table).\(entry.action.name)", sequences: [try KeySequence(parsing: key)]))
+                    KeyMap.Change(name: "\(table.name).\(entry.name)", sequences: [try KeySequence(parsing: key)]))
             }
         }
         var settings = ChatSettings()
@@ -343,7 +347,7 @@ struct KeyMapTests {
         for _ in Tour.Step.allCases {
             tours.append(tour)
             #expect(tour.screen().contains { $0.contains("Esc: skip the tour") })
-            _ = tour.model.tour?.advance(.standard)
+            _ = tour.model.screen.tour?.advance(.standard)
         }
         var list = Desk(size: size)
         list.send(.start(topics: ["chat.lobby"]))

@@ -38,7 +38,7 @@ struct KeyValueRequestTests {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/kv \(text)") == [])
         #expect(!desk.model.compose.isEmpty)
-        #expect(desk.model.notice?.text == "Write it as \(KeyValueRequest.usage)")
+        #expect(desk.model.notices.shown?.text == "Write it as \(KeyValueRequest.usage)")
     }
 
     private func change(_ value: MessageValue?) -> KeyValueRequest.Change {
@@ -49,8 +49,8 @@ struct KeyValueRequestTests {
     func results() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/kv")
-        #expect(desk.model.notice?.text.hasPrefix("No key was asked for yet.") == true)
-        let before = desk.model.log.entries.count
+        #expect(desk.model.notices.shown?.text.hasPrefix("No key was asked for yet.") == true)
+        let before = desk.model.network.log.entries.count
         desk.send(.keys("room.color = \"blue\" (revision 4)", isFailure: false))
         desk.send(.keys("The request was not answered.", isFailure: true))
         let long = "20 keys: " + (1...20).map { "key.number.\($0)" }.joined(separator: ", ")
@@ -61,7 +61,7 @@ struct KeyValueRequestTests {
             return
         }
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
-        #expect(desk.model.log.entries.count == before)
+        #expect(desk.model.network.log.entries.count == before)
         desk.enter("/kv")
         let screen = desk.screen().joined(separator: "\n")
         for words in ["room.color", "was not answered", "room.size is stored", "key.number.20"] {
@@ -79,14 +79,14 @@ struct KeyValueRequestTests {
             return
         }
         // Until the core has it, an end of the process would lose it.
-        #expect(desk.model.notice == nil)
-        #expect(desk.model.queuedCount == 0)
+        #expect(desk.model.notices.shown == nil)
+        #expect(desk.model.network.outbox.queuedCount == 0)
         desk.send(.published(PublishNews(id: id, state: .queued)))
-        #expect(desk.model.notice?.text == "room.color waits, and will be put when connected.")
-        #expect(desk.model.queuedCount == 1)
+        #expect(desk.model.notices.shown?.text == "room.color waits, and will be put when connected.")
+        #expect(desk.model.network.outbox.queuedCount == 1)
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
-        #expect(desk.model.notice?.text == "room.color is stored as revision 7.")
-        #expect(desk.model.queuedCount == 0)
+        #expect(desk.model.notices.shown?.text == "room.color is stored as revision 7.")
+        #expect(desk.model.network.outbox.queuedCount == 0)
     }
 
     @Test("B52: a change that somebody else was faster with comes back into the pane, with the revision that won")
@@ -99,9 +99,9 @@ struct KeyValueRequestTests {
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.conflict(key: "room.color", revision: 9)))))
         #expect(desk.model.compose.text == "/kv put room.color \"5\"")
-        let words = desk.model.notice?.text ?? ""
+        let words = desk.model.notices.shown?.text ?? ""
         #expect(words.hasPrefix("room.color was not changed. ") && words.contains("revision 9"))
-        #expect(desk.model.queuedCount == 0)
+        #expect(desk.model.network.outbox.queuedCount == 0)
     }
 
     @Test("A deletion waits, is reported and comes back as what it is")

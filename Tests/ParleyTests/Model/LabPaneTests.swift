@@ -18,12 +18,12 @@ struct LabPaneTests {
         desk.press(.function(9))
         #expect(desk.screen().last?.contains("Put this chat's connection behind the lab? y/N") == true)
         desk.press(.character("n"))
-        #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.model.screen.view == .conversation("chat.lobby"))
         desk.press(.function(9))
         #expect(desk.press(.character("y")) == [.lab(.open)])
-        #expect(desk.model.view == .lab && desk.model.focus == .main)
+        #expect(desk.model.screen.view == .lab && desk.model.screen.focus == .main)
         desk.press(.character("c"))
-        #expect(desk.model.notice?.text.contains("One moment") == true)
+        #expect(desk.model.notices.shown?.text.contains("One moment") == true)
     }
 
     @Test("Each row has a key of its own, which does it wherever the selection is")
@@ -63,14 +63,14 @@ struct LabPaneTests {
     func ended() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.character("r"))
-        #expect(desk.model.notice == nil)
+        #expect(desk.model.notices.shown == nil)
         // The end of a ban has its own way back.
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil))))
         desk.press(.character("r"))
-        #expect(desk.model.notice?.text.contains("connects again") != true)
+        #expect(desk.model.notices.shown?.text.contains("connects again") != true)
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: nil))))
         #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
-        #expect(desk.model.notice?.text.contains("w connects again") == true)
+        #expect(desk.model.notices.shown?.text.contains("w connects again") == true)
     }
 
     @Test("Plus and minus change how long the selected fault lasts, from a second to until it is restored")
@@ -95,7 +95,7 @@ struct LabPaneTests {
         var desk = Scene.labOpened(Size(rows: 40, columns: 120))
         #expect(desk.screen().contains { $0.contains("ban you") && $0.contains("not here") })
         #expect(desk.press(.character("B")).isEmpty)
-        #expect(desk.model.notice?.text == "Not here: its administrator's affair.")
+        #expect(desk.model.notices.shown?.text == "Not here: its administrator's affair.")
     }
 
     @Test("The rows of the server's side are there where Parley started it, that of the leader on a cluster alone")
@@ -123,16 +123,16 @@ struct LabPaneTests {
     func typing() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.character("m"))
-        #expect(desk.model.compose.isEmpty && desk.model.notice?.text.contains("no key of the lab") == true)
+        #expect(desk.model.compose.isEmpty && desk.model.notices.shown?.text.contains("no key of the lab") == true)
         desk.press(.tab)
         let effects = desk.enter("a line with c and r")
         guard case .topics(.publish(_, "chat.lobby", "a line with c and r"))? = effects.core.first else {
             Issue.record("\(effects)")
             return
         }
-        #expect(desk.model.view == .lab && deeds(desk.effects).isEmpty)
+        #expect(desk.model.screen.view == .lab && deeds(desk.effects).isEmpty)
         desk.press(.function(9))
-        #expect(desk.model.focus == .main && desk.model.view == .lab)
+        #expect(desk.model.screen.focus == .main && desk.model.screen.view == .lab)
     }
 
     @Test("News come while the pane can be seen, and no longer; nothing changes by time alone then")
@@ -143,9 +143,9 @@ struct LabPaneTests {
         #expect(desk.send(.lab(.opened([:]))) == [.lab(.watch(true))])
         desk.send(.lab(.glance(LabScene.begun.glance)))
         #expect(desk.press(.escape) == [.lab(.watch(false))])
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.lab?.isOn == true)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.lab?.isOn == true)
         #expect(desk.screen()[1].contains("behind the lab, F9"))
-        desk.model.notice = nil
+        desk.model.notices.shown = nil
         #expect(desk.model.nextChange(after: desk.model.now.instant) == nil)
         #expect(desk.press(.function(9)) == [.lab(.watch(true))])
         #expect(desk.press(.function(8)) == [.lab(.watch(false))])
@@ -176,13 +176,13 @@ struct LabPaneTests {
     @Test("F9 after a ledger begins a new rehearsal, from the ledger and from the chat, if one wants")
     func again() {
         var desk = Scene.ledger(Size(rows: 40, columns: 120))
-        #expect(desk.press(.function(9)).isEmpty && desk.model.view == .lab)
+        #expect(desk.press(.function(9)).isEmpty && desk.model.screen.view == .lab)
         var begun = desk
         #expect(begun.press(.character("y")) == [.lab(.open)])
         desk.press(.character("n"))
-        #expect(desk.model.view == .lab && desk.model.overlay == nil)
+        #expect(desk.model.screen.view == .lab && desk.model.screen.overlay == nil)
         desk.press(.escape)
-        #expect(desk.model.view != .lab)
+        #expect(desk.model.screen.view != .lab)
         // The ledger is in view again behind the question.
         desk.press(.function(9))
         #expect(desk.screen().contains { $0.contains("✗ Not everything is accounted for.") })
@@ -205,26 +205,27 @@ struct LabPaneTests {
     func save() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/lab save here.json5")
-        #expect(desk.effects.isEmpty && desk.model.notice?.kind == .failure)
+        #expect(desk.effects.isEmpty && desk.model.notices.shown?.kind == .failure)
         desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.alt("s"))
         #expect(desk.model.compose.text.hasPrefix("/lab save rehearsal-20251121T1000Z"))
         #expect(desk.press(.enter) == [.lab(.save(path: "rehearsal-20251121T1000Z.json5"))])
-        #expect(desk.enter("/lab restore").isEmpty && desk.model.notice?.text.contains("/lab [save FILE]") == true)
+        #expect(
+            desk.enter("/lab restore").isEmpty && desk.model.notices.shown?.text.contains("/lab [save FILE]") == true)
     }
 
     @Test("The palette has the lab's keys in the lab, and not elsewhere, where they would do nothing")
     func palette() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
         func hasCut(_ desk: Desk) -> Bool {
-            desk.model.palette?.items.contains { $0.target == .action(.labCut, pane: LabPane.title) } == true
+            desk.model.palette?.items.contains { $0.target == .own(pane: LabPane.title, 0) } == true
         }
         desk.press(.control("k"))
         #expect(hasCut(desk))
         desk.press(.escape)
         desk.press(.escape)
         desk.press(.control("k"))
-        #expect(desk.model.view == .conversation("chat.lobby") && !hasCut(desk))
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && !hasCut(desk))
     }
 
     @Test("What cannot be opened says why, and can be tried again")

@@ -14,21 +14,21 @@ struct LetterTests {
         desk.press(.alt("q"))
         #expect(desk.model.compose.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
         guard case .letters(.post(_, "bob", "personal", nil, let text))? = desk.enter("Noon.").core.first else {
-            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
             return
         }
         #expect(text == "> When?\n> At noon, or[2J later.\n\nNoon.")
         // The list has the keys again, and so it has behind a letter that was written by hand or saved.
-        #expect(desk.model.focus == .main && desk.model.compose.isEmpty)
+        #expect(desk.model.screen.focus == .main && desk.model.compose.isEmpty)
         desk.enter("/post carol hello")
-        #expect(desk.model.focus == .main)
+        #expect(desk.model.screen.focus == .main)
         desk.press(.alt("s"))
         desk.press(.enter)
-        #expect(desk.model.focus == .main)
+        #expect(desk.model.screen.focus == .main)
         var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
         long.press(.alt("q"))
         #expect(long.model.compose.text.contains("> line 40 …\n\n") && !long.model.compose.text.contains("line 41"))
-        #expect(long.model.notice?.text == "The quotation is cut: it has the first 40 lines of 99.")
+        #expect(long.model.notices.shown?.text == "The quotation is cut: it has the first 40 lines of 99.")
         // The command does it, too.
         var command = Desk.inbox([letter(1, "When?", from: "bob")])
         command.enter("/reply")
@@ -40,12 +40,12 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1, "The notes.", from: "bob")])
         desk.press(.alt("f"))
         #expect(desk.model.compose.text.hasPrefix("/post \n\nForwarded: from bob to b1, "))
-        #expect(desk.model.notice?.text == "To whom? Write USER/POSTBOX here.")
+        #expect(desk.model.notices.shown?.text == "To whom? Write USER/POSTBOX here.")
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.notice?.text.contains("/post USER[/POSTBOX] [TEXT]") == true)
+        #expect(desk.model.notices.shown?.text.contains("/post USER[/POSTBOX] [TEXT]") == true)
         desk.type("carol/work")
         guard case .letters(.post(_, "carol", "work", nil, let text))? = desk.press(.enter).core.first else {
-            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
             return
         }
         #expect(text == letter(1, "The notes.", from: "bob").forwarded(under: nil))
@@ -68,7 +68,7 @@ struct LetterTests {
         desk.press(.escape)
         desk.press(.alt("l"))
         desk.type("figures")
-        #expect(desk.model.inbox.letters.map(\.id) == ["l1"])
+        #expect(desk.model.network.inbox.letters.map(\.id) == ["l1"])
         desk.press(.enter)
         desk.press(.alt("f"))
         #expect(desk.model.compose.text.hasPrefix("/post \n\nSubject: Fwd: The figures\nForwarded: from bob to b1, "))
@@ -104,7 +104,7 @@ struct LetterTests {
         var desk = Desk.joined("chat.lobby")
         let command = "/post bob/work Subject: Lunch | Twelve?"
         guard case .letters(.post(let id, "bob", "work", "Lunch", "Twelve?"))? = desk.enter(command).core.first else {
-            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
             return
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
@@ -112,12 +112,12 @@ struct LetterTests {
         desk.press(.control("c"))
         // What has a subject and no text stays, and says how it is written.
         #expect(desk.enter("/post bob/work Subject: Lunch") == [])
-        #expect(desk.model.notice?.text == "Write it as /post USER/POSTBOX Subject: WORDS | TEXT")
+        #expect(desk.model.notices.shown?.text == "Write it as /post USER/POSTBOX Subject: WORDS | TEXT")
         #expect(desk.model.compose.text == "/post bob/work Subject: Lunch")
         desk.press(.control("c"))
         let long = "/post bob/work Subject: \(String(repeating: "x", count: 257)) | text"
         #expect(desk.enter(long) == [])
-        #expect(desk.model.notice?.text == "The subject has 257 bytes, it can have 256.")
+        #expect(desk.model.notices.shown?.text == "The subject has 257 bytes, it can have 256.")
         #expect(desk.model.compose.text == long)
     }
 
@@ -129,7 +129,7 @@ struct LetterTests {
         desk.press(.alt("r"))
         #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Lunch | ")
         guard case .letters(.post(_, "bob", "personal", "Re: Lunch", "Yes."))? = desk.enter("Yes.").core.first else {
-            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
             return
         }
         desk.press(.function(3))
@@ -139,7 +139,7 @@ struct LetterTests {
         let subject = "re: Lunch / Friday"
         guard case .letters(.post(_, "bob", "personal", subject, "> One?\n\nNo."))? = desk.enter("No.").core.first
         else {
-            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
             return
         }
     }
@@ -150,7 +150,7 @@ struct LetterTests {
         desk.press(.alt("f"))
         desk.type("carol/work")
         guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first else {
-            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
             return
         }
         #expect(text == letter(1, "See below.", subject: "Figures").forwarded(under: nil))
@@ -170,7 +170,7 @@ struct LetterTests {
             }
             guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first
             else {
-                Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+                Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
                 return
             }
             #expect(text == body)
@@ -191,7 +191,7 @@ struct LetterTests {
     func draft() {
         let begun = "/post bob/personal Subject: Lunch | Twel"
         var desk = Desk.inbox([letter(1)])
-        desk.model.keepsDesk = true
+        desk.model.network.keepsDesk = true
         desk.press(.alt("c"))
         desk.press(.control("u"))
         desk.send(.input(.paste(begun)))
@@ -204,7 +204,7 @@ struct LetterTests {
         again.answerPage([letter(1)])
         #expect(again.model.compose.text == begun)
         guard case .letters(.post(_, "bob", "personal", "Lunch", "Twelve?"))? = again.finish("ve?") else {
-            Issue.record("no letter: \(again.model.notice?.text ?? "")")
+            Issue.record("no letter: \(again.model.notices.shown?.text ?? "")")
             return
         }
     }
@@ -217,11 +217,11 @@ struct LetterTests {
         }
         let id = try #require(ids.first)
         #expect(ids.count == 1)
-        #expect(desk.model.notice?.text == "The letter to bob/work goes when connected.")
-        #expect(desk.model.queuedCount == 1 && desk.model.compose.isEmpty)
+        #expect(desk.model.notices.shown?.text == "The letter to bob/work goes when connected.")
+        #expect(desk.model.network.outbox.queuedCount == 1 && desk.model.compose.isEmpty)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 4))))
-        #expect(desk.model.notice?.text == "✓ bob/work has the letter." && desk.model.queuedCount == 0)
+        #expect(desk.model.notices.shown?.text == "✓ bob/work has the letter." && desk.model.network.outbox.queuedCount == 0)
     }
 
     @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")
@@ -240,12 +240,12 @@ struct LetterTests {
         desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
         #expect(desk.press(.character("y")) == [.letters(.save(text: "two", path: "a b.txt", overwrites: true))])
         desk.send(.postbox(.saving(.saved(path: "a b.txt"))))
-        #expect(desk.model.notice?.text == "Saved as a b.txt.")
+        #expect(desk.model.notices.shown?.text == "Saved as a b.txt.")
         desk.send(.postbox(.saving(.failed("no room"))))
-        #expect(desk.model.notice?.kind == .failure)
+        #expect(desk.model.notices.shown?.kind == .failure)
         var elsewhere = Desk.joined("chat.lobby")
         #expect(elsewhere.enter("/save x") == [])
-        #expect(elsewhere.model.notice?.text.hasPrefix("Open the postbox first") == true)
+        #expect(elsewhere.model.notices.shown?.text.hasPrefix("Open the postbox first") == true)
     }
 
     @Test("/save writes the letter that is read: a sent one, a found one, and never another behind it")
@@ -273,7 +273,7 @@ struct LetterTests {
         desk.answer([FoundItem(.letter(long))])
         desk.enter("/open 1")
         #expect(desk.enter("/save x") == [])
-        #expect(desk.model.notice?.text.contains("only the letter's beginning") == true)
+        #expect(desk.model.notices.shown?.text.contains("only the letter's beginning") == true)
     }
 
     @Test("A file that is there stays until it is written over whole; links and folders are never written over")
@@ -302,7 +302,7 @@ struct LetterTests {
 extension Desk {
     /// Goes on with a text that is there, sends it, and tells what went to the core.
     fileprivate mutating func finish(_ text: String) -> CoreEffect? {
-        model.focus = .compose
+        model.screen.focus = .compose
         return enter(text).core.last { if case .letters(.post) = $0 { true } else { false } }
     }
 }

@@ -22,19 +22,19 @@ struct MutingTests {
         var desk = Self.desk()
         desk.enter("/mute alerts.disk")
         #expect(
-            desk.model.notice?.text
+            desk.model.notices.shown?.text
                 == "alerts.disk is muted: no bell, no count in the title. /unmute alerts.disk ends that.")
         desk.loseFocus()
         #expect(desk.send(Self.alert(1)) == [])
         #expect(desk.conversation("alerts.disk")?.unread == 1 && desk.model.unreadMessages == 0)
-        #expect(!desk.model.title.contains("("))
+        #expect(!desk.model.screen.title.contains("("))
         desk.send(.input(.focusIn))
         desk.press(.alt("a"))
-        #expect(desk.model.notice?.text == "Nothing is unread.")
+        #expect(desk.model.notices.shown?.text == "Nothing is unread.")
 
         desk.enter("/unmute alerts.disk")
-        #expect(desk.model.notice?.text == "alerts.disk rings and counts again.")
-        #expect(desk.model.unreadMessages == 1 && desk.model.title.hasPrefix("(@1, 1) "))
+        #expect(desk.model.notices.shown?.text == "alerts.disk rings and counts again.")
+        #expect(desk.model.unreadMessages == 1 && desk.model.screen.title.hasPrefix("(@1, 1) "))
         desk.loseFocus()
         #expect(desk.send(Self.alert(2)) == .screen(.bell))
     }
@@ -43,13 +43,15 @@ struct MutingTests {
     func open() {
         var desk = Self.desk()
         desk.enter("/mute")
-        #expect(desk.model.conversations.isMuted("chat.lobby") && !desk.model.conversations.isMuted("chat.qa"))
+        #expect(
+            desk.model.network.conversations.isMuted("chat.lobby")
+                && !desk.model.network.conversations.isMuted("chat.qa"))
         desk.enter("/unmute")
-        #expect(!desk.model.conversations.isMuted("chat.lobby"))
+        #expect(!desk.model.network.conversations.isMuted("chat.lobby"))
         desk.press(.function(3))
         for command in ["/mute", "/unmute"] {
             desk.enter(command)
-            #expect(desk.model.notice?.text == "Name the topic: \(command) TOPIC")
+            #expect(desk.model.notices.shown?.text == "Name the topic: \(command) TOPIC")
         }
     }
 
@@ -71,13 +73,15 @@ struct MutingTests {
         var desk = Self.desk()
         desk.enter("/mute alerts.>")
         desk.enter("/join alerts.cpu")
-        #expect(desk.model.conversations.isMuted("alerts.disk") && desk.model.conversations.isMuted("alerts.cpu"))
+        #expect(
+            desk.model.network.conversations.isMuted("alerts.disk")
+                && desk.model.network.conversations.isMuted("alerts.cpu"))
         desk.enter("/mute alerts.disk")
-        #expect(desk.model.notice?.text == "alerts.disk is muted already, with alerts.>.")
+        #expect(desk.model.notices.shown?.text == "alerts.disk is muted already, with alerts.>.")
         desk.enter("/unmute alerts.disk")
-        #expect(desk.model.notice?.text == "alerts.disk is muted with alerts.>: /unmute alerts.> ends that.")
+        #expect(desk.model.notices.shown?.text == "alerts.disk is muted with alerts.>: /unmute alerts.> ends that.")
         desk.enter("/unmute alerts.>")
-        #expect(!desk.model.conversations.isMuted("alerts.disk"))
+        #expect(!desk.model.network.conversations.isMuted("alerts.disk"))
     }
 
     @Test("The configuration's mutes count besides, and a change of it takes none away that was made by hand")
@@ -87,15 +91,19 @@ struct MutingTests {
         settings.mutes = [try TopicPattern("alerts.>")]
         desk.model.configure(settings)
         desk.enter("/mute chat.qa")
-        #expect(desk.model.conversations.isMuted("alerts.disk") && desk.model.conversations.isMuted("chat.qa"))
+        #expect(
+            desk.model.network.conversations.isMuted("alerts.disk")
+                && desk.model.network.conversations.isMuted("chat.qa"))
         desk.enter("/mute alerts.disk")
-        #expect(desk.model.notice?.text == "alerts.disk is muted already, by the configuration.")
+        #expect(desk.model.notices.shown?.text == "alerts.disk is muted already, by the configuration.")
         desk.enter("/unmute alerts.disk")
         #expect(
-            desk.model.notice?.text == "alerts.disk is muted by the configuration: take it out of mutes there.")
-        #expect(desk.model.conversations.isMuted("alerts.disk"))
+            desk.model.notices.shown?.text == "alerts.disk is muted by the configuration: take it out of mutes there.")
+        #expect(desk.model.network.conversations.isMuted("alerts.disk"))
         desk.send(.configuration(.changed(ChatSettings())))
-        #expect(!desk.model.conversations.isMuted("alerts.disk") && desk.model.conversations.isMuted("chat.qa"))
+        #expect(
+            !desk.model.network.conversations.isMuted("alerts.disk")
+                && desk.model.network.conversations.isMuted("chat.qa"))
     }
 
     @Test("What is muted is kept, and comes back at the next start before anything rings")
@@ -116,9 +124,9 @@ struct MutingTests {
     func refused() {
         var desk = Self.desk()
         desk.enter("/unmute chat.qa")
-        #expect(desk.model.notice?.text == "chat.qa is not muted." && desk.model.notice?.kind == .failure)
+        #expect(desk.model.notices.shown?.text == "chat.qa is not muted." && desk.model.notices.shown?.kind == .failure)
         desk.enter("/mute a..b")
-        #expect(desk.model.notice?.kind == .failure && desk.model.mutes.isEmpty)
+        #expect(desk.model.notices.shown?.kind == .failure && desk.model.network.quiet.mutes.isEmpty)
     }
 
     @Test("Tab completes joined topics behind /mute, and what is muted behind /unmute")

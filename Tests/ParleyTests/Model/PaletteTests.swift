@@ -19,16 +19,14 @@ struct PaletteTests {
                 #expect(items.contains { $0.target == .command(entry) && $0.title == entry.usage })
             }
             // The lab's are there in the lab.
-            let panes = Panes.all.filter { $0.title != PalettePane.title && $0.title != LabPane.title }
-            for pane in panes {
-                for entry in KeyMap.standard.entries(of: pane) {
-                    let target = PaletteItem.Target.action(entry.action, pane: pane.title)
-                    #expect(items.contains { $0.target == target && $0.note == entry.label })
+            let apart = [EverywhereKey.title, PalettePane.title, LabPane.title]
+            for table in KeyMap.standard.tables where !apart.contains(table.title) {
+                for entry in table.entries {
+                    #expect(
+                        items.contains {
+                            $0.title == entry.binding.words && $0.detail == table.title && $0.note == entry.label
+                        }, "\(table.title): \(entry.name)")
                 }
-            }
-            for entry in KeyMap.standard.editing {
-                let target = PaletteItem.Target.action(entry.action, pane: EditingKey.title)
-                #expect(items.contains { $0.target == target && $0.note == entry.label })
             }
             // What a command does too is listed once, as that command.
             #expect(items.contains { $0.title == "/help [WORD]" && $0.note == "F1" })
@@ -38,8 +36,8 @@ struct PaletteTests {
             ] {
                 #expect(items.contains { $0.title == title && $0.note == key }, "\(title)")
             }
-            #expect(!items.contains { $0.target == .action(.help, pane: nil) })
-            #expect(items.contains { $0.target == .action(.nextTopic, pane: nil) && $0.note == "Alt-Down ^N" })
+            #expect(!items.contains { $0.target == .everywhere(.help) })
+            #expect(items.contains { $0.target == .everywhere(.nextTopic) && $0.note == "Alt-Down ^N" })
             #expect(desk.screen().contains { $0.contains("┌─ Commands ─") })
         }
     }
@@ -61,7 +59,7 @@ struct PaletteTests {
         #expect(desk.model.palette?.editor.text == "x")
         desk.press(.control("k"))
         #expect(desk.model.palette == nil)
-        #expect(desk.model.compose.text == "hello " && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "hello " && desk.model.screen.focus == .compose)
         // The connection log leaves the text its keys.
         desk.press(.function(8))
         desk.press(.control("a"))
@@ -105,7 +103,7 @@ struct PaletteTests {
             desk.press(.enter)
             desk.press(.escape)
         }
-        #expect(desk.model.choices.count == 5)
+        #expect(desk.model.screen.choices.count == 5)
     }
 
     @Test("A command with arguments is written on the palette's own line; the text that is being written stays")
@@ -120,7 +118,7 @@ struct PaletteTests {
         desk.type("chat.new")
         let effects = desk.press(.enter)
         #expect(effects == [.topics(.subscribe(topic: "chat.new"))])
-        #expect(desk.model.view == .conversation("chat.new") && desk.model.palette == nil)
+        #expect(desk.model.screen.view == .conversation("chat.new") && desk.model.palette == nil)
         #expect(desk.model.compose.isEmpty)
         desk.press(.alt("1"))
         #expect(desk.model.compose.text == "a draft")
@@ -163,7 +161,7 @@ struct PaletteTests {
         desk.type("delete the marked letters, or this one")
         #expect(desk.model.palette?.selectedItem?.note == "Del Alt-d")
         desk.press(.enter)
-        #expect(desk.model.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
+        #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
 
         var other = Desk.joined("chat.lobby")
         other.press(.control("k"))
@@ -184,15 +182,16 @@ struct PaletteTests {
         desk.send(.topic("chat.lobby", .messages([message(1, "shall we?")])))
         desk.press(.control("k"))
         desk.type("reply")
-        #expect(desk.model.palette?.selectedItem?.target == .action(.quote, pane: ConversationPane.title))
+        let quote = ConversationPane.Action.quote.binding
+        #expect(desk.model.palette?.selectedItem?.title == quote.words)
         desk.press(.enter)
-        #expect(desk.model.notice?.text == "No message is selected; Shift-Tab and then Up go to one.")
+        #expect(desk.model.notices.shown?.text == "No message is selected; Shift-Tab and then Up go to one.")
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.control("k"))
         desk.type("reply")
         desk.press(.enter)
-        #expect(desk.model.compose.text == "> bob: shall we?\n" && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "> bob: shall we?\n" && desk.model.screen.focus == .compose)
     }
 
     @Test(
@@ -211,8 +210,8 @@ struct PaletteTests {
         desk.press(.control("k"))
         desk.type(typed)
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.palette == nil && desk.model.focus == .compose)
-        #expect(desk.model.notice?.text == words)
+        #expect(desk.model.palette == nil && desk.model.screen.focus == .compose)
+        #expect(desk.model.notices.shown?.text == words)
         #expect(desk.model.compose.isEmpty)
     }
 
@@ -228,7 +227,7 @@ struct PaletteTests {
             desk.press(.control("k"))
             desk.type("quote it in the text")
             desk.press(.enter)
-            #expect(desk.model.compose.text == "> bob: shall we?\n\(begun)" && desk.model.notice == nil)
+            #expect(desk.model.compose.text == "> bob: shall we?\n\(begun)" && desk.model.notices.shown == nil)
         }
     }
 
@@ -246,7 +245,7 @@ struct PaletteTests {
         desk.send(.topic("chat.lobby", .messages([message(1, "alice: shall we build?")])))
         #expect(bottom("Alt-a next unread"))
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
         desk.type("bo")
         desk.press(.tab)
         #expect(desk.model.compose.text == "bob: ")
@@ -264,7 +263,7 @@ struct PaletteTests {
         desk.type("where you were")
         #expect(desk.model.palette?.selectedItem?.note == "Alt-/")
         desk.press(.enter)
-        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(desk.model.screen.view == .conversation("chat.qa"))
         desk.type("/sea")
         #expect(bottom("/search WORDS"))
         desk.type("rch build")
@@ -279,12 +278,12 @@ struct PaletteTests {
         #expect(desk.screen().contains { $0.contains(" Enter goes there  Esc closes ") })
         desk.press(.down)
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.view == .conversation("chat.three") && desk.model.overlay == nil)
-        #expect(desk.model.focus == .compose)
+        #expect(desk.model.screen.view == .conversation("chat.three") && desk.model.screen.overlay == nil)
+        #expect(desk.model.screen.focus == .compose)
         desk.enter("/topics")
         desk.press(.home)
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.three") && desk.model.overlay == nil)
+        #expect(desk.model.screen.view == .conversation("chat.three") && desk.model.screen.overlay == nil)
     }
 
     @Test("/quit is done from the palette while a text is being written")
@@ -306,7 +305,7 @@ struct PaletteTests {
         desk.type("the word in capitals")
         #expect(desk.model.palette?.selectedItem?.note == "Alt-u")
         desk.press(.enter)
-        #expect(desk.model.compose.text == "ONE two" && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "ONE two" && desk.model.screen.focus == .compose)
         // What waits for a key has the next one.
         desk.press(.alt("x"))
         desk.type("put in the next key as it is")
@@ -321,17 +320,17 @@ struct PaletteTests {
             var desk = Desk.joined("chat.lobby")
             desk.press(.control("k"))
             desk.press(key)
-            #expect(desk.model.overlay == nil && desk.model.quitIsArmed == false, "\(key)")
+            #expect(desk.model.screen.overlay == nil && desk.model.screen.quitIsArmed == false, "\(key)")
         }
         var desk = Desk.joined("chat.lobby")
         desk.press(.control("k"))
         desk.press(.control("g"))
         #expect(desk.model.palette?.kind == .places)
         desk.press(.function(3))
-        #expect(desk.model.palette == nil && desk.model.view == .inbox(nil))
+        #expect(desk.model.palette == nil && desk.model.screen.view == .inbox(nil))
         desk.press(.control("k"))
         desk.press(.function(1))
-        #expect(desk.model.overlay == .help(scroll: 0))
+        #expect(desk.model.screen.overlay == .help(scroll: 0))
         desk.press(.escape)
         desk.press(.control("k"))
         #expect(desk.press(.control("l")) == .screen(.redraw))
@@ -362,7 +361,7 @@ struct PaletteTests {
         #expect(desk.effects.core.last == .connection(.disconnect))
         desk.press(.control("k"))
         desk.click(row: list.row, column: 1)
-        #expect(desk.model.palette == nil && desk.model.focus == .compose)
+        #expect(desk.model.palette == nil && desk.model.screen.focus == .compose)
     }
 
     @Test("A paste goes to what is looked for, as one line")
@@ -406,7 +405,7 @@ struct PaletteTests {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
         desk.send(.postbox(.boxes([postbox("b1", "personal")])))
         desk.press(.alt("2"))
-        #expect(desk.model.view == .conversation("chat.b"))
+        #expect(desk.model.screen.view == .conversation("chat.b"))
         desk.send(.topic("chat.d", .messages([message(1, "x", topic: "chat.d")])))
         desk.press(.control("g"))
         #expect(
@@ -414,19 +413,19 @@ struct PaletteTests {
                 "chat.a", "chat.d", "chat.b", "chat.c", "all letters", "personal", "bob", "bob",
             ])
         desk.press(.enter)
-        #expect(desk.model.view == .conversation("chat.a") && desk.model.focus == .compose)
+        #expect(desk.model.screen.view == .conversation("chat.a") && desk.model.screen.focus == .compose)
         desk.press(.alt("g"))
         desk.press(.enter)
-        #expect(desk.model.view == .conversation("chat.b"))
+        #expect(desk.model.screen.view == .conversation("chat.b"))
         desk.press(.alt("/"))
-        #expect(desk.model.view == .conversation("chat.a"))
+        #expect(desk.model.screen.view == .conversation("chat.a"))
         desk.press(.control("g"))
         desk.type("pers")
         let effects = desk.press(.enter)
-        #expect(desk.model.view == .inbox("b1") && desk.model.focus == .main)
+        #expect(desk.model.screen.view == .inbox("b1") && desk.model.screen.focus == .main)
         #expect(effects.core.contains { if case .letters(.listPage(_, "b1", _, _, _)) = $0 { true } else { false } })
         desk.press(.alt("/"))
-        #expect(desk.model.view == .conversation("chat.a"))
+        #expect(desk.model.screen.view == .conversation("chat.a"))
     }
 
     @Test("A person is written to: a letter is begun, and while a text is being written the name goes into that")
@@ -437,8 +436,8 @@ struct PaletteTests {
         desk.type("bob")
         #expect(desk.screen().contains { $0.contains("write a letter to bob/personal") })
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.compose.text == "/post bob/personal " && desk.model.focus == .compose)
-        #expect(desk.model.notice?.text == "A letter to bob/personal: write it here, and Enter sends it.")
+        #expect(desk.model.compose.text == "/post bob/personal " && desk.model.screen.focus == .compose)
+        #expect(desk.model.notices.shown?.text == "A letter to bob/personal: write it here, and Enter sends it.")
         desk.type("lunch?")
         #expect(
             desk.press(.enter)
@@ -466,21 +465,21 @@ struct PaletteTests {
         desk.press(.down)
         #expect(desk.model.palette?.selectedItem?.note == "chat.qa 21 Nov 10:20")
         desk.press(.enter)
-        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(desk.model.screen.view == .conversation("chat.qa"))
         #expect(desk.screen().contains { $0.contains("carol  it is mended") })
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.focus == .compose)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.focus == .compose)
     }
 
     @Test("A topic that is gone by the time it is chosen, and one that there is not, are said in words")
     func gone() {
         var desk = Desk.joined("chat.lobby")
         desk.press(.alt("7"))
-        #expect(desk.model.notice?.text == "There is no topic 7 here.")
+        #expect(desk.model.notices.shown?.text == "There is no topic 7 here.")
         desk.press(.alt("/"))
-        #expect(desk.model.notice?.text == "There is nowhere to go back to.")
+        #expect(desk.model.notices.shown?.text == "There is nowhere to go back to.")
         _ = desk.model.go(to: .topic("chat.gone"))
-        #expect(desk.model.notice?.text == "chat.gone is not joined any more.")
+        #expect(desk.model.notices.shown?.text == "chat.gone is not joined any more.")
         desk.press(.control("g"))
         desk.type("qqqq")
         #expect(desk.screen().contains { $0.contains("No topic, postbox or person here has these letters.") })

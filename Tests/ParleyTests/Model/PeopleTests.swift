@@ -44,12 +44,12 @@ struct PeopleTests {
             ])
         desk.peopleEffects = []
         desk.press(.control("n"))
-        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(desk.model.screen.view == .conversation("chat.qa"))
         #expect(desk.peopleEffects == [.people(.watch(topic: "chat.qa"))])
         desk.peopleEffects = []
         // Nobody is in a pattern, and the postbox has nobody either: what was known stays known.
         desk.press(.control("n"))
-        #expect(desk.model.view == .conversation("alerts.>"))
+        #expect(desk.model.screen.view == .conversation("alerts.>"))
         desk.press(.function(3))
         #expect(desk.peopleEffects.isEmpty)
         desk.press(.escape)
@@ -64,7 +64,7 @@ struct PeopleTests {
         #expect(desk.peopleEffects.last == .people(.appear(in: (0..<32).map { "room.\($0)" })))
         desk.peopleEffects = []
         desk.press(.control("p"))
-        #expect(desk.model.view == .conversation("room.999"))
+        #expect(desk.model.screen.view == .conversation("room.999"))
         #expect(
             desk.peopleEffects == [
                 .people(.watch(topic: "room.999")),
@@ -99,35 +99,35 @@ struct PeopleTests {
         desk.press(.down)
         #expect(desk.screen()[1].contains("u101"))
         desk.press(.escape)
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
     }
 
     @Test("/who says why where nobody is known")
     func whoIsUnknown() {
         var desk = Desk.joined("chat.lobby", "alerts.>")
         desk.enter("/who")
-        #expect(desk.model.overlay == nil && desk.model.notice?.text.contains("does not tell") == true)
+        #expect(desk.model.screen.overlay == nil && desk.model.notices.shown?.text.contains("does not tell") == true)
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting)))
         desk.enter("/who")
-        #expect(desk.model.notice?.text == "Who is in chat.lobby is known when connected.")
+        #expect(desk.model.notices.shown?.text == "Who is in chat.lobby is known when connected.")
         desk.press(.control("n"))
         desk.enter("/who")
-        #expect(desk.model.notice?.text.contains("is a pattern") == true)
+        #expect(desk.model.notices.shown?.text.contains("is a pattern") == true)
     }
 
     @Test("/away and /back tell others, and the title says so as long as it lasts")
     func away() {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/away lunch until two ") == [.people(.setPresence(.away("lunch until two")))])
-        #expect(desk.model.notice?.text == "You are away: lunch until two. /back when you return.")
+        #expect(desk.model.notices.shown?.text == "You are away: lunch until two. /back when you return.")
         #expect(desk.screen()[0].hasPrefix(" parley  alice@local (away) ─"))
         #expect(desk.enter("/back") == [.people(.setPresence(.here))])
         #expect(desk.screen()[0].hasPrefix(" parley  alice@local ─"))
         #expect(desk.enter("/away") == [.people(.setPresence(.away("")))])
         let tooLong = "/away " + String(repeating: "x", count: 201)
         #expect(desk.enter(tooLong) == [])
-        #expect(desk.model.notice?.text.contains("at most 200 characters") == true)
-        #expect(desk.model.people.own == .away(""))
+        #expect(desk.model.notices.shown?.text.contains("at most 200 characters") == true)
+        #expect(desk.model.network.people.own == .away(""))
     }
 
     @Test("The commands are completed and helped like all others")

@@ -102,7 +102,7 @@ struct PostboxesTests {
         screen = desk.screen()
         #expect(screen.contains { $0.contains("shop") && $0.contains("persona the-seller") })
         #expect(screen.contains { $0.contains("personal") && $0.contains("persona s1") })
-        #expect(desk.model.awaitedAnswers == 0)
+        #expect(desk.model.network.outbox.awaitedAnswers == 0)
     }
 
     @Test("A list that was asked for before the network has told the postboxes opens, whichever news come first")
@@ -117,7 +117,7 @@ struct PostboxesTests {
             desk.press(.escape)
             // It was awaited once.
             desk.send(.postboxes(.listed(Self.boxes)))
-            #expect(desk.model.overlay == nil)
+            #expect(desk.model.screen.overlay == nil)
         }
         var desk = Desk.joined("chat.lobby")
         desk.enter("/postbox")
@@ -137,7 +137,7 @@ struct PostboxesTests {
         var desk = Desk.joined("chat.lobby", state: .connecting)
         desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2])))
         #expect(desk.screen().contains { $0.contains("personal") })
-        #expect(desk.model.inbox.unreadCount == 2)
+        #expect(desk.model.network.inbox.unreadCount == 2)
         #expect(desk.enter("/postbox") == [])
         #expect(desk.screen().contains { $0.contains(Self.keptTitle) })
         #expect(desk.screen().contains { $0.contains("personal") && $0.contains("2 letters, 2 unread") })
@@ -153,16 +153,16 @@ struct PostboxesTests {
         desk.send(.postboxes(.listed([Self.boxes[0]])))
         let screen = desk.screen()
         #expect(screen.contains { $0.contains("Your postboxes") } && !screen.contains { $0.contains("as of") })
-        #expect(desk.model.inbox.boxes == [Self.boxes[0]])
+        #expect(desk.model.network.inbox.boxes == [Self.boxes[0]])
     }
 
     @Test("B9 letters are counted and listed offline where the network has never told a postbox or listed a letter")
     func neverListed() {
         var desk = Desk.joined("chat.lobby", state: .connecting)
         desk.send(.postbox(.keptBoxes(nil, counts: ["personal": 2])))
-        #expect(desk.model.inbox.unreadCount == 2 && desk.screen()[0].contains("✉ 2"))
+        #expect(desk.model.network.inbox.unreadCount == 2 && desk.screen()[0].contains("✉ 2"))
         desk.press(.function(3))
-        let request = desk.model.inbox.fetch?.request ?? 0
+        let request = desk.model.network.inbox.fetch?.request ?? 0
         let letters = KeptLetters(page: ListOutput(items: [letter(2), letter(1)], nextToken: nil), asOf: nil)
         desk.send(.postbox(.keptPage(request: request, letters)))
         #expect(desk.screen().contains { $0.contains("offline, as of 21 Nov 10:0") }, "\(desk.screen())")
@@ -174,7 +174,7 @@ struct PostboxesTests {
         desk.send(.postbox(.boxes([Self.boxes[0]])))
         desk.send(.postbox(.counts(["personal": 5])))
         desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2, "work": 1])))
-        #expect(desk.model.inbox.boxes == [Self.boxes[0]] && desk.model.inbox.counts == ["personal": 5])
+        #expect(desk.model.network.inbox.boxes == [Self.boxes[0]] && desk.model.network.inbox.counts == ["personal": 5])
         desk.enter("/postbox")
         #expect(!desk.screen().contains { $0.contains("as of") })
     }
@@ -216,7 +216,7 @@ struct PostboxesTests {
         desk.enter("/postbox")
         desk.press(.escape)
         desk.send(.postboxes(.listed(Self.boxes)))
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
     }
 
     @Test("A postbox is made and changed by the network, and the list of postboxes follows")
@@ -228,7 +228,7 @@ struct PostboxesTests {
                 == [.letters(.postboxes(.create("shop", persona: "the-seller")))])
         desk.send(.postboxes(.changed(.create("shop", persona: "the-seller"), shop, all: Self.boxes + [shop])))
         #expect(desk.screen().last?.contains("others write to alice/shop") == true)
-        #expect(desk.model.inbox.boxes.map(\.name) == ["personal", "work", "shop"])
+        #expect(desk.model.network.inbox.boxes.map(\.name) == ["personal", "work", "shop"])
         #expect(desk.enter("/postbox enable work") == [.letters(.postboxes(.enable("work")))])
         let work = postbox("work", "work")
         desk.send(.postboxes(.changed(.enable("work"), work, all: [Self.boxes[0], work])))
@@ -244,7 +244,7 @@ struct PostboxesTests {
     func renamed() {
         var desk = Desk.inbox([letter(1, box: "b2"), letter(2)], size: Size(rows: 24, columns: 110))
         let renamed = postbox("b2", "work", called: "Old orders")
-        desk.model.focus = .compose
+        desk.model.screen.focus = .compose
         #expect(
             desk.enter("/postbox rename work Old orders") == [
                 .letters(.postboxes(.rename("work", title: "Old orders")))
@@ -263,7 +263,7 @@ struct PostboxesTests {
         desk.press(.enter)
         #expect(desk.screen().contains { $0.contains("postbox Old orders (work)") })
         #expect(desk.model.placeItems().map(\.title).contains("Old orders (work)"))
-        desk.model.focus = .compose
+        desk.model.screen.focus = .compose
         desk.enter("/postbox disable Old")
         #expect(desk.screen().last?.contains("There is no postbox Old. These are: personal, work.") == true)
         desk.model.compose.set("")
@@ -291,7 +291,7 @@ struct PostboxesTests {
             desk.enter("/postbox")
             for _ in 0..<steps { desk.press(.down) }
             desk.press(.character("r"))
-            #expect(desk.model.overlay == nil && desk.model.compose.text == text)
+            #expect(desk.model.screen.overlay == nil && desk.model.compose.text == text)
             desk.model.compose.set("")
         }
     }
@@ -313,7 +313,7 @@ struct PostboxesTests {
         #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.enter("/postbox")
         desk.press(.character("n"))
-        #expect(desk.model.overlay == nil && desk.model.compose.text == "/postbox create ")
+        #expect(desk.model.screen.overlay == nil && desk.model.compose.text == "/postbox create ")
     }
 
     @Test("Enter in the list opens the letters of the selected postbox, which stays selected as others come")
@@ -323,7 +323,9 @@ struct PostboxesTests {
         desk.press(.down)
         desk.send(.postboxes(.listed([postbox("a", "a")] + Self.boxes)))
         #expect(desk.press(.enter).isListing(token: nil, box: "work"))
-        #expect(desk.model.overlay == nil && desk.model.view == .inbox("work") && desk.model.focus == .main)
+        #expect(
+            desk.model.screen.overlay == nil && desk.model.screen.view == .inbox("work")
+                && desk.model.screen.focus == .main)
     }
 
     @Test("What the network refuses is said, and nothing else changes")
@@ -333,7 +335,7 @@ struct PostboxesTests {
         let words = "There is already a postbox work, or one with that title"
         desk.send(.postboxes(.failed(.create("work", persona: nil), .invalidArgument(words))))
         #expect(desk.screen().last?.contains("\(words).") == true)
-        #expect(desk.model.inbox.boxes == Self.boxes)
+        #expect(desk.model.network.inbox.boxes == Self.boxes)
     }
 
     @Test("A postbox that is not there is named with those that are, and the text stays")
@@ -365,7 +367,7 @@ struct PostboxesTests {
         #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.send(.postboxes(.changed(.delete("work"), Self.boxes[1], all: [Self.boxes[0]])))
         #expect(desk.effects.contains(.letters(.count)))
-        #expect(desk.model.inbox.boxes.map(\.name) == ["personal"])
+        #expect(desk.model.network.inbox.boxes.map(\.name) == ["personal"])
         #expect(desk.screen().last?.contains("The postbox work is deleted.") == true)
     }
 
@@ -388,18 +390,18 @@ struct PostboxesTests {
         desk.enter("/postbox create shop")
         desk.send(.postboxes(.changed(.create("shop", persona: nil), shop, all: nil)))
         #expect(desk.screen().last?.contains("others write to alice/shop") == true)
-        #expect(desk.model.inbox.boxes == Self.boxes + [shop])
+        #expect(desk.model.network.inbox.boxes == Self.boxes + [shop])
         let work = postbox("work", "work")
         desk.send(.postboxes(.changed(.enable("work"), work, all: nil)))
-        #expect(desk.model.inbox.boxes == [Self.boxes[0], work, shop])
+        #expect(desk.model.network.inbox.boxes == [Self.boxes[0], work, shop])
         desk.send(.postboxes(.changed(.delete("work"), work, all: nil)))
-        #expect(desk.model.inbox.boxes == [Self.boxes[0], shop])
+        #expect(desk.model.network.inbox.boxes == [Self.boxes[0], shop])
     }
 
     @Test("The letters of a postbox that was deleted leave the list of all")
     func deletionInView() {
         var desk = Desk.inbox([letter(1), letter(2, box: "b2")])
-        desk.model.focus = .compose
+        desk.model.screen.focus = .compose
         desk.enter("/postbox delete work")
         desk.press(.character("y"))
         desk.effects = []
@@ -427,11 +429,11 @@ struct PostboxesTests {
         desk.press(.down)
         desk.press(.down)
         desk.press(.enter)
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
         #expect(desk.screen().contains { $0.contains("to carol/personal, 21 Nov 10:01") })
         #expect(desk.screen().contains { $0.contains("the first") })
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
 
     @Test("A number opens that letter of the list, with what it is about")
@@ -462,7 +464,7 @@ struct PostboxesTests {
         #expect(
             desk.model.compose.text
                 == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
-        #expect(desk.model.focus == .compose)
+        #expect(desk.model.screen.focus == .compose)
 
         desk = opened(Self.sent(1, "see below"))
         desk.press(.character("q"))
@@ -475,11 +477,11 @@ struct PostboxesTests {
         desk.press(.backTab)
         desk.press(.character("q"))
         #expect(desk.model.compose.text == "a line")
-        #expect(desk.model.notice?.text.hasPrefix("Something is being written already.") == true)
+        #expect(desk.model.notices.shown?.text.hasPrefix("Something is being written already.") == true)
 
         desk = opened(Self.sent(1, "see below", to: ""))
         desk.press(.character("q"))
-        #expect(desk.model.compose.isEmpty && desk.model.notice?.text.hasPrefix("It is not known whom") == true)
+        #expect(desk.model.compose.isEmpty && desk.model.notices.shown?.text.hasPrefix("It is not known whom") == true)
     }
 
     @Test("The selected line of a long list stays in view, to its ends")
@@ -511,7 +513,7 @@ struct PostboxesTests {
         desk.enter("/topics")
         desk.send(.postboxes(.sent([Self.sent(1, "late")])))
         #expect(desk.screen().contains { $0.contains("Your topics") })
-        #expect(desk.model.awaitedAnswers == 0)
+        #expect(desk.model.network.outbox.awaitedAnswers == 0)
     }
 
     @Test("A letter's text moves no cursor, in the list and in the reader")

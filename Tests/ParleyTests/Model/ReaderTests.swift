@@ -32,7 +32,7 @@ struct ReaderTests {
         for _ in 0..<300 { desk.press(.down) }
         #expect(shows(desk, "line 301.") && !shows(desk, "line 300."))
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.focus == .compose)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.focus == .compose)
         #expect(shows(desk, "… F4 reads the rest"))
     }
 
@@ -41,7 +41,7 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.press(.function(4))
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.trail.isEmpty)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
         let row = desk.screen().firstIndex { $0.contains("… F4 reads the rest") } ?? 0
         desk.click(row: row, column: 50)
         #expect(shows(desk, "from bob in chat.lobby"))
@@ -88,8 +88,8 @@ struct ReaderTests {
         var other = Desk.joined("chat.lobby")
         other.send(.topic("chat.lobby", .messages([message(1, "short")])))
         other.press(.function(4))
-        #expect(other.model.view == .conversation("chat.lobby"))
-        #expect(other.model.notice?.text == "Every message in view is whole.")
+        #expect(other.model.screen.view == .conversation("chat.lobby"))
+        #expect(other.model.notices.shown?.text == "Every message in view is whole.")
     }
 
     /// The texts that are marked in view.
@@ -114,12 +114,12 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.enter("/find")
-        #expect(desk.model.notice?.text == "Nothing is looked for here. /find LETTERS begins.")
+        #expect(desk.model.notices.shown?.text == "Nothing is looked for here. /find LETTERS begins.")
         desk.enter("/find LINE 40")
         #expect(shows(desk, "line 40.") && !shows(desk, "line 400."))
         desk.enter("/find")
         #expect(shows(desk, "line 400.") && !shows(desk, "line 40."))
-        #expect(desk.model.focus == .main && desk.model.notice == nil)
+        #expect(desk.model.screen.focus == .main && desk.model.notices.shown == nil)
     }
 
     @Test("/find goes through what is read from its beginning, marks all that is in view, and n and N go on")
@@ -127,7 +127,7 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.enter("/find LINE 40")
-        #expect(shows(desk, "line 40.") && desk.model.focus == .main)
+        #expect(shows(desk, "line 40.") && desk.model.screen.focus == .main)
         #expect(marked(desk) == ["line 40"])
         desk.press(.character("n"))
         #expect(shows(desk, "line 400.") && !shows(desk, "line 40."))
@@ -135,11 +135,11 @@ struct ReaderTests {
         desk.press(.character("N"))
         #expect(shows(desk, "line 40."))
         desk.press(.character("N"))
-        #expect(desk.model.notice?.text == "No line above has LINE 40.")
+        #expect(desk.model.notices.shown?.text == "No line above has LINE 40.")
         for _ in 0..<11 { desk.press(.character("n")) }
-        #expect(desk.model.notice?.text == "No line below has LINE 40." && shows(desk, "line 409."))
+        #expect(desk.model.notices.shown?.text == "No line below has LINE 40." && shows(desk, "line 409."))
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
 
     @Test("What is at an end is found in view, what is broken into lines too, and nothing is said to be nothing")
@@ -153,7 +153,7 @@ struct ReaderTests {
                 #expect(shows(desk, wanted), "\(wanted) at \(size)")
             }
             desk.enter("/find nowhere")
-            #expect(desk.model.notice?.text == "Nothing in this message has nowhere.")
+            #expect(desk.model.notices.shown?.text == "Nothing in this message has nowhere.")
             desk.press(.escape)
 
             desk.send(.topic("chat.lobby", .messages([message(4, words + String(repeating: "\nend", count: 300))])))
@@ -171,7 +171,7 @@ struct ReaderTests {
         desk.press(.function(4))
         #expect(desk.press(.character("y")) == .screen(.copy(Self.long)))
         desk.press(.character("q"))
-        #expect(desk.model.compose.text.hasPrefix("> bob: line 1.\n> line 2.\n") && desk.model.focus == .compose)
+        #expect(desk.model.compose.text.hasPrefix("> bob: line 1.\n> line 2.\n") && desk.model.screen.focus == .compose)
         var letters = Desk.inbox([letter(1, Self.long)])
         letters.press(.function(4))
         #expect(letters.press(.character("y")) == .screen(.copy(Self.long)))
@@ -186,7 +186,7 @@ struct ReaderTests {
         desk.send(.topic("chat.lobby", .messages([message(4, "meanwhile", minutes: 4)])))
         #expect(desk.conversation("chat.lobby")?.unread == 1)
         #expect(desk.enter("an answer").core.count == 1)
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.trail.isEmpty)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
         #expect(desk.texts("chat.lobby").last == "sending an answer")
     }
 
@@ -198,29 +198,31 @@ struct ReaderTests {
         desk.press(.end)
         #expect(shows(desk, "from bob in personal") && shows(desk, "row 3000."))
         desk.press(.escape)
-        #expect(desk.model.view == .inbox(nil) && desk.model.focus == .main)
-        #expect(desk.model.inbox.open == "l2")
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.screen.focus == .main)
+        #expect(desk.model.network.inbox.open == "l2")
     }
 
     @Test("/find in the postbox reads the open letter whole where it has the letters; without one it says what to do")
     func findInPostbox() {
         var desk = Desk.inbox([letter(1, "one\ntwo needles\nthree"), letter(2, "a needle")])
         desk.enter("/find needle")
-        #expect(desk.model.notice?.text == "Open a letter first; Alt-l filters the list.")
-        #expect(desk.model.view == .inbox(nil))
+        #expect(desk.model.notices.shown?.text == "Open a letter first; Alt-l filters the list.")
+        #expect(desk.model.screen.view == .inbox(nil))
         desk.press(.tab)
         desk.press(.tab)
         desk.press(.enter)
-        #expect(desk.model.inbox.open == "l1")
+        #expect(desk.model.network.inbox.open == "l1")
         desk.enter("/find dragons")
-        #expect(desk.model.notice?.text == "Nothing in this letter has dragons." && desk.model.view == .inbox(nil))
+        #expect(
+            desk.model.notices.shown?.text == "Nothing in this letter has dragons."
+                && desk.model.screen.view == .inbox(nil))
         desk.enter("/find needle")
         #expect(shows(desk, "from bob in personal") && marked(desk) == ["needle"])
         desk.press(.character("n"))
-        #expect(desk.model.notice?.text == "No line below has needle.")
+        #expect(desk.model.notices.shown?.text == "No line below has needle.")
         #expect(desk.press(.character("y")) == .screen(.copy("one\ntwo needles\nthree")))
         desk.press(.escape)
-        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.open == "l1")
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.open == "l1")
     }
 
     @Test("Nothing of a text is lost in its parts, and no part is long")

@@ -78,7 +78,7 @@ struct RecoveryTests {
         // What has that much unread rests.
         desk.model.settings.followedUnread = 1
         for topic in ["a", "b"] { desk.send(.topic(topic, .messages([message(1, "before", topic: topic)]))) }
-        #expect(desk.model.restingTopics == ["b"])
+        #expect(desk.model.network.resting.topics == ["b"])
         desk.send(.start(topics: ["d"]))
         Self.outage(&desk)
         #expect(desk.texts("a") == ["1 before", "outage 1"] && desk.texts("b") == ["1 before"])
@@ -99,7 +99,7 @@ struct RecoveryTests {
         {
             desk.send(.statusChanged(ConnectionStatus(state: state)))
         }
-        #expect(desk.texts("chat.lobby") == ["1 before"] && desk.model.recovery == nil)
+        #expect(desk.texts("chat.lobby") == ["1 before"] && desk.model.network.times.recovery == nil)
         // One that was lost before the terminal was left was.
         for state in [.reconnecting, .suspended, .reconnecting, .connected] as [ConnectionStatus.State] {
             desk.send(.statusChanged(ConnectionStatus(state: state)))

@@ -68,7 +68,7 @@ struct SearchTests {
     func numberBeyond() {
         var desk = Self.found([Self.letterItem("a build")])
         desk.enter("/open 2")
-        #expect(desk.model.notice?.text == "1 thing was found; there is no 2.")
+        #expect(desk.model.notices.shown?.text == "1 thing was found; there is no 2.")
     }
 
     @Test("What was looked for is bold and underlined in each row")
@@ -200,7 +200,7 @@ struct SearchTests {
         var desk = Self.found([Self.item(140, "x"), Self.item(105, "the build number 105")])
         desk.press(.down)
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
         #expect(
             desk.screen().contains { $0.contains("▌") && $0.contains("the build number 105") },
             "\(desk.screen().joined(separator: "\n"))")
@@ -209,8 +209,8 @@ struct SearchTests {
         desk.press(.escape)
         #expect(desk.search?.selected == 1)
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.focus == .compose)
-        #expect(desk.model.found == nil && desk.model.trail.isEmpty)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.focus == .compose)
+        #expect(desk.model.screen.marks.found == nil && desk.model.screen.trail.isEmpty)
         // The person was at the newest message.
         #expect(desk.conversation("chat.lobby")?.scroll == .bottom)
     }
@@ -278,7 +278,7 @@ struct SearchTests {
         desk.press(.enter)
         desk.answerAround(.around, 30...70)
         desk.press(.end)
-        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.trail.isEmpty)
+        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
         #expect(desk.screen().contains { $0.contains("the build number 140") })
         desk.enter("/search build")
         desk.answer([Self.item(50, "x")])
@@ -289,7 +289,7 @@ struct SearchTests {
             effects.core.contains {
                 if case .topics(.publish(_, "chat.lobby", "said from there")) = $0 { true } else { false }
             })
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
         #expect(desk.screen().contains { $0.contains("said from there") })
     }
 
@@ -310,10 +310,10 @@ struct SearchTests {
         #expect(desk.model.selectedRow?.text == "the build number 48")
         for _ in 0..<9 { desk.press(.character("n")) }
         #expect(desk.model.selectedRow?.text == "the build number 40")
-        #expect(desk.model.notice?.text == "No message above has NUMBER 4; /history loads older ones.")
+        #expect(desk.model.notices.shown?.text == "No message above has NUMBER 4; /history loads older ones.")
         #expect(desk.screen().contains { $0.contains("the build number 40") })
         desk.press(.character("q"))
-        #expect(desk.model.compose.text == "> bob: the build number 40\n" && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "> bob: the build number 40\n" && desk.model.screen.focus == .compose)
     }
 
     @Test("Back at what was found, y and q are for that again, and nothing is looked for any more")
@@ -324,7 +324,7 @@ struct SearchTests {
         desk.enter("/find number 3")
         #expect(desk.model.selectedRow?.text == "the build number 39")
         desk.press(.home)
-        #expect(desk.model.selectedRow == nil && desk.model.find == nil)
+        #expect(desk.model.selectedRow == nil && desk.model.screen.marks.find == nil)
         #expect(desk.press(.character("y")) == .screen(.copy("the build number 50")))
     }
 
@@ -339,7 +339,7 @@ struct SearchTests {
         #expect(desk.model.selectedRow?.text == "the build number 61")
         desk.enter("/find dragons")
         #expect(
-            desk.model.notice?.text
+            desk.model.notices.shown?.text
                 == "No message that is loaded here has dragons. /search looks through all that is kept.")
         // Where nothing is looked for, n and N are letters of the text.
         desk.type("n")
@@ -353,7 +353,7 @@ struct SearchTests {
         desk.answerAround(.around, 30...70)
         desk.enter("/find number 4")
         desk.press(.escape)
-        #expect(desk.search != nil && desk.model.selection == nil && desk.model.find == nil)
+        #expect(desk.search != nil && desk.model.screen.marks.selection == nil && desk.model.screen.marks.find == nil)
         desk.press(.down)
         desk.press(.enter)
         desk.answerAround(.around, 30...70)
@@ -361,30 +361,31 @@ struct SearchTests {
         #expect(desk.press(.character("y")) == .screen(.copy("the build number 45")))
         desk.enter("/find number 4")
         desk.press(.end)
-        #expect(desk.model.view == .conversation("chat.lobby"))
-        #expect(desk.model.selection == nil && desk.model.find == nil)
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.marks.selection == nil && desk.model.screen.marks.find == nil)
     }
 
     @Test("/find reads the found letter that is open, from its first line that has it; n and N go on, y copies it")
     func findInLetter() {
         var desk = Self.found([Self.letterItem("Lunch?\nThe build can wait.\nThe build is red.")])
         desk.enter("/find build")
-        #expect(desk.model.notice?.text == "Open what was found first; /find looks through that.")
+        #expect(desk.model.notices.shown?.text == "Open what was found first; /find looks through that.")
         desk.press(.escape)
         #expect(desk.search == nil)
         desk = Self.found([Self.letterItem("Lunch?\nThe build can wait.\nThe build is red.")])
         desk.press(.enter)
         desk.enter("/find nothing")
-        #expect(desk.search?.openLetter != nil && desk.model.notice?.text == "Nothing in this letter has nothing.")
+        #expect(
+            desk.search?.openLetter != nil && desk.model.notices.shown?.text == "Nothing in this letter has nothing.")
         desk.enter("/find build")
-        guard case .reader(let reader) = desk.model.view else {
+        guard case .reader(let reader) = desk.model.screen.view else {
             Issue.record("not read whole")
             return
         }
-        #expect(reader.find?.line?.part == 1 && desk.model.focus == .main)
+        #expect(reader.find?.line?.part == 1 && desk.model.screen.focus == .main)
         desk.press(.character("n"))
         desk.press(.character("n"))
-        #expect(desk.model.notice?.text == "No line below has build.")
+        #expect(desk.model.notices.shown?.text == "No line below has build.")
         #expect(desk.press(.character("y")) == .screen(.copy("Lunch?\nThe build can wait.\nThe build is red.")))
         desk.press(.escape)
         #expect(desk.search?.openLetter != nil)
@@ -404,7 +405,7 @@ struct SearchTests {
         desk.press(.tab)
         desk.press(.tab)
         #expect(desk.press(.end).contains(.topics(.subscribe(topic: "chat.old"))))
-        #expect(desk.model.view == .conversation("chat.old"))
+        #expect(desk.model.screen.view == .conversation("chat.old"))
     }
 
     @Test("A message that is no longer kept, and a store that cannot be read, are said in words")
@@ -431,7 +432,7 @@ struct SearchTests {
         desk.press(.escape)
         #expect(desk.search?.openLetter == nil && desk.search != nil)
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
 
     @Test("Typing while the list is open goes to the text, and what is no command is not sent anywhere")
@@ -441,7 +442,7 @@ struct SearchTests {
         #expect(desk.screen().last?.contains("This is what was found") == true)
         #expect(desk.model.compose.text == "hello")
         desk.press(.escape)
-        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
         #expect(desk.model.compose.text == "hello")
     }
 
@@ -449,9 +450,9 @@ struct SearchTests {
     func elsewhere() {
         var desk = Self.found([Self.item(50, "x")])
         desk.press(.function(3))
-        #expect(desk.model.view == .inbox(nil) && desk.model.trail.isEmpty)
+        #expect(desk.model.screen.view == .inbox(nil) && desk.model.screen.trail.isEmpty)
         desk.press(.escape)
-        #expect(desk.model.view == .inbox(nil))
+        #expect(desk.model.screen.view == .inbox(nil))
     }
 
     @Test("Tab completes the command, and the topic behind in:")
@@ -516,13 +517,13 @@ struct SearchTests {
 extension Desk {
     /// The search in view.
     var search: Search? {
-        guard case .search(let search) = model.view else { return nil }
+        guard case .search(let search) = model.screen.view else { return nil }
         return search
     }
 
     /// The excerpt in view.
     var excerpt: Excerpt? {
-        guard case .excerpt(let excerpt) = model.view else { return nil }
+        guard case .excerpt(let excerpt) = model.screen.view else { return nil }
         return excerpt
     }
 

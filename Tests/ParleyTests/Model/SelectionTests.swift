@@ -59,7 +59,7 @@ struct SelectionTests {
             var desk = Self.desk()
             for _ in 0..<3 { desk.press(.up) }
             desk.press(leave)
-            #expect(desk.model.selection == nil && desk.model.focus == .compose)
+            #expect(desk.model.screen.marks.selection == nil && desk.model.screen.focus == .compose)
             #expect(desk.conversation("chat.lobby")?.scroll == .bottom)
         }
     }
@@ -101,7 +101,7 @@ struct SelectionTests {
         for _ in 0..<3 { desk.press(.up) }
         // What is written with it stands below the quotation, and goes when the person says so.
         #expect(desk.enter("/quote I agree") == [])
-        #expect(desk.model.compose.text == "> bob: line 38.\nI agree" && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "> bob: line 38.\nI agree" && desk.model.screen.focus == .compose)
         desk.type("!")
         let sent = desk.press(.enter).core.compactMap { effect -> String? in
             guard case .topics(.publish(_, _, let text)) = effect else { return nil }
@@ -125,10 +125,10 @@ struct SelectionTests {
         desk.press(.backTab)
         let text = String(repeating: "x", count: Compose.messageBytes - 5)
         for command in ["/quote \(text)", "/quote 41 I agree", "/quote 41"] {
-            desk.model.focus = .compose
+            desk.model.screen.focus = .compose
             desk.model.compose.set(command)
             #expect(!desk.press(.enter).core.contains { if case .topics(.publish) = $0 { true } else { false } })
-            #expect(desk.model.compose.text == command && desk.model.notice?.kind == .failure)
+            #expect(desk.model.compose.text == command && desk.model.notices.shown?.kind == .failure)
         }
         desk.model.compose.set("/quote 40 I agree")
         desk.press(.enter)
@@ -162,7 +162,8 @@ struct SelectionTests {
         desk.press(.backTab)
         desk.press(.up)
         #expect(desk.press(.character("y")).isEmpty)
-        #expect(desk.model.notice?.text == "It is too long for the terminal's clipboard; ^Y puts it into the text.")
+        #expect(
+            desk.model.notices.shown?.text == "It is too long for the terminal's clipboard; ^Y puts it into the text.")
     }
 
     @Test("q quotes the message before what is written, with its author, and the text has the keys")
@@ -173,7 +174,7 @@ struct SelectionTests {
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.character("q"))
-        #expect(desk.model.compose.text == "> bob: shall we\n> ship it?\nyes" && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "> bob: shall we\n> ship it?\nyes" && desk.model.screen.focus == .compose)
         desk.type("!")
         #expect(desk.model.compose.text.hasSuffix("yes!"))
     }
@@ -187,10 +188,10 @@ struct SelectionTests {
         desk.press(.character("q"))
         #expect(desk.model.compose.isEmpty && desk.model.selectedRow?.text == "disk full")
         let words = "/join alerts.n1.disk to answer; alerts.> is only for reading."
-        #expect(desk.model.notice?.text == words)
+        #expect(desk.model.notices.shown?.text == words)
         desk.press(.escape)
         desk.enter("/quote")
-        #expect(desk.model.compose.isEmpty && desk.model.notice?.text == words)
+        #expect(desk.model.compose.isEmpty && desk.model.notices.shown?.text == words)
     }
 
     @Test("Of a long message three lines are quoted, and it says that it is cut")
@@ -202,17 +203,17 @@ struct SelectionTests {
         desk.press(.up)
         desk.press(.character("q"))
         #expect(desk.model.compose.text == "> bob: row 1.\n> row 2.\n> row 3. …\n")
-        #expect(desk.model.notice?.text == "The quotation is cut: it has the first 3 lines of 50.")
+        #expect(desk.model.notices.shown?.text == "The quotation is cut: it has the first 3 lines of 50.")
         var short = Desk.joined("chat.lobby")
         short.send(
             .topic(
                 "chat.lobby",
                 .messages([message(1, "one\ntwo\nthree"), message(2, String(repeating: "x", count: 1_200))])))
         short.enter("/quote 2")
-        #expect(short.model.notice == nil)
+        #expect(short.model.notices.shown == nil)
         short.press(.control("c"))
         short.enter("/quote 1")
-        #expect(short.model.notice?.text == "The quotation is cut: it has its beginning.")
+        #expect(short.model.notices.shown?.text == "The quotation is cut: it has its beginning.")
     }
 
     @Test("In a quotation a line ends where it does on the screen: vertical tab, form feed and next line are blanks")
@@ -222,7 +223,7 @@ struct SelectionTests {
         desk.send(.topic("chat.lobby", .messages([message(1, text)])))
         #expect(desk.screen().contains { $0.contains("one two three four") })
         desk.enter("/quote 1")
-        #expect(desk.model.compose.text == "> bob: one two three four\n> five\n" && desk.model.notice == nil)
+        #expect(desk.model.compose.text == "> bob: one two three four\n> five\n" && desk.model.notices.shown == nil)
         #expect(ChatModel.lineCount(text) == 2)
     }
 
@@ -236,7 +237,7 @@ struct SelectionTests {
             #expect(screen.contains { $0.contains(words) }, "\(words)")
         }
         desk.press(.escape)
-        #expect(desk.model.overlay == nil && selected(desk) == "line 40.")
+        #expect(desk.model.screen.overlay == nil && selected(desk) == "line 40.")
     }
 
     @Test("Where nothing is selected, the letters of these keys begin a text")
@@ -244,7 +245,7 @@ struct SelectionTests {
         for letter in ["y", "q", "i", "n", "N"] as [Character] {
             var desk = Self.desk()
             desk.press(.character(letter))
-            #expect(desk.model.compose.text == String(letter) && desk.model.focus == .compose)
+            #expect(desk.model.compose.text == String(letter) && desk.model.screen.focus == .compose)
         }
     }
 
@@ -283,7 +284,7 @@ struct SelectionTests {
         for leave in [Key(.end), Key(.home)] {
             var desk = Self.calledDesk()
             desk.press(leave)
-            #expect(desk.model.landing == nil)
+            #expect(desk.model.screen.marks.landing == nil)
         }
         var desk = Self.calledDesk()
         let row = try #require(desk.screen().firstIndex { $0.hasSuffix("line 22.") })
@@ -334,7 +335,7 @@ struct FindTests {
         desk.press(.character("n"))
         #expect(desk.model.selectedRow?.text == "The Café opens")
         desk.press(.character("n"))
-        #expect(desk.model.notice?.text == "No message above has CAFE; Home loads older ones.")
+        #expect(desk.model.notices.shown?.text == "No message above has CAFE; Home loads older ones.")
         #expect(desk.model.selectedRow?.text == "The Café opens")
         desk.press(.character("N"))
         #expect(desk.model.selectedRow?.text == "a cafeteria")
@@ -345,13 +346,13 @@ struct FindTests {
         var desk = Self.desk()
         desk.enter("/find cafe")
         desk.enter("/find")
-        #expect(desk.model.selectedRow?.text == "The Café opens" && desk.model.focus == .main)
+        #expect(desk.model.selectedRow?.text == "The Café opens" && desk.model.screen.focus == .main)
         desk.press(.character("N"))
         #expect(desk.model.selectedRow?.text == "a cafeteria")
         // Once the person is back at the text nothing is looked for any more.
         desk.press(.escape)
         desk.enter("/find")
-        #expect(desk.model.notice?.text == "Nothing is looked for here. /find LETTERS begins.")
+        #expect(desk.model.notices.shown?.text == "Nothing is looked for here. /find LETTERS begins.")
     }
 
     @Test("What the palette does to the message behind a begun text brings no search back; what goes on with it does")
@@ -365,7 +366,7 @@ struct FindTests {
             desk.press(.control("k"))
             desk.type(typed)
             desk.press(.enter)
-            #expect(desk.model.find == nil && desk.model.compose.text == text, "\(typed)")
+            #expect(desk.model.screen.marks.find == nil && desk.model.compose.text == text, "\(typed)")
             desk.press(.control("k"))
             desk.type("the message above that has it")
             desk.press(.enter)
@@ -393,16 +394,16 @@ struct FindTests {
         desk.enter("/find cafe")
         #expect(underlined(desk) == "Cafécafe")
         desk.press(.escape)
-        #expect(underlined(desk) == "" && desk.model.find == nil)
+        #expect(underlined(desk) == "" && desk.model.screen.marks.find == nil)
     }
 
     @Test("Where nothing has it, that is said, with where to look further")
     func nothing() {
         var desk = Self.desk()
         desk.enter("/find dragons")
-        #expect(desk.model.selectedRow == nil && desk.model.find == nil)
+        #expect(desk.model.selectedRow == nil && desk.model.screen.marks.find == nil)
         #expect(
-            desk.model.notice?.text
+            desk.model.notices.shown?.text
                 == "No message that is loaded here has dragons. /search looks through all that is kept.")
     }
 
@@ -423,7 +424,7 @@ struct ErrorListTests {
     func errors() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/errors")
-        #expect(desk.model.notice?.text == "Nothing has gone wrong since Parley was opened.")
+        #expect(desk.model.notices.shown?.text == "Nothing has gone wrong since Parley was opened.")
         desk.wait(.seconds(30))
         desk.send(.notice("The first thing failed.", isFailure: true))
         desk.wait(.seconds(60))
@@ -438,7 +439,7 @@ struct ErrorListTests {
         }
         #expect(places.count == 3 && places == places.sorted(), "\(screen)")
         desk.press(.escape)
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
     }
 
     @Test("What the person mistyped is in /errors, in the order of its time, and not in the connection's log")
@@ -451,7 +452,7 @@ struct ErrorListTests {
         desk.wait(.seconds(60))
         desk.enter("/delete")
         #expect(
-            !desk.model.log.entries.contains {
+            !desk.model.network.log.entries.contains {
                 if case .failure(let words) = $0.event { words != "The network failed." } else { false }
             })
         desk.enter("/errors")

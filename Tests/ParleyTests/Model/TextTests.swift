@@ -66,19 +66,20 @@ struct TextTests {
     @Test("Every key of the table has one meaning in its place, and each binding is in the help")
     func bindings() {
         let help = HelpText.lines(.standard)
-        for (name, table) in KeyMap.standard.tables {
-            let keys = table.flatMap(\.sequences)
-            #expect(Set(keys).count == keys.count, "\(name): \(keys)")
-            #expect(Set(table.map(\.action)).count == table.count, "\(name)")
-            for entry in table { #expect(help.contains(.entry(entry.label, entry.binding.words))) }
+        for table in KeyMap.standard.tables {
+            let keys = table.entries.flatMap(\.sequences)
+            #expect(Set(keys).count == keys.count, "\(table.name): \(keys)")
+            #expect(Set(table.entries.map(\.name)).count == table.entries.count, "\(table.name)")
+            for entry in table.entries { #expect(help.contains(.entry(entry.label, entry.binding.words))) }
         }
-        for pane in Panes.all {
-            for binding in pane.keys {
-                for key in binding.keys { #expect(KeyMap.standard.action(of: key, in: pane) == binding.action) }
+        func expectActions<P: Pane>(of pane: P.Type) {
+            for action in P.Action.allCases {
+                for key in action.binding.keys { #expect(KeyMap.standard.action(of: key, in: pane) == action) }
             }
         }
-        for binding in KeyBinding.everywhere {
-            for key in binding.keys { #expect(KeyMap.standard.action(of: key) == binding.action) }
+        for pane in Panes.all { expectActions(of: pane) }
+        for action in EverywhereKey.allCases {
+            for key in action.binding.keys { #expect(KeyMap.standard.action(of: key) == action) }
         }
         #expect(Set(Panes.all.map { $0.title }).count == Panes.all.count)
     }

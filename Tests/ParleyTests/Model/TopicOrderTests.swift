@@ -14,7 +14,7 @@ struct TopicOrderTests {
         desk.send(.opened(KeptDesk(topics: ["chat.a", "chat.b", "chat.c"])))
         desk.press(.function(2))
         #expect(desk.press(.alt("j")) == [.store(.keepJoined(["chat.b", "chat.a", "chat.c"]))])
-        #expect(desk.topics == ["chat.b", "chat.a", "chat.c"] && desk.model.sidebar.cursor == 2)
+        #expect(desk.topics == ["chat.b", "chat.a", "chat.c"] && desk.model.screen.sidebar.cursor == 2)
         #expect(desk.screen()[2].hasPrefix(" chat.b ") && desk.screen()[3].hasPrefix("▌chat.a "))
         #expect(desk.press(.down, .shift) == [.store(.keepJoined(["chat.b", "chat.c", "chat.a"]))])
         #expect(desk.press(.down, .shift) == [])
@@ -23,11 +23,11 @@ struct TopicOrderTests {
         #expect(desk.press(.alt("k")) == [])
         #expect(desk.topics == ["chat.b", "chat.a", "chat.c"])
         // What is shown and what has a name is the same as before.
-        #expect(desk.model.view == .conversation("chat.a"))
+        #expect(desk.model.screen.view == .conversation("chat.a"))
         desk.press(.alt("1"))
-        #expect(desk.model.view == .conversation("chat.b"))
+        #expect(desk.model.screen.view == .conversation("chat.b"))
         desk.press(.down, .alt)
-        #expect(desk.model.view == .conversation("chat.a"))
+        #expect(desk.model.screen.view == .conversation("chat.a"))
         desk.send(.topic("chat.c", .messages([message(1, "x", topic: "chat.c")])))
         #expect(desk.conversation("chat.c")?.unread == 1 && desk.conversation("chat.a")?.unread == 0)
     }
@@ -42,15 +42,15 @@ struct TopicOrderTests {
         #expect(desk.topics == ["chat.b", "chat.c", "chat.a", "chat.d"])
         #expect(desk.screen()[1].hasPrefix(" TOPICS by activity"))
         // The cursor stays on its topic.
-        #expect(desk.model.sidebar.cursor == 3)
+        #expect(desk.model.screen.sidebar.cursor == 3)
         desk.send(.topic("chat.d", .messages([message(3, "x", topic: "chat.d", minutes: 3)])))
         #expect(desk.topics == ["chat.b", "chat.c", "chat.a", "chat.d"])
         desk.press(.escape)
         #expect(desk.topics == ["chat.d", "chat.b", "chat.c", "chat.a"])
         desk.press(.alt("1"))
-        #expect(desk.model.view == .conversation("chat.d"))
+        #expect(desk.model.screen.view == .conversation("chat.d"))
         desk.press(.down, .alt)
-        #expect(desk.model.view == .conversation("chat.b"))
+        #expect(desk.model.screen.view == .conversation("chat.b"))
         // What is older than what is known moves nothing, and an own line is activity.
         desk.send(.past("chat.a", .history([message(1, "old", topic: "chat.a", minutes: -60)], isComplete: true)))
         #expect(desk.topics.first == "chat.d")
@@ -60,7 +60,7 @@ struct TopicOrderTests {
 
         desk.press(.function(2))
         desk.press(.down, .shift)
-        #expect(desk.model.notice?.text.contains("by activity") == true)
+        #expect(desk.model.notices.shown?.text.contains("by activity") == true)
         desk.press(.alt("o"))
         #expect(desk.topics == ["chat.a", "chat.b", "chat.c", "chat.d"])
         #expect(desk.screen()[1].hasPrefix(" TOPICS  "))
@@ -81,7 +81,7 @@ struct TopicOrderTests {
         desk.press(.alt("1"))
         desk.enter("/leave")
         #expect(desk.topics == ["chat.a", "chat.b", "chat.d"])
-        #expect(desk.model.view == .conversation("chat.a"))
+        #expect(desk.model.screen.view == .conversation("chat.a"))
         for name in desk.topics { #expect(desk.conversation(name)?.name == name) }
     }
 
@@ -105,6 +105,6 @@ struct TopicOrderTests {
 extension Desk {
     /// The topics as the sidebar shows them.
     fileprivate var topics: [String] {
-        (0..<model.conversations.count).compactMap { model.conversations.shown(at: $0)?.name }
+        (0..<model.network.conversations.count).compactMap { model.network.conversations.shown(at: $0)?.name }
     }
 }

@@ -34,7 +34,7 @@ struct TourTests {
         #expect(title(desk) == "4")
         #expect(desk.screen().contains { $0.contains("F9: break the connection and see what happens.") })
         desk.press(.function(9))
-        #expect(title(desk) == nil && desk.model.tour == nil)
+        #expect(title(desk) == nil && desk.model.screen.tour == nil)
         desk.press(.character("n"))
         #expect(title(desk) == nil)
     }
@@ -44,7 +44,7 @@ struct TourTests {
         var desk = Self.first()
         desk.press(.backTab)
         desk.press(.escape)
-        #expect(title(desk) == nil && desk.model.focus == .compose)
+        #expect(title(desk) == nil && desk.model.screen.focus == .compose)
         desk.enter("hello")
         #expect(title(desk) == nil)
     }
@@ -78,6 +78,6 @@ struct TourTests {
         desk.enter("hello")
         #expect(desk.screen().contains { $0.contains("Alt-g goes anywhere") })
         desk.press(.alt("g"))
-        #expect(desk.model.tour == nil)
+        #expect(desk.model.screen.tour == nil)
     }
 }

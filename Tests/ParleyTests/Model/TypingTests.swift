@@ -102,7 +102,7 @@ struct ToldTypingTests {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         desk.type("hello")
         desk.press(.control("n"))
-        #expect(desk.model.view == .conversation("chat.qa") && desk.model.compose.isEmpty)
+        #expect(desk.model.screen.view == .conversation("chat.qa") && desk.model.compose.isEmpty)
         #expect(told(&desk) == [Self.lobby, Self.nowhere])
         desk.press(.control("p"))
         #expect(desk.model.compose.text == "hello" && told(&desk) == [])
@@ -238,7 +238,7 @@ struct ShownTypingTests {
         var desk = Desk.joined("chat.lobby")
         let crowd = (0..<5_000).map { "user\($0)" }
         #expect(heading(&desk, roster(crowd)).contains(" 100+ are typing … ─"))
-        #expect(desk.model.people.typists.count == People.typistLimit)
+        #expect(desk.model.network.people.typists.count == People.typistLimit)
     }
 
     @Test("B53: a hostile name that types moves nothing")

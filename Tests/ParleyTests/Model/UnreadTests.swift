@@ -68,14 +68,14 @@ struct UnreadTests {
         }
         #expect(receive(1...99, in: "chat.qa") == [])
         desk.model.settings.followedUnread = 100
-        #expect(receive(1...300, in: "chat.lobby") == [] && desk.model.restingTopics.isEmpty)
+        #expect(receive(1...300, in: "chat.lobby") == [] && desk.model.network.resting.topics.isEmpty)
         #expect(receive(100...100, in: "chat.qa") == [.topics(.follow(topic: "chat.qa", false))])
         let lists = desk.screen().map { $0.prefix { $0 != "│" } }
         #expect(lists.contains { $0.contains("chat.qa") && $0.contains("100+") })
         // What was on its way is taken in, and changes nothing.
-        #expect(receive(101...101, in: "chat.qa") == [] && desk.model.restingTopics == ["chat.qa"])
+        #expect(receive(101...101, in: "chat.qa") == [] && desk.model.network.resting.topics == ["chat.qa"])
         #expect(desk.press(.alt("a")).contains(.topics(.follow(topic: "chat.qa", true))))
-        #expect(desk.model.view == .conversation("chat.qa") && desk.model.restingTopics.isEmpty)
+        #expect(desk.model.screen.view == .conversation("chat.qa") && desk.model.network.resting.topics.isEmpty)
         // Back in the other one, it is read and followed.
         #expect(!desk.press(.alt("1")).core.contains { if case .topics(.follow) = $0 { true } else { false } })
         // Without the setting everything is followed.
@@ -94,7 +94,7 @@ struct UnreadTests {
         #expect(desk.press(.alt("1")).contains(.letters(.follow(false))))
         // What is set in a running client counts at once.
         desk.model.settings.followsLetters = true
-        #expect(desk.send(.log("a remark")).contains(.letters(.follow(true))) && !desk.model.lettersRest)
+        #expect(desk.send(.log("a remark")).contains(.letters(.follow(true))) && !desk.model.network.resting.letters)
     }
 
     @Test("A terminal that never reports focus is taken to be in front")
@@ -144,7 +144,7 @@ struct UnreadTests {
         var desk = Desk.joined("a", "b", "c")
         desk.send(.topic("c", .messages([message(1, "x", topic: "c")])))
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("c"))
+        #expect(desk.model.screen.view == .conversation("c"))
         #expect(desk.conversation("c")?.unread == 0)
     }
 
@@ -212,7 +212,7 @@ struct UnreadTests {
         for (place, act) in stays.enumerated() {
             var desk = Self.marked()
             act(&desk)
-            #expect(desk.model.view == .conversation("chat.qa") && Self.isMarked(desk), "\(place)")
+            #expect(desk.model.screen.view == .conversation("chat.qa") && Self.isMarked(desk), "\(place)")
         }
         var left = Self.marked()
         left.press(.alt("1"))
@@ -304,7 +304,7 @@ struct UnreadTests {
         // With a number the words before the cursor are meant.
         desk.press(.alt("-"))
         desk.press(.alt("u"))
-        #expect(desk.model.compose.text == "TWO WORDS" && desk.model.notice == nil)
+        #expect(desk.model.compose.text == "TWO WORDS" && desk.model.notices.shown == nil)
     }
 
     @Test("Where nothing is marked as new, Alt-u says so")
@@ -330,13 +330,14 @@ struct UnreadTests {
         #expect(desk.model.palette?.items.prefix(2).map(\.title) == ["chat.d", "chat.b"])
         desk.press(.escape)
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.d") && desk.conversation("chat.d")?.mentions.count == 0)
+        #expect(desk.model.screen.view == .conversation("chat.d") && desk.conversation("chat.d")?.mentions.count == 0)
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.b"))
+        #expect(desk.model.screen.view == .conversation("chat.b"))
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.a") && desk.model.notice == nil)
+        #expect(desk.model.screen.view == .conversation("chat.a") && desk.model.notices.shown == nil)
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.a") && desk.model.notice?.text == "Nothing is unread.")
+        #expect(
+            desk.model.screen.view == .conversation("chat.a") && desk.model.notices.shown?.text == "Nothing is unread.")
     }
 
     @Test("Alt-a walks the topics in the order in which they are shown, for mentions too")
@@ -347,10 +348,10 @@ struct UnreadTests {
                 desk.send(
                     .topic(topic, .messages([message(UInt64(number), text, topic: topic, minutes: Int64(number))])))
             }
-            desk.model.conversations.show(in: .byActivity)
+            desk.model.network.conversations.show(in: .byActivity)
             for topic in ["chat.c", "chat.b"] {
                 desk.press(.alt("a"))
-                #expect(desk.model.view == .conversation(topic))
+                #expect(desk.model.screen.view == .conversation(topic))
             }
         }
     }
@@ -362,7 +363,8 @@ struct UnreadTests {
         desk.press(.alt("a"))
         desk.press(.alt("3"))
         desk.press(.alt("a"))
-        #expect(desk.model.view == .conversation("chat.c") && desk.model.notice?.text == "Nothing is unread.")
+        #expect(
+            desk.model.screen.view == .conversation("chat.c") && desk.model.notices.shown?.text == "Nothing is unread.")
     }
 
     @Test("Mentions that came while the program was closed count, and what is read or made anew has none")
@@ -386,10 +388,10 @@ struct UnreadTests {
     @Test("The title names who, where, and the unread count, without controls")
     func title() {
         var desk = Desk.joined("a", "b")
-        desk.model.identity.user = "al\u{1B}]0;x\u{7}ice"
+        desk.model.network.identity.user = "al\u{1B}]0;x\u{7}ice"
         _ = desk.send(.topic("b", .messages([message(1, "x", topic: "b")])))
-        #expect(desk.model.title.hasPrefix("(1) parley al"))
-        #expect(desk.model.title.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
+        #expect(desk.model.screen.title.hasPrefix("(1) parley al"))
+        #expect(desk.model.screen.title.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
     }
 
     @Test("A mention rings the bell only while away")

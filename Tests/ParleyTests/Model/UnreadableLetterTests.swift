@@ -55,8 +55,8 @@ struct UnreadableLetterTests {
         for way in ways {
             var copy = desk
             way(&copy)
-            #expect(copy.model.notice?.text == "This letter cannot be read; it can be deleted.")
-            #expect(!copy.model.compose.text.contains("(a letter") && copy.model.view == desk.model.view)
+            #expect(copy.model.notices.shown?.text == "This letter cannot be read; it can be deleted.")
+            #expect(!copy.model.compose.text.contains("(a letter") && copy.model.screen.view == desk.model.screen.view)
             #expect(!copy.effects.core.contains { if case .letters(.save) = $0 { true } else { false } })
         }
         // Its sender is known, and can be told.

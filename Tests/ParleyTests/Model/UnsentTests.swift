@@ -74,9 +74,9 @@ struct UnsentTests {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         if let kept { desk.send(.opened(kept)) }
         desk.enter("hello")
-        let id = desk.model.outgoing.keys.first ?? ""
+        let id = desk.model.network.outbox.messages.keys.first ?? ""
         desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
-        #expect(desk.model.outgoing.isEmpty && desk.conversation("chat.lobby")?.failedLines.count == 1)
+        #expect(desk.model.network.outbox.messages.isEmpty && desk.conversation("chat.lobby")?.failedLines.count == 1)
         #expect(desk.enter("/quit") == [])
         #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
         desk.press(.character("n"))
@@ -97,7 +97,7 @@ struct UnsentTests {
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"], unsent: lines)))
         #expect(desk.texts("chat.lobby").first == "7 own line a" && desk.texts("chat.lobby").last == "queued line c")
         #expect(desk.conversation("chat.lobby")?.failedLines.map(\.id) == ["b"])
-        #expect(desk.model.queuedCount == 1 && desk.model.early.isEmpty)
+        #expect(desk.model.network.outbox.queuedCount == 1 && desk.model.network.outbox.early.isEmpty)
     }
 
     @Test(
@@ -106,7 +106,7 @@ struct UnsentTests {
         var desk = Self.opened([Self.unsent("a", "refused", Self.failed), Self.unsent("b", "waits")])
         #expect(row(desk, with: "refused").hasSuffix("✗"))
         #expect(desk.screen().contains { $0.contains("not sent: The session ended. /resend or /discard") })
-        #expect(desk.model.queuedCount == 1)
+        #expect(desk.model.network.outbox.queuedCount == 1)
         let again = desk.enter("/resend")
         #expect(again.contains(.topics(.sendAgain(id: "a", topic: "chat.lobby", text: "refused"))))
         #expect(desk.texts("chat.lobby") == ["queued refused", "queued waits"])
@@ -130,7 +130,7 @@ struct UnsentTests {
         #expect(desk.texts("chat.lobby") == ["queued line b"])
         // With nothing unsent, they are letters like others.
         desk.press(.character("x"))
-        #expect(desk.model.compose.text == "x" && desk.model.focus == .compose)
+        #expect(desk.model.compose.text == "x" && desk.model.screen.focus == .compose)
     }
 
     @Test("A line that is out of view is brought into view before a key does anything to it")
@@ -180,7 +180,7 @@ struct UnsentTests {
             Self.unsent("a", "elsewhere", Self.failed, to: "chat.old"), Self.unsent("b", "waits", to: "chat.old"),
         ])
         #expect(row(desk, with: "A message to another place was not sent; parley outbox list shows it.") != "")
-        #expect(desk.model.queuedCount == 1)
+        #expect(desk.model.network.outbox.queuedCount == 1)
         desk.enter("/join chat.old")
         #expect(desk.conversation("chat.old")?.pending.map(\.text) == ["elsewhere", "waits"])
         desk.enter("/leave")
@@ -203,7 +203,7 @@ struct UnsentTests {
         let message = OutboxMessage(
             id: "l", destination: .postbox(user: "bob", postbox: "work"), payload: Array(letter.utf8))
         var desk = Self.opened([KeptPublish(message: message, since: Desk.wall)])
-        #expect(desk.model.queuedCount == 1)
+        #expect(desk.model.network.outbox.queuedCount == 1)
         let effects = desk.send(.published(PublishNews(id: "l", state: .failed(.postboxNotAccepting("bob/work")))))
         #expect(effects.contains(.topics(.drop(ids: ["l"]))))
         #expect(desk.model.compose.text == "/post bob/work Subject: Lunch | dear Bob")

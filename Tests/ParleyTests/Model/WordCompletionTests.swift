@@ -28,7 +28,7 @@ struct WordCompletionTests {
         desk.type("and @BER")
         desk.press(.tab)
         #expect(desk.model.compose.text == "bob: ask carol and @Bert ")
-        #expect(desk.model.focus == .compose)
+        #expect(desk.model.screen.focus == .compose)
     }
 
     @Test("Tab again goes on to the next name, Shift-Tab back, and around to what was typed")
@@ -82,7 +82,7 @@ struct WordCompletionTests {
         for text in ["", "bo b ", "xyz", "@xyz", ":", ":)", "http://x:80"] {
             desk.type(text)
             desk.press(.tab)
-            #expect(desk.model.focus == .sidebar && desk.model.compose.text == text, "\(text)")
+            #expect(desk.model.screen.focus == .sidebar && desk.model.compose.text == text, "\(text)")
             desk.press(.backTab)
             desk.press(.control("u"))
         }

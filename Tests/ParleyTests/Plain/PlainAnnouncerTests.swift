@@ -155,9 +155,9 @@ struct PlainAnnouncerTests {
     @Test("B32 A letter that was refused is said with its reason, leaves no draft behind, and is kept")
     func refusedLetter() throws {
         var plain = Self.lobby()
-        plain.desk.model.keepsDesk = true
+        plain.desk.model.network.keepsDesk = true
         _ = plain.enter("/post bob/personal Lunch?")
-        let id = try #require(plain.desk.model.outgoing.keys.first)
+        let id = try #require(plain.desk.model.network.outbox.messages.keys.first)
         let error = RelayError.tooLarge(bytes: 9, limit: 8)
         #expect(
             plain.send(.published(PublishNews(id: id, state: .failed(error))))
@@ -227,7 +227,7 @@ struct PlainAnnouncerTests {
         var plain = Self.lobby()
         let help = plain.enter("/help").lines
         #expect(help.contains("Commands:") && help.contains { $0.hasPrefix("/join TOPIC: ") })
-        #expect(plain.desk.model.overlay == nil)
+        #expect(plain.desk.model.screen.overlay == nil)
         let subject = plain.enter("/help kv").lines
         #expect(subject.first == "Help: kv:" && subject.dropFirst().first?.hasPrefix("/kv") == true)
         let unsent = plain.enter("unsent").id
@@ -254,12 +254,12 @@ struct PlainAnnouncerTests {
                 "A letter from bob: Lunch?. /inbox reads them."
             ])
         #expect(plain.enter("/inbox").lines == [])
-        let request = plain.desk.model.inbox.fetch?.request ?? 0
+        let request = plain.desk.model.network.inbox.fetch?.request ?? 0
         let page = plain.send(
             .postbox(.page(request: request, ListOutput(items: [letter(1, "one\ntwo")], nextToken: nil))))
         let hint = "/read NUMBER reads one, /delete NUMBER deletes it."
         #expect(page == ["1 letter:", "1. 21 Nov 10:01, bob to personal: one …", hint])
-        #expect(plain.enter("hello").id != nil && plain.desk.model.view == .conversation("chat.lobby"))
+        #expect(plain.enter("hello").id != nil && plain.desk.model.screen.view == .conversation("chat.lobby"))
     }
 
     @Test("Letters have numbers that stay while some are deleted; a letter is read and deleted by its own")
@@ -267,7 +267,7 @@ struct PlainAnnouncerTests {
         var plain = Self.lobby()
         #expect(plain.enter("/delete 1").lines == ["List the letters first: /inbox"])
         _ = plain.enter("/inbox")
-        let request = try #require(plain.desk.model.inbox.fetch?.request)
+        let request = try #require(plain.desk.model.network.inbox.fetch?.request)
         let page = ListOutput(items: (1...3).map { letter($0, "text \($0)\nmore of it") }, nextToken: nil)
         let listed = plain.send(.postbox(.page(request: request, page)))
         #expect(listed.count == 5 && listed[0] == "3 letters:")
@@ -278,7 +278,7 @@ struct PlainAnnouncerTests {
         _ = plain.enter("yes")
         let ids = [page.items[0].id]
         _ = plain.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
-        #expect(plain.desk.model.inbox.letters.count == 2)
+        #expect(plain.desk.model.network.inbox.letters.count == 2)
         let read = plain.enter("/read 3").lines
         #expect(read.contains("text 3") && read.contains("more of it"))
         let again = plain.enter("/inbox").lines
@@ -295,7 +295,7 @@ struct PlainAnnouncerTests {
         var plain = PlainDesk(desk)
         #expect(plain.enter("hello").id != nil)
         _ = plain.enter("/join chat.ops")
-        #expect(plain.desk.model.view == .conversation("chat.ops") && plain.desk.model.compose.isEmpty)
+        #expect(plain.desk.model.screen.view == .conversation("chat.ops") && plain.desk.model.compose.isEmpty)
         _ = plain.enter("/join chat.lobby")
         #expect(plain.desk.model.compose.text == "half a line")
     }

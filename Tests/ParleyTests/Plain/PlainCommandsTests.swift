@@ -143,7 +143,7 @@ struct PlainCommandsTests {
             // It is what commands without a number are for.
             #expect(plain.enter("/details").lines.contains("sequence: \(sequence)"))
         }
-        #expect(plain.enter("hello").id != nil && plain.desk.model.view == .conversation("chat.lobby"))
+        #expect(plain.enter("hello").id != nil && plain.desk.model.screen.view == .conversation("chat.lobby"))
     }
 
     @Test("/find goes on from one message to the next, and says when there is none above")
@@ -282,7 +282,7 @@ struct PlainCommandsTests {
     func pages() throws {
         var plain = Self.lobby()
         func answer(_ plain: inout PlainDesk, _ letters: [PostboxMessage], next: String?) throws -> [String] {
-            let request = try #require(plain.desk.model.inbox.fetch?.request)
+            let request = try #require(plain.desk.model.network.inbox.fetch?.request)
             return plain.send(.postbox(.page(request: request, ListOutput(items: letters, nextToken: next))))
         }
         _ = plain.enter("/inbox")

@@ -14,7 +14,7 @@ struct PlainPatienceTests {
     private static func listed() throws -> PlainDesk {
         var plain = plain()
         _ = plain.enter("/inbox")
-        let request = try #require(plain.desk.model.inbox.fetch?.request)
+        let request = try #require(plain.desk.model.network.inbox.fetch?.request)
         _ = plain.send(.postbox(.page(request: request, ListOutput(items: [letter(1)], nextToken: nil))))
         return plain
     }
@@ -29,7 +29,7 @@ struct PlainPatienceTests {
         #expect(
             plain.desk.model.undone(keeps: true) == "It is not known whether 1 letter left the postbox.")
         _ = plain.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"]))))
-        #expect(plain.desk.model.inbox.deletion.run == nil && plain.desk.model.undone(keeps: true) == nil)
+        #expect(plain.desk.model.network.inbox.deletion.run == nil && plain.desk.model.undone(keeps: true) == nil)
     }
 
     @Test("The end waits until a letter is saved, and what may answer the question about its file does, too")

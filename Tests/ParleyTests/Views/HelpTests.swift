@@ -41,8 +41,9 @@ struct HelpTests {
 
     @Test("The help has each key that edits the text, and no other")
     func editing() {
-        let listed = Set(EditingKey.all.flatMap(\.keys))
-        #expect(listed.count == EditingKey.all.reduce(0) { $0 + $1.keys.count })
+        let keys = EditingKey.allCases.flatMap(\.binding.keys)
+        let listed = Set(keys)
+        #expect(listed.count == keys.count)
         let plain: [Key.Code] = [
             .left, .right, .up, .down, .home, .end, .backspace, .delete, .insert, .pageUp, .pageDown, .enter, .escape,
         ]
@@ -61,7 +62,7 @@ struct HelpTests {
             let isTaken = editor.handle(key)
             #expect(listed.contains(key) == (isTaken && !isElsewhere), "\(key.label)")
         }
-        for entry in KeyMap.standard.editing {
+        for entry in KeyMap.standard[EditingKey.self].entries {
             #expect(HelpText.lines(.standard).contains(.entry(entry.label, entry.binding.words)))
         }
     }
@@ -89,7 +90,7 @@ struct HelpTests {
     func everyMatch() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/help delete")
-        guard case .listing(let listing)? = desk.model.overlay else {
+        guard case .listing(let listing)? = desk.model.screen.overlay else {
             Issue.record("no help")
             return
         }
@@ -102,7 +103,7 @@ struct HelpTests {
         // A section is there as a whole.
         let lab = HelpText.about("lab", in: HelpText.lines(.standard))
         #expect(
-            lab.count { if case .entry = $0 { true } else { false } } > KeyMap.standard.entries(of: LabPane.self).count)
+            lab.count { if case .entry = $0 { true } else { false } } > LabPane.Action.allCases.count)
     }
 
     @Test("/help of words of which no entry has all shows those that have one")
@@ -115,8 +116,8 @@ struct HelpTests {
     func noSubject() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/help flying saucers")
-        #expect(desk.model.overlay == nil)
-        #expect(desk.model.notice?.text == "No help found for “flying saucers”. /help alone shows all of it.")
+        #expect(desk.model.screen.overlay == nil)
+        #expect(desk.model.notices.shown?.text == "No help found for “flying saucers”. /help alone shows all of it.")
     }
 
     private static func text(_ row: HelpLayout.Row) -> (keys: String, words: String) {

@@ -177,15 +177,16 @@ struct MessageFrameTests {
         // The numbers stay while messages come.
         desk.send(.topic("chat.lobby", .messages([message(4, "http://c.d", minutes: 3)])))
         desk.press(.escape)
-        #expect(desk.model.overlay == nil)
+        #expect(desk.model.screen.overlay == nil)
         #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/2")))
-        #expect(desk.model.notice?.text == "http://a.b/2" && desk.screen().last?.contains("http://a.b/2") == true)
+        #expect(
+            desk.model.notices.shown?.text == "http://a.b/2" && desk.screen().last?.contains("http://a.b/2") == true)
         desk.enter("/link 9")
-        #expect(desk.model.notice?.text == "There is no link 9. /links lists them.")
+        #expect(desk.model.notices.shown?.text == "There is no link 9. /links lists them.")
         desk.enter("/links")
         desk.press(.escape)
         desk.enter("/link 1")
-        #expect(desk.model.notice?.text == "http://c.d")
+        #expect(desk.model.notices.shown?.text == "http://c.d")
     }
 
     @Test("A link to a picture or a file is listed with its name, by its address alone; Enter copies the selected one")
@@ -200,8 +201,8 @@ struct MessageFrameTests {
         // What stands below an address belongs to it.
         desk.press(.down)
         desk.press(.down)
-        #expect(desk.press(.enter) == .screen(.copy("https://a.b/notes.pdf")) && desk.model.overlay == nil)
-        #expect(desk.model.notice?.text == "https://a.b/notes.pdf")
+        #expect(desk.press(.enter) == .screen(.copy("https://a.b/notes.pdf")) && desk.model.screen.overlay == nil)
+        #expect(desk.model.notices.shown?.text == "https://a.b/notes.pdf")
         #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/c/cat.PNG?w=9")))
     }
 
@@ -210,7 +211,7 @@ struct MessageFrameTests {
         let text = "http://a.b/1\nhttp://a.b/cat.png and http://a.b/1\n" + String(repeating: "x\n", count: 300)
         var desk = Desk.inbox([letter(1, text)])
         desk.enter("/links")
-        #expect(desk.model.notice?.text == "Open a topic first." && desk.model.overlay == nil)
+        #expect(desk.model.notices.shown?.text == "Open a topic first." && desk.model.screen.overlay == nil)
         desk.press(.tab)
         desk.press(.tab)
         desk.press(.enter)
@@ -257,7 +258,8 @@ struct MessageFrameTests {
         let link = "https://example.org/" + String(repeating: "a", count: 200)
         var desk = desk([message(1, link)])
         #expect(desk.enter("/link 1") == .screen(.copy(link)))
-        #expect(desk.model.notice?.text == "Copied, where the terminal has a clipboard; ^Y puts it into the text.")
+        #expect(
+            desk.model.notices.shown?.text == "Copied, where the terminal has a clipboard; ^Y puts it into the text.")
         desk.press(.control("y"))
         #expect(desk.model.compose.text == link)
     }
@@ -269,11 +271,11 @@ struct MessageFrameTests {
             ("/links", "There is no link in view."), ("/link 1", "There is no link in view."),
         ] {
             desk.enter(text)
-            #expect(desk.model.notice?.text == words && desk.model.overlay == nil)
+            #expect(desk.model.notices.shown?.text == words && desk.model.screen.overlay == nil)
         }
         var empty = Desk()
         empty.enter("/links")
-        #expect(empty.model.notice?.text == "Open a topic first.")
+        #expect(empty.model.notices.shown?.text == "Open a topic first.")
         for text in ["/link", "/link x", "/link 0", "/link -1"] {
             #expect(throws: SlashCommand.Failure.usage("/link NUMBER")) { try SlashCommand.parse(text) }
         }

@@ -116,14 +116,14 @@ private struct EventSource {
             return .published(PublishNews(id: id, state: pick([.sending, .queued, outcome()])))
         case 19: return .published(PublishNews(id: "own-\(next(40))", state: outcome()))
         case 20:
-            let request = model.inbox.fetch?.request ?? UInt64(next(40))
+            let request = model.network.inbox.fetch?.request ?? UInt64(next(40))
             return .postbox(
                 pick([
                     .page(request: request, ListOutput(items: letters(), nextToken: pick([nil, "t"]))),
                     .pageFailed(request: request, error()),
                 ]))
         case 21:
-            let ids = model.inbox.deletion.run?.ids ?? ["l1"]
+            let ids = model.network.inbox.deletion.run?.ids ?? ["l1"]
             let result = BulkDeletion(deleted: ids, failed: [.init(id: "l2", error: error())])
             return .postbox(pick([.deleted(result), .deleting(done: next(ids.count + 1))]))
         case 22:
@@ -132,7 +132,7 @@ private struct EventSource {
                     .boxes([postbox("b1", text()), postbox("b2", "work", isEnabled: false)]), .boxes([]),
                     .counts(["b1": next(2000), "b2": -1]), .created(letter(next(100), text())),
                     .portion(
-                        request: model.inbox.finding?.sweep.request ?? UInt64(next(40)),
+                        request: model.network.inbox.finding?.sweep.request ?? UInt64(next(40)),
                         LetterPortion(letters: letters(), nextToken: pick([nil, "t"]))),
                 ]))
         case 23: return searchNews(model)
@@ -189,7 +189,7 @@ private struct EventSource {
     /// An answer to the search or the excerpt in view, or to none.
     mutating func searchNews(_ model: ChatModel) -> ChatEvent {
         var request = UInt64(next(40))
-        switch model.view {
+        switch model.screen.view {
         case .search(let search): request = search.request ?? request
         case .excerpt(let excerpt): request = excerpt.request ?? request
         default: break
@@ -275,7 +275,7 @@ struct RandomFrames {
                 return
             }
         }
-        #expect(desk.model.conversations.count > 0 || desk.model.view == .welcome)
+        #expect(desk.model.network.conversations.count > 0 || desk.model.screen.view == .welcome)
     }
 
     private func isClean(_ frame: Canvas) -> Bool {

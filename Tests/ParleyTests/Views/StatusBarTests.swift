@@ -109,7 +109,7 @@ struct StatusBarTests {
                 ConnectionStatus(
                     state: .reconnecting, reason: .networkUnavailable, attempt: 3,
                     outageBegan: Desk.start.advanced(by: .zero - elapsed), isLongOutage: true)))
-        desk.model.notice = nil
+        desk.model.notices.shown = nil
         #expect(desk.screen().contains { $0.hasPrefix(" > \(words): will be sent") })
         #expect(desk.model.nextChange(after: Desk.start) == Desk.start.advanced(by: wake))
     }
@@ -133,7 +133,7 @@ struct StatusBarTests {
         #expect(
             desk.screen(Size(rows: 24, columns: 60)).first?.contains("↻ RECONNECTING attempt 1 · connecting 4 s")
                 == true)
-        desk.model.notice = nil
+        desk.model.notices.shown = nil
         #expect(
             desk.model.nextChange(after: desk.model.now.instant)
                 == desk.model.now.instant.advanced(by: .milliseconds(800)))
@@ -143,7 +143,7 @@ struct StatusBarTests {
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: Self.reason, attempt: 2)))
         #expect(desk.screen().first?.contains("attempt 2 · connecting ·") == true)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        #expect(desk.model.attemptBegan == nil)
+        #expect(desk.model.network.times.attemptBegan == nil)
 
         desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
         #expect(desk.screen().first?.contains("◌ CONNECTING   ⇅") == true)
@@ -155,7 +155,7 @@ struct StatusBarTests {
     func ticks() {
         var desk = Desk.joined("chat.lobby")
         desk.send(.statusChanged(Self.waiting()))
-        desk.model.notice = nil
+        desk.model.notices.shown = nil
         var wakes: [Duration] = []
         var now = Desk.start
         while let next = desk.model.nextChange(after: now), wakes.count < 20 {
@@ -165,7 +165,7 @@ struct StatusBarTests {
         #expect(wakes == [0.5, 1.5, 2.5, 3.5].map { .seconds($0) })
         for state in ConnectionStatus.State.allCases {
             desk.send(.statusChanged(ConnectionStatus(state: state, isLongOutage: true)))
-            desk.model.notice = nil
+            desk.model.notices.shown = nil
             #expect(desk.model.nextChange(after: now) == nil, "\(state)")
         }
     }

@@ -36,7 +36,7 @@ struct TitleLineTests {
         _ counts: TitleLine.Counts = TitleLine.Counts(queued: 1, unread: 9, letters: 12)
     ) -> TitleLine {
         TitleLine(
-            ChatModel.Identity(user: user, network: network), StatusText(status, now: Desk.start), counts,
+            Identity(user: user, network: network), StatusText(status, now: Desk.start), counts,
             columns: columns)
     }
 

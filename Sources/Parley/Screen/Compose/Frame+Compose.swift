@@ -5,7 +5,7 @@ extension Frame {
     /// The line between the panes and the text; it says when what is written has to wait.
     func drawRule() {
         guard let rule = layout.rule else { return }
-        canvas.fill(rule, with: "─", style: model.focus == .compose ? theme.heading : theme.rule)
+        canvas.fill(rule, with: "─", style: model.screen.focus == .compose ? theme.heading : theme.rule)
         if let divider = layout.divider {
             canvas.write("┴", row: rule.row, column: divider.column, style: theme.rule)
         }
@@ -17,7 +17,7 @@ extension Frame {
             canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.heading)
             return
         }
-        let surplus = model.compose.surplusBytes(of: model.messageBytes)
+        let surplus = model.compose.surplusBytes(of: model.network.messageBytes)
         if surplus > 0 {
             let words = SafeText(" \(Wording.count(surplus, "byte")) too many for one message ")
             let shown = words.truncated(columns: room)
@@ -25,7 +25,7 @@ extension Frame {
             return
         }
         // A mistyped command stays to be mended, and one key takes it away.
-        if model.notice?.subject == .mistake, !model.compose.isEmpty,
+        if model.notices.shown?.subject == .mistake, !model.compose.isEmpty,
             let key = model.settings.keys.label(of: .interrupt)
         {
             let shown = SafeText(" \(key) clears it ").truncated(columns: room)
@@ -64,10 +64,10 @@ extension Frame {
         let area = layout.compose
         guard !area.isEmpty else { return }
         let text = layout.text
-        let promptStyle = model.focus == .compose ? theme.heading : theme.rule
+        let promptStyle = model.screen.focus == .compose ? theme.heading : theme.rule
         let sign = model.compose.editor.searching == nil ? " > " : " ? "
         canvas.write(sign, row: area.row, column: area.column, style: promptStyle)
-        let hasKeys = model.focus == .compose
+        let hasKeys = model.screen.focus == .compose
         guard !model.compose.isEmpty else {
             let words = SafeText(placeholder).truncated(columns: text.columns)
             canvas.write(
@@ -92,7 +92,7 @@ extension Frame {
     /// What stands in the place of the text: where it would go, or that it would wait. Only what can be sent is
     /// promised.
     private var placeholder: String {
-        let words = model.view.pane.placeholder(in: model)
+        let words = model.screen.view.pane.placeholder(in: model)
         switch model.prospect {
         case .goes: return words
         case .waits, .needsConnecting: return prospectWords ?? words
@@ -112,9 +112,9 @@ extension Frame {
 
     /// That there is no connection, and for how long where it is long.
     private var offline: String {
-        switch model.status.state {
+        switch model.network.status.state {
         case .disconnected: "disconnected"
-        case .connecting, .reconnecting: StatusText.longOutage(model.status, now: now) ?? "offline"
+        case .connecting, .reconnecting: StatusText.longOutage(model.network.status, now: now) ?? "offline"
         case .initialized, .connected, .suspended: "offline"
         }
     }
@@ -123,30 +123,30 @@ extension Frame {
 
     /// A question, a notice, the commands that the text may become, or the keys that work now.
     func drawHint() {
-        if case .question(let question)? = model.overlay {
+        if case .question(let question)? = model.screen.overlay {
             drawQuestion(question)
             return
         }
         guard let area = layout.hint else {
             // Without a bottom line, what is said lies over the end of the main pane.
-            if !model.chord.isEmpty, model.compose.isEmpty {
+            if !model.screen.chord.isEmpty, model.compose.isEmpty {
                 drawChord(in: layout.compose.split(left: 3).rest)
-            } else if let notice = model.notice {
+            } else if let notice = model.notices.shown {
                 drawOverMain(notice)
             }
             return
         }
-        if !model.chord.isEmpty {
+        if !model.screen.chord.isEmpty {
             drawChord(in: area)
             return
         }
-        if let notice = model.notice {
+        if let notice = model.notices.shown {
             draw(notice, in: area)
             return
         }
         // A screen that lags behind says that first.
         let place = model.palette == nil ? model.mainPane : model.pane
-        let position = SafeText((model.isBehind ? "⇣ behind, catching up" : place.position(in: self)) + " ")
+        let position = SafeText((model.screen.isBehind ? "⇣ behind, catching up" : place.position(in: self)) + " ")
         let room = area.columns - position.width - 1
         if !drawCommands(in: area, until: area.column + room) { drawHintedKeys(in: area, until: area.column + room) }
         canvas.write(position, row: area.row, column: area.endColumn - position.width, style: theme.hint)
@@ -154,14 +154,14 @@ extension Frame {
 
     /// The keys of the moment, as many as end before a column.
     private func drawHintedKeys(in area: Rect, until end: Int) {
-        let pane = model.pane
-        let own = model.settings.keys.hints(of: type(of: pane)).filter { pane.isUseful($0.action, in: model) }
-        let others = model.settings.keys.hintsOfEverywhere.filter {
-            model.isUseful($0.action, rows: layout.main.rows)
+        let own = model.pane.hints(in: model)
+        let actions = EverywhereKey.allCases
+        let others = model.settings.keys[EverywhereKey.self].hints.filter {
+            model.isUseful(actions[$0.place], rows: layout.main.rows)
         }
         // Where a line is as wide as a usual terminal, it always says how one rehearses faults and how one leaves.
-        let last = area.columns < Self.usualColumns ? [] : others.filter { Self.lastHints.contains($0.action) }
-        let rest = others.filter { hint in !last.contains { $0.action == hint.action } }
+        let last = area.columns < Self.usualColumns ? [] : others.filter { Self.lastHints.contains(actions[$0.place]) }
+        let rest = others.filter { !last.contains($0) }
         let room = end - last.reduce(0) { $0 + $1.key.width + $1.words.width }
         var column = area.column + 1
         for hint in own + rest {
@@ -171,7 +171,7 @@ extension Frame {
     }
 
     private static let usualColumns = 80
-    private static let lastHints: [KeyAction] = [.openLab, .quit]
+    private static let lastHints: [EverywhereKey] = [.openLab, .quit]
 
     /// Writes a key and what it does; false where it has no room.
     private func write(_ hint: KeyMap.Hint, in row: Int, at column: inout Int, until end: Int) -> Bool {
@@ -184,10 +184,10 @@ extension Frame {
     /// The keys of a chord that were pressed, and what may follow.
     private func drawChord(in area: Rect) {
         canvas.fill(area)
-        let begun = SafeText(KeySequence(model.chord).label + "  ").truncated(columns: max(0, area.columns - 1))
+        let begun = SafeText(KeySequence(model.screen.chord).label + "  ").truncated(columns: max(0, area.columns - 1))
         var column = area.column + 1
         column += canvas.write(begun, row: area.row, column: column, style: theme.hintKey)
-        let followers = model.settings.keys.followers(of: model.chord, in: type(of: model.pane))
+        let followers = model.settings.keys.followers(of: model.screen.chord, in: model.pane)
         for (key, words) in followers.map({ ($0.rest.label, $0.binding.hint ?? $0.binding.words) }) + [
             ("Esc", "cancel")
         ] {
@@ -199,7 +199,7 @@ extension Frame {
         }
     }
 
-    private func draw(_ notice: ChatModel.Notice, in area: Rect) {
+    private func draw(_ notice: Notice, in area: Rect) {
         canvas.fill(area)
         let words = SafeText(String(notice.text.prefix(1_024)))
         let room = area.columns - 2
@@ -223,7 +223,7 @@ extension Frame {
 
     /// Without a bottom line, a notice takes the last rows of the main pane, so that it is seen whatever is being
     /// written.
-    private func drawOverMain(_ notice: ChatModel.Notice) {
+    private func drawOverMain(_ notice: Notice) {
         let area = layout.main
         let lines = SafeText(String(notice.text.prefix(1_024))).wrapped(columns: area.columns - 2)
         let rows = min(lines.count, max(1, area.rows - 1))
@@ -237,7 +237,7 @@ extension Frame {
         }
     }
 
-    private func style(of notice: ChatModel.Notice) -> Style {
+    private func style(of notice: Notice) -> Style {
         notice.kind == .failure ? theme.failure : theme.marker
     }
 
@@ -277,20 +277,20 @@ extension Canvas {
 extension ChatModel {
     /// Whether the log or the palette lies over the panes.
     private var isPaneCovered: Bool {
-        switch overlay {
+        switch screen.overlay {
         case .log, .palette: true
         case .help, .people, .listing, .question, nil: false
         }
     }
 
     /// Only keys that do something now are hinted, with so many rows for the main pane.
-    fileprivate func isUseful(_ action: KeyAction, rows: Int) -> Bool {
+    fileprivate func isUseful(_ action: EverywhereKey, rows: Int) -> Bool {
         switch action {
         case .nextUnread: return unreadMessages > 0 && !isPaneCovered
         case .firstUnread: return !isPaneCovered && isFirstUnreadAbove(rows: rows)
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
         // A ledger is left with it, for another rehearsal.
-        case .openLab: return !isPaneCovered && (view != .lab || lab?.isOn != true)
+        case .openLab: return !isPaneCovered && (screen.view != .lab || lab?.isOn != true)
         case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
             return !isPaneCovered
         default: return true

@@ -4,9 +4,9 @@ extension ChatModel {
     mutating func handleEdited(_ outcome: TextEditor.Outcome) {
         // Meanwhile nobody saw what came.
         let time = now.wall
-        conversations.updateAll { $0.resume(at: time) }
-        lastInput = now.instant
-        focus = .compose
+        network.conversations.updateAll { $0.resume(at: time) }
+        attention.lastInput = now.instant
+        screen.focus = .compose
         switch outcome {
         case .written(let text):
             guard text != compose.text else { return }

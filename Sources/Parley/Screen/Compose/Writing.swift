@@ -10,6 +10,12 @@ struct Writing: Equatable, Sendable {
     private var elsewhere: [String: Compose] = [:]
     /// The lines that were typed, oldest first.
     private var lines: [KeptLine] = []
+    /// The text that is kept as the one being written.
+    var keptDraft = ""
+    /// What the text in view lacks of the end of the last paste.
+    var omittedBreaks: OmittedBreaks?
+    /// Whether it began behind Alt-/, which is how a terminal sends Escape and a slash that come together.
+    var mayLackSlash = false
 
     /// Whether something is being written in a conversation that is out of view.
     func hasText(for name: String) -> Bool { elsewhere[name]?.hasContent ?? false }
@@ -62,12 +68,12 @@ extension ChatModel {
     /// The conversation that a text written now is for; empty where what is in view is none.
     private var placeOfWriting: String {
         // What was found, and what is read whole, lies over something.
-        for shown in [view] + trail.reversed() {
+        for shown in [screen.view] + screen.trail.reversed() {
             switch shown {
             case .conversation(let name): return name
             case .excerpt(let excerpt):
                 let name = excerpt.conversation.name
-                if conversations.index(of: name) != nil { return name }
+                if network.conversations.index(of: name) != nil { return name }
             case .welcome, .inbox: return ""
             case .search, .reader, .lab: break
             }
@@ -83,7 +89,7 @@ extension ChatModel {
         guard name != writing.place else { return false }
         compose.editor.endSearch()
         compose = writing.move(compose, to: name)
-        keptDraft = compose.text
+        writing.keptDraft = compose.text
         return true
     }
 }

@@ -272,7 +272,7 @@ extension ChatModel {
         ConversationLayout(
             conversation: conversation, columns: columns, zone: zone,
             currentYear: CivilTime(now.wall, zone: zone).year,
-            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil, keys: settings.keys,
-            user: identity.user, texts: texts)
+            chosenID: screen.view == .conversation(conversation.name) ? chosenLine?.id : nil, keys: settings.keys,
+            user: network.identity.user, texts: texts)
     }
 }

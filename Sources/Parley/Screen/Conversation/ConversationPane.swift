@@ -4,24 +4,35 @@ import Terminal
 struct ConversationPane: Pane {
     let name: String?
 
-    static let title = "Conversation"
-    static let keys: [KeyBinding] = [
-        .bind(.up, [Key(.up)], "the message above; within a long one a line"),
-        .bind(.down, [Key(.down)], "the message below"),
-        .bind(.toBeginning, [Key(.home)], "oldest message"),
-        .bind(.toEnd, [Key(.end)], "newest message", hint: "newest"),
-        .bind(.copy, [Key(.character("y"))], "copy the selected message", hint: "copy"),
-        .bind(.quote, [Key(.character("q"))], "reply: quote it in the text", hint: "quote"),
-        .bind(.details, [Key(.character("i"))], "what is known of it: id, sequence, times", hint: "details"),
-        .bind(.findPrevious, [Key(.character("n"))], "behind /find: the message above that has it", hint: "above"),
-        .bind(.findNext, [Key(.character("N"))], "behind /find: the one below", hint: "below"),
-        .bind(.sendAgain, [Key(.character("r"))], "send the line again that was not sent", hint: "send again"),
-        .bind(.dropLine, [Key(.character("x"))], "drop the line that was not sent", hint: "drop"),
-        .bind(.open, [Key(.enter)], "go back to the text"),
-        .bind(.escape, [Key(.escape)], "go back to the text, or to what was found", hint: "back"),
-    ]
+    enum Action: String, KeyAction {
+        static let title = "Conversation"
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
+        case up, down, toBeginning, toEnd, copy, quote, details, findPrevious, findNext, sendAgain, dropLine, open,
+            escape
+
+        var binding: KeyBinding {
+            switch self {
+            case .up: KeyBinding(.up, "the message above; within a long one a line")
+            case .down: KeyBinding(.down, "the message below")
+            case .toBeginning: KeyBinding(.home, "oldest message")
+            case .toEnd: KeyBinding(.end, "newest message", hint: "newest")
+            case .copy: KeyBinding([Key(.character("y"))], "copy the selected message", hint: "copy")
+            case .quote: KeyBinding([Key(.character("q"))], "reply: quote it in the text", hint: "quote")
+            case .details:
+                KeyBinding([Key(.character("i"))], "what is known of it: id, sequence, times", hint: "details")
+            case .findPrevious:
+                KeyBinding([Key(.character("n"))], "behind /find: the message above that has it", hint: "above")
+            case .findNext: KeyBinding([Key(.character("N"))], "behind /find: the one below", hint: "below")
+            case .sendAgain:
+                KeyBinding([Key(.character("r"))], "send the line again that was not sent", hint: "send again")
+            case .dropLine: KeyBinding([Key(.character("x"))], "drop the line that was not sent", hint: "drop")
+            case .open: KeyBinding(.enter, "go back to the text")
+            case .escape: KeyBinding(.escape, "go back to the text, or to what was found", hint: "back")
+            }
+        }
+    }
+
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return goOn(by: -1, on: &model)
         case .down: return goOn(by: 1, on: &model)
@@ -34,9 +45,8 @@ struct ConversationPane: Pane {
         case .findNext: model.findNext(by: 1)
         case .sendAgain: return model.sendChosenAgain()
         case .dropLine: return model.dropChosen()
-        case .open: model.focus = .compose
+        case .open: model.screen.focus = .compose
         case .escape: model.escape()
-        default: break
         }
         return []
     }
@@ -47,17 +57,42 @@ struct ConversationPane: Pane {
     }
 
     /// Letters that are keys where something is unsent or selected begin a text where nothing is.
-    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
+    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
         switch action {
         case .copy, .quote, .details: model.selectedRow != nil
-        case .findPrevious, .findNext: model.find != nil
+        case .findPrevious, .findNext: model.screen.marks.find != nil
         case .sendAgain, .dropLine: model.chosenLine != nil
         default: true
         }
     }
 
+    /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what
+    /// was looked for; one for unsent lines is meant for these, whatever else is selected.
+    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+        var meant = model
+        meant.screen.focus = .main
+        meant.selectAsBeforeText()
+        let missing: String
+        switch action {
+        case .copy, .quote, .details: missing = model.noSelectionWords
+        case .findPrevious, .findNext:
+            meant.screen.marks.find = meant.screen.marks.find ?? meant.screen.marks.findBeforeText
+            missing = ChatModel.noFindWords
+        case .sendAgain, .dropLine:
+            if meant.chosenLine == nil { (meant.screen.marks.selection, meant.screen.marks.find) = (nil, nil) }
+            missing = "Nothing is unsent here."
+        case .up, .down, .toBeginning, .toEnd, .open, .escape: missing = ""
+        }
+        guard hasMeaning(action, in: meant) else {
+            model.say(missing)
+            return []
+        }
+        model = meant
+        return perform(action, on: &model)
+    }
+
     func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
-        guard let name, let conversation = model.conversations.named(name) else { return [] }
+        guard let name, let conversation = model.network.conversations.named(name) else { return [] }
         let texts = model.conversationLayout(conversation, columns: layout.main.columns)
         let lines = texts.viewport(rows: layout.main.rows).lines
         let shownRow = place.row - layout.main.row
@@ -68,7 +103,7 @@ struct ConversationPane: Pane {
         {
             model.read(reader)
         } else {
-            model.landing = nil
+            model.screen.marks.landing = nil
             model.chooseLine(at: shownRow)
             if model.chosenLine == nil, lines.indices.contains(index) {
                 model.selectMessage(at: lines[index], in: name)
@@ -78,7 +113,7 @@ struct ConversationPane: Pane {
     }
 
     func wholeText(in model: ChatModel) -> Reader? {
-        name.flatMap { model.conversations.named($0) }.flatMap { model.cutMessage(in: $0) }
+        name.flatMap { model.network.conversations.named($0) }.flatMap { model.cutMessage(in: $0) }
     }
 
     func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects { model.scrollConversation(up: lines) }
@@ -87,7 +122,7 @@ struct ConversationPane: Pane {
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby") }
-        guard model.conversations.named(name)?.isPattern == false else {
+        guard model.network.conversations.named(name)?.isPattern == false else {
             return .nobody("\(name) is a pattern for many topics. /join the one to write to.")
         }
         // Without a screen the core refuses the line, and keeps it with the reason.
@@ -97,18 +132,18 @@ struct ConversationPane: Pane {
 
     func placeholder(in model: ChatModel) -> String {
         guard let name else { return "/join TOPIC" }
-        if model.conversations.named(name)?.isPattern == true { return "/join a topic to write" }
+        if model.network.conversations.named(name)?.isPattern == true { return "/join a topic to write" }
         return model.readOnlyWords(of: name) ?? "write to \(name)"
     }
 
     func draw(in frame: Frame) {
         guard let name else { return frame.drawWelcome() }
-        if let conversation = frame.model.conversations.named(name) { frame.drawConversation(conversation) }
+        if let conversation = frame.model.network.conversations.named(name) { frame.drawConversation(conversation) }
     }
 
     func position(in frame: Frame) -> String {
         guard let name else { return "" }
-        guard let conversation = frame.model.conversations.named(name), conversation.scroll != .bottom else {
+        guard let conversation = frame.model.network.conversations.named(name), conversation.scroll != .bottom else {
             return "⇣ bottom"
         }
         if conversation.unread > 0 { return "↓ \(Wording.compact(conversation.unread)) new" }
@@ -117,10 +152,10 @@ struct ConversationPane: Pane {
         return texts.wordsBelow(rows: area.rows) ?? "⇣ bottom"
     }
 
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
         switch action {
-        case .toEnd: name.map { model.conversations.named($0)?.scroll != .bottom } ?? false
-        case .escape: !model.trail.isEmpty
+        case .toEnd: name.map { model.network.conversations.named($0)?.scroll != .bottom } ?? false
+        case .escape: !model.screen.trail.isEmpty
         case .copy, .quote, .details, .findPrevious, .findNext: hasMeaning(action, in: model)
         case .sendAgain, .dropLine: model.chosenLine != nil
         default: true
@@ -128,6 +163,6 @@ struct ConversationPane: Pane {
     }
 
     func sidebarIndex(in model: ChatModel) -> Int? {
-        name.map { (model.conversations.place(of: $0) ?? 0) + 1 }
+        name.map { (model.network.conversations.place(of: $0) ?? 0) + 1 }
     }
 }

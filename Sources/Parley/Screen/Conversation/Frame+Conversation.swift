@@ -5,9 +5,9 @@ extension Frame {
     /// What is shown while nothing is joined.
     func drawWelcome() {
         drawHeading(SafeText("welcome"))
-        let isOpening = model.opening != nil
+        let isOpening = model.network.opening != nil
         let keys = [
-            (KeyAction.openPostbox, "opens your postbox"), (.help, "shows all keys and commands"),
+            (EverywhereKey.openPostbox, "opens your postbox"), (.help, "shows all keys and commands"),
             (.commands, "finds any of them by its name"),
         ].compactMap { action, words in model.settings.keys.label(of: action).map { "\($0)  \(words)" } }
         let lines =
@@ -23,7 +23,7 @@ extension Frame {
 
     /// The line above the main pane; it shows where the keys go.
     func drawHeading(_ words: SafeText) {
-        let style = model.focus == .main ? theme.heading : theme.rule
+        let style = model.screen.focus == .main ? theme.heading : theme.rule
         drawSeparator(words, in: layout.heading, words: theme.title, rule: style)
     }
 
@@ -57,7 +57,7 @@ extension Frame {
         }
         let selected = model.selectedRow?.position
         if let selected { drawSelection(of: selected, in: lines, from: first) }
-        if model.focus == .main, !area.isEmpty {
+        if model.screen.focus == .main, !area.isEmpty {
             let chosen = lines.firstIndex { line in
                 if let selected { return line.row?.position == selected }
                 return if case .text(_, true, .pending(let own)) = line { own.id == texts.chosenID } else { false }
@@ -83,7 +83,9 @@ extension Frame {
         switch conversation.subscription {
         case .joining: words += (model.isOffline ? asOfWords(conversation) : nil) ?? " ─ joining …"
         case .live:
-            if !model.isOffline, let people = model.people.words(of: conversation.name) { words += " ─ \(people)" }
+            if !model.isOffline, let people = model.network.people.words(of: conversation.name) {
+                words += " ─ \(people)"
+            }
         case .failed(let reason): words += " ─ ✗ \(reason)"
         }
         if model.lab?.isOn == true {
@@ -94,7 +96,7 @@ extension Frame {
 
     /// Up to when what is shown is all there was; nil where nothing is kept and the first answer is waited for.
     private func asOfWords(_ conversation: Conversation) -> String? {
-        guard let time = conversation.keptThrough else { return model.status.isBeginning ? nil : " ─ offline" }
+        guard let time = conversation.keptThrough else { return model.network.status.isBeginning ? nil : " ─ offline" }
         let stamp = CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " }
         return " ─ offline, as of \(stamp)"
     }
@@ -110,7 +112,7 @@ extension Frame {
         let nothing = conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
         // What is here is of people who are ignored.
         if conversation.history == .complete || conversation.count > 0 { return nothing }
-        if conversation.history != .loading, model.isOffline, !model.status.isBeginning {
+        if conversation.history != .loading, model.isOffline, !model.network.status.isBeginning {
             return "Nothing of \(conversation.isPattern ? "these topics" : "this topic") is on this machine."
         }
         let isLive = conversation.subscription != .joining
@@ -214,10 +216,10 @@ extension Frame {
             )
         case .pending(let line):
             switch line.state {
-            case .typed: (model.identity.user, true, "", theme.waiting)
-            case .queued: (model.identity.user, true, "…", theme.waiting)
-            case .sending: (model.identity.user, true, "↑", theme.waiting)
-            case .failed: (model.identity.user, true, "✗", theme.failure)
+            case .typed: (model.network.identity.user, true, "", theme.waiting)
+            case .queued: (model.network.identity.user, true, "…", theme.waiting)
+            case .sending: (model.network.identity.user, true, "↑", theme.waiting)
+            case .failed: (model.network.identity.user, true, "✗", theme.failure)
             }
         }
     }

@@ -27,20 +27,20 @@ extension ChatModel {
 
     /// That the credentials may not write to a topic; nil where they may, or the network has not said.
     func readOnlyWords(of topic: String) -> String? {
-        guard let rights, !rights.mayPublish(to: topic) else { return nil }
+        guard let rights = network.rights, !rights.mayPublish(to: topic) else { return nil }
         return rights.mayRead(topic) ? "\(topic) is read-only with this key" : "\(topic) is not open to this key"
     }
 
     /// What becomes of a line to what is in view.
     private var prospectOfLine: SendProspect {
-        if case .nobody(let words) = view.pane.addressee(in: self) { return .goesNowhere(words) }
+        if case .nobody(let words) = screen.view.pane.addressee(in: self) { return .goesNowhere(words) }
         return prospectOfMessage
     }
 
     /// What becomes of anything that the outbox takes.
     private var prospectOfMessage: SendProspect {
         guard isOffline else { return .goes }
-        return status.state == .disconnected ? .needsConnecting : .waits
+        return network.status.state == .disconnected ? .needsConnecting : .waits
     }
 }
 

@@ -5,10 +5,10 @@ extension ChatModel {
     /// core can deliver it.
     mutating func publish(_ text: String, to name: String) -> ChatEffects {
         let (id, number) = newMessage()
-        let user = identity.user
+        let user = network.identity.user
         let line = PendingLine(
             id: id, number: number, topic: name, text: text, composedAt: now.wall, state: .typed)
-        let isTaken = conversations.update(name) { conversation in
+        let isTaken = network.conversations.update(name) { conversation in
             guard conversation.append(line, name: user) else { return false }
             conversation.scroll = .bottom
             conversation.markRead()
@@ -19,11 +19,11 @@ extension ChatModel {
             say("\(Wording.count(Conversation.pendingLimit, "line")) wait here already. /discard drops them.", .failure)
             return []
         }
-        switch view {
+        switch screen.view {
         case .excerpt, .reader: show(.conversation(name))
         case .welcome, .conversation, .inbox, .search, .lab: break
         }
-        landing = nil
+        screen.marks.landing = nil
         hand(.line(conversation: name), id)
         return [.topics(.publish(id: id, topic: name, text: text))]
     }
@@ -31,17 +31,21 @@ extension ChatModel {
     /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way,
     /// nothing keeps it, and nothing is said of it that a power cut would make untrue.
     private mutating func hand(_ item: Outgoing.Item, _ id: String) {
-        outgoing[id] = Outgoing(item: item, isAccepted: false)
+        network.outbox.messages[id] = Outgoing(item: item, isAccepted: false)
     }
 
     /// An own line, letter or change of a key has come further on its way, or to its end.
     mutating func published(_ news: PublishNews) -> ChatEffects {
-        guard let handed = outgoing[news.id] else {
-            if opening != nil, news.state.isFinal, early.count < Self.earlyLimit { early[news.id] = news }
+        guard let handed = network.outbox.messages[news.id] else {
+            if network.opening != nil, news.state.isFinal,
+                network.outbox.early.count < NetworkState.OutboxState.earlyLimit
+            {
+                network.outbox.early[news.id] = news
+            }
             return []
         }
         let isNew = !handed.isAccepted
-        outgoing[news.id] = news.state.isFinal ? nil : Outgoing(item: handed.item)
+        network.outbox.messages[news.id] = news.state.isFinal ? nil : Outgoing(item: handed.item)
         switch handed.item {
         case .line(let name):
             linePublished(news, in: name)
@@ -57,31 +61,31 @@ extension ChatModel {
     }
 
     private mutating func linePublished(_ news: PublishNews, in name: String) {
-        let (id, user) = (news.id, identity.user)
+        let (id, user) = (news.id, network.identity.user)
         if let (verdict, reason) = news.givenUp { return lineFailed(id, in: name, "\(verdict) sent: \(reason)") }
         if case .acknowledged(let sequence, _) = news.state {
             changeUnjoined(id, of: name, nil)
-            conversations.update(name) { $0.acknowledge(id, sequence: sequence, name: user) }
+            network.conversations.update(name) { $0.acknowledge(id, sequence: sequence, name: user) }
         } else {
-            conversations.update(name) { _ = $0.setState(news.state == .queued ? .queued : .sending, of: id) }
+            network.conversations.update(name) { _ = $0.setState(news.state == .queued ? .queued : .sending, of: id) }
         }
     }
 
     private mutating func lineFailed(_ id: String, in name: String, _ words: String) {
-        let isShown = conversations.update(name) { $0.setState(.failed(words), of: id) }
+        let isShown = network.conversations.update(name) { $0.setState(.failed(words), of: id) }
         if isShown != true { changeUnjoined(id, of: name, .failed(words)) }
         if isShown == nil { say("A line to \(name): \(words)", .failure) }
     }
 
     /// Own lines whose message has come back from the stream need no acknowledgement to be counted as sent.
     mutating func settleDelivered(_ messages: [Relay.TopicMessage]) {
-        guard !outgoing.isEmpty else { return }
+        guard !network.outbox.messages.isEmpty else { return }
         for message in messages {
-            guard case .line(let name)? = outgoing[message.id]?.item, name == message.topic,
-                let conversation = conversations.named(message.topic),
+            guard case .line(let name)? = network.outbox.messages[message.id]?.item, name == message.topic,
+                let conversation = network.conversations.named(message.topic),
                 !conversation.pending.contains(where: { $0.id == message.id })
             else { continue }
-            outgoing[message.id] = nil
+            network.outbox.messages[message.id] = nil
         }
     }
 
@@ -143,7 +147,7 @@ extension ChatModel {
     /// Says what a request about keys came to; `/kv` lists it from then on.
     mutating func tellOfKeys(_ text: String, isFailure: Bool = false) {
         say(text, isFailure ? .failure : .information, about: .keys)
-        keyResults.record(text, at: now.wall)
+        notices.keyResults.record(text, at: now.wall)
     }
 }
 

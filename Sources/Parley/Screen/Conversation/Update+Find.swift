@@ -13,7 +13,7 @@ extension ChatModel {
     /// Begins to look for something: in the conversation in view, from the newest message up; around what was found,
     /// from that up; in what is read whole, and in the letter that is open, from its beginning.
     mutating func find(_ words: String) {
-        switch view {
+        switch screen.view {
         case .reader(let reader): ReaderPane(reader: reader).find(words, on: &self)
         case .inbox, .search: findInLetter(words)
         case .conversation(let name): begin(Find(text: TextFind(words), conversation: name))
@@ -24,16 +24,16 @@ extension ChatModel {
     }
 
     private mutating func begin(_ find: Find) {
-        self.find = find
-        selection = nil
+        self.screen.marks.find = find
+        screen.marks.selection = nil
         findNext(by: -1)
     }
 
     /// Reads the open letter whole, where it has what is looked for.
     private mutating func findInLetter(_ words: String) {
-        guard let letter = view.pane.wholeText(in: self) else {
-            if case .inbox = view, inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
-            guard case .inbox = view else {
+        guard let letter = screen.view.pane.wholeText(in: self) else {
+            if case .inbox = screen.view, network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
+            guard case .inbox = screen.view else {
                 return say("Open what was found first; /find looks through that.", .failure)
             }
             let filters = settings.keys.label(of: .filter, in: InboxPane.self).map { "; \($0) filters the list" } ?? ""
@@ -44,28 +44,30 @@ extension ChatModel {
             return say("Nothing in this letter has \(find.words).", .failure)
         }
         read(letter)
-        if case .reader(let reader) = view { ReaderPane(reader: reader).find(words, on: &self) }
+        if case .reader(let reader) = screen.view { ReaderPane(reader: reader).find(words, on: &self) }
     }
 
     /// Goes on to the message above that has what is looked for, or to the next line of what is read whole.
     mutating func findOn() {
-        if case .reader(let reader) = view, reader.find != nil {
+        if case .reader(let reader) = screen.view, reader.find != nil {
             return ReaderPane(reader: reader).findNext(by: 1, on: &self)
         }
-        guard let find = find ?? findBeforeText, view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt) else {
+        guard let find = screen.marks.find ?? screen.marks.findBeforeText,
+            screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
+        else {
             return say("Nothing is looked for here. /find LETTERS begins.", .failure)
         }
-        if self.find == nil {
-            (self.find, selection) = (find, selectionBeforeText)
-            focus = .main
+        if self.screen.marks.find == nil {
+            (self.screen.marks.find, screen.marks.selection) = (find, screen.marks.selectionBeforeText)
+            screen.focus = .main
         }
         findNext(by: -1)
     }
 
     /// Goes to the next message that has what is looked for, above or below the selected one.
     mutating func findNext(by step: Int) {
-        guard let find, let conversation = conversationInView,
-            view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
+        guard let find = screen.marks.find, let conversation = conversationInView,
+            screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
         else { return }
         guard let row = nextRow(with: find.text, in: conversation, by: step) else {
             return sayNotFound(find, by: step)
@@ -79,7 +81,7 @@ extension ChatModel {
         if let selected = selectedRow?.position {
             return conversation.message(with: text, from: conversation.index(atOrAfter: selected) + step, by: step)
         }
-        guard case .excerpt(let excerpt) = view else {
+        guard case .excerpt(let excerpt) = screen.view else {
             return conversation.message(with: text, from: conversation.count - 1, by: -1)
         }
         let place = conversation.index(atOrAfter: .message(excerpt.message.place.sequence))
@@ -90,12 +92,12 @@ extension ChatModel {
     private mutating func sayNotFound(_ find: Find, by step: Int) {
         let words = find.text.words
         guard selectedRow != nil else {
-            self.find = nil
+            self.screen.marks.find = nil
             return say(
                 "No message that is loaded here has \(words). /search looks through all that is kept.", .failure)
         }
         var loads: String?
-        switch view {
+        switch screen.view {
         case .excerpt(let excerpt) where step < 0: loads = excerpt.isOldest ? nil : "/history loads older ones"
         case .excerpt(let excerpt): loads = excerpt.isNewest ? nil : "/more loads newer ones"
         default:

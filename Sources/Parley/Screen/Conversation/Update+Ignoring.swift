@@ -10,13 +10,14 @@ extension ChatModel {
     mutating func ignore(_ name: String) -> ChatEffects {
         guard !name.isEmpty else {
             say(
-                ignored.isEmpty
+                network.quiet.ignored.isEmpty
                     ? "Nobody is ignored. /ignore NAME hides what somebody writes."
-                    : "Ignored: \(ignored.sorted().joined(separator: ", ")). /unignore NAME shows them again.")
+                    : "Ignored: \(network.quiet.ignored.sorted().joined(separator: ", ")). /unignore NAME shows them again."
+            )
             return []
         }
         let folded = Self.folded(name)
-        guard folded != Self.folded(identity.user) else {
+        guard folded != Self.folded(network.identity.user) else {
             say("That is your own name.", .failure)
             return []
         }
@@ -24,36 +25,36 @@ extension ChatModel {
             say("A name has 1 to 256 bytes.", .failure)
             return []
         }
-        guard !ignored.contains(folded) else {
+        guard !network.quiet.ignored.contains(folded) else {
             say("\(name) is ignored already.")
             return []
         }
-        guard ignored.count < Self.ignoredLimit else {
+        guard network.quiet.ignored.count < Self.ignoredLimit else {
             say("\(Wording.grouped(Self.ignoredLimit)) names are ignored already. /unignore one first.", .failure)
             return []
         }
-        ignored.insert(folded)
+        network.quiet.ignored.insert(folded)
         hideIgnored()
         say("What \(name) writes is hidden. /unignore \(name) shows it again.")
-        return keepsDesk ? [.store(.keepIgnored(folded, true))] : []
+        return network.keepsDesk ? [.store(.keepIgnored(folded, true))] : []
     }
 
     /// Shows again what somebody writes.
     mutating func unignore(_ name: String) -> ChatEffects {
         let folded = Self.folded(name)
-        guard ignored.remove(folded) != nil else {
+        guard network.quiet.ignored.remove(folded) != nil else {
             say("\(name) is not ignored.", .failure)
             return []
         }
         hideIgnored()
         say("What \(name) writes is shown again.")
-        return keepsDesk ? [.store(.keepIgnored(folded, false))] : []
+        return network.keepsDesk ? [.store(.keepIgnored(folded, false))] : []
     }
 
     /// Hides in every topic what those write who are ignored now.
     mutating func hideIgnored() {
-        let names = ignored
-        conversations.updateAll { $0.ignore(names) }
+        let names = network.quiet.ignored
+        network.conversations.updateAll { $0.ignore(names) }
     }
 
     /// A name without the case of its letters.

@@ -6,9 +6,9 @@ extension ChatModel {
     /// Lists the links in view, over the panes.
     mutating func showLinks() {
         guard let links = linksInView() else { return say("Open a topic first.", .failure) }
-        listedLinks = links
+        listed.links = links
         guard !links.entries.isEmpty else { return say("There is no link in view.") }
-        overlay = .listing(links.listing)
+        screen.overlay = .listing(links.listing)
     }
 
     /// Hands a link of the list to the person; of what is in view where nothing was listed here.
@@ -17,7 +17,7 @@ extension ChatModel {
             say("Open a topic first.", .failure)
             return []
         }
-        let links = listedLinks.flatMap { $0.place == inView.place && !$0.entries.isEmpty ? $0 : nil } ?? inView
+        let links = listed.links.flatMap { $0.place == inView.place && !$0.entries.isEmpty ? $0 : nil } ?? inView
         guard let link = links.link(number) else {
             say(links.entries.isEmpty ? "There is no link in view." : "There is no link \(number). /links lists them.")
             return []
@@ -42,8 +42,8 @@ extension ChatModel {
     /// there is neither.
     private func linksInView() -> LinkList? {
         guard let conversation = conversationInView else {
-            if case .reader(let reader) = view { return LinkList(in: reader) }
-            return view.pane.wholeText(in: self).map { LinkList(in: $0) }
+            if case .reader(let reader) = screen.view { return LinkList(in: reader) }
+            return screen.view.pane.wholeText(in: self).map { LinkList(in: $0) }
         }
         let area = layout(on: size).main
         let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
@@ -60,7 +60,7 @@ extension ChatModel {
     private func name(of row: ConversationRow) -> String {
         switch row {
         case .message(let line): line.name.isEmpty ? "?" : line.name
-        case .pending: identity.user
+        case .pending: network.identity.user
         case .gap, .restart, .outage: ""
         }
     }

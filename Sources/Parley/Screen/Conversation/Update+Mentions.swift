@@ -8,17 +8,17 @@ extension ChatModel {
     private static let bellPause = Duration.seconds(3)
 
     /// What calls the person.
-    var mention: Mention { Mention(name: identity.user, words: settings.highlights.words) }
+    var mention: Mention { Mention(name: network.identity.user, words: settings.highlights.words) }
 
     /// Looks in everything for what calls the person, after that has changed.
     mutating func recognizeMentions() {
         let mention = mention
-        conversations.updateAll { $0.recognize(mention) }
+        network.conversations.updateAll { $0.recognize(mention) }
     }
 
     /// Whether the person can be taken to be looking at the screen.
     var isLooking: Bool {
-        guard attention.isForeground, let lastInput else { return false }
+        guard attention.tracker.isForeground, let lastInput = attention.lastInput else { return false }
         return lastInput.duration(to: now.instant) < Self.lookingTime
     }
 
@@ -26,8 +26,8 @@ extension ChatModel {
     mutating func ring() -> ChatEffects {
         guard settings.bell != .nothing else { return [] }
         let pause = isElsewhere ? CallPacer.pause : Self.bellPause
-        if let lastBell, lastBell.duration(to: now.instant) < pause { return [] }
-        lastBell = now.instant
+        if let lastBell = attention.lastBell, lastBell.duration(to: now.instant) < pause { return [] }
+        attention.lastBell = now.instant
         return .screen(.bell)
     }
 
@@ -36,7 +36,7 @@ extension ChatModel {
     /// - Returns: false where there is none.
     mutating func showNextMention() -> Bool {
         guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty }),
-            let position = conversations.named(name)?.mentions.first
+            let position = network.conversations.named(name)?.mentions.first
         else { return false }
         show(.conversation(name))
         showRow(at: position, in: name)
@@ -45,11 +45,11 @@ extension ChatModel {
 
     /// Scrolls the conversation in view so that a row is seen.
     mutating func showRow(at position: RowPosition, in name: String) {
-        guard let conversation = conversations.named(name) else { return }
+        guard let conversation = network.conversations.named(name) else { return }
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)
         let scroll = area.isEmpty || !hasScreen ? .bottom : layout.showing(position, rows: area.rows)
-        conversations.update(name) { conversation in
+        network.conversations.update(name) { conversation in
             conversation.scroll = scroll
             // What is above the pane's edge has been in view.
             var seen = position
@@ -65,13 +65,13 @@ extension ChatModel {
     /// - Parameter distance: how far from the one in view the search begins; 0 for that one itself.
     func nextTopic(from distance: Int, where isWanted: (Conversation) -> Bool) -> String? {
         var start = 0
-        if case .conversation(let name) = view, let current = conversations.place(of: name) {
+        if case .conversation(let name) = screen.view, let current = network.conversations.place(of: name) {
             start = current + distance
         }
-        let count = conversations.count
+        let count = network.conversations.count
         for offset in 0..<count {
-            guard let conversation = conversations.shown(at: (start + offset) % count) else { continue }
-            if isWanted(conversation), !conversations.isMuted(conversation.name) { return conversation.name }
+            guard let conversation = network.conversations.shown(at: (start + offset) % count) else { continue }
+            if isWanted(conversation), !network.conversations.isMuted(conversation.name) { return conversation.name }
         }
         return nil
     }

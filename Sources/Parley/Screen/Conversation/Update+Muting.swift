@@ -12,7 +12,7 @@ extension ChatModel {
     mutating func mute(_ text: String?) -> ChatEffects {
         guard let pattern = patternToMute(text, "/mute") else { return [] }
         let name = pattern.text
-        guard !mutes.contains(where: { $0.text == name }) else {
+        guard !network.quiet.mutes.contains(where: { $0.text == name }) else {
             say("\(name) is muted already.")
             return []
         }
@@ -20,14 +20,14 @@ extension ChatModel {
             say("\(name) is muted already, \(words).")
             return []
         }
-        guard mutes.count < Self.muteLimit else {
+        guard network.quiet.mutes.count < Self.muteLimit else {
             say("\(Wording.grouped(Self.muteLimit)) topics are muted already. /unmute one first.", .failure)
             return []
         }
-        mutes.append(pattern)
+        network.quiet.mutes.append(pattern)
         applyMutes()
         say("\(name) is muted: no bell, no count in the title. /unmute \(name) ends that.")
-        return keepsDesk ? [.store(.keepMuted(name, true))] : []
+        return network.keepsDesk ? [.store(.keepMuted(name, true))] : []
     }
 
     /// Lets a topic or pattern ring and count again that was muted here.
@@ -35,35 +35,35 @@ extension ChatModel {
     /// - Parameter text: nil for the open one.
     mutating func unmute(_ text: String?) -> ChatEffects {
         guard let name = patternToMute(text, "/unmute")?.text else { return [] }
-        guard let index = mutes.firstIndex(where: { $0.text == name }) else {
+        guard let index = network.quiet.mutes.firstIndex(where: { $0.text == name }) else {
             say(muting(name).map { "\(name) is muted \($0.words): \($0.remedy)." } ?? "\(name) is not muted.", .failure)
             return []
         }
-        mutes.remove(at: index)
+        network.quiet.mutes.remove(at: index)
         applyMutes()
         if let other = muting(name) {
             say("\(name) stays muted \(other.words): \(other.remedy).")
         } else {
             say("\(name) rings and counts again.")
         }
-        return keepsDesk ? [.store(.keepMuted(name, false))] : []
+        return network.keepsDesk ? [.store(.keepMuted(name, false))] : []
     }
 
     /// Takes in what was muted at earlier starts.
     mutating func bringBack(mutes names: [String]) {
-        let known = Set(mutes.map(\.text))
+        let known = Set(network.quiet.mutes.map(\.text))
         let kept = names.filter { !known.contains($0) }.compactMap { try? TopicPattern($0) }
-        mutes = Array((kept + mutes).suffix(Self.muteLimit))
+        network.quiet.mutes = Array((kept + network.quiet.mutes).suffix(Self.muteLimit))
         applyMutes()
     }
 
     /// Mutes what the configuration and the person say, and nothing else.
-    mutating func applyMutes() { conversations.mute(settings.mutes + mutes) }
+    mutating func applyMutes() { network.conversations.mute(settings.mutes + network.quiet.mutes) }
 
     /// What is named, or open; says why where that is no topic.
     private mutating func patternToMute(_ text: String?, _ command: String) -> TopicPattern? {
         var name = text
-        if name == nil, case .conversation(let shown) = view { name = shown }
+        if name == nil, case .conversation(let shown) = screen.view { name = shown }
         guard let name else {
             say("Name the topic: \(command) TOPIC", .failure)
             return nil
@@ -77,7 +77,7 @@ extension ChatModel {
     /// By what a topic is muted, in words, and how that ends; nil where it is not.
     private func muting(_ name: String) -> (words: String, remedy: String)? {
         func covers(_ pattern: TopicPattern) -> Bool { pattern.text == name || pattern.matches(name) }
-        if let pattern = mutes.first(where: covers) {
+        if let pattern = network.quiet.mutes.first(where: covers) {
             return ("with \(pattern.text)", "/unmute \(pattern.text) ends that")
         }
         return settings.mutes.first(where: covers).map { _ in

@@ -25,22 +25,38 @@ extension ChatModel {
 
     /// The selected message; nil where none is, or it is gone.
     var selectedRow: ConversationRow? {
-        focus == .main ? selection.flatMap(row(of:)) : nil
+        screen.focus == .main ? screen.marks.selection.flatMap(row(of:)) : nil
     }
 
     /// The message that was selected when the text was begun; nil where none was, or it is gone.
-    var rowBeforeText: ConversationRow? { selectionBeforeText.flatMap(row(of:)) }
+    var rowBeforeText: ConversationRow? { screen.marks.selectionBeforeText.flatMap(row(of:)) }
+
+    /// Selects again what was selected before the text was begun, where nothing is.
+    mutating func selectAsBeforeText() {
+        if selectedRow == nil, rowBeforeText != nil { screen.marks.selection = screen.marks.selectionBeforeText }
+    }
+
+    /// What is said to whoever wants to do something to a message while none is selected.
+    var noSelectionWords: String {
+        guard let up = settings.keys.label(of: .up, in: ConversationPane.self) else { return "No message is selected." }
+        let pane = screen.focus == .compose ? settings.keys.label(of: .previousPane) : nil
+        let way = pane.map { "\($0) and then \(up) go to one." } ?? "\(up) in the conversation goes to one."
+        return "No message is selected; \(way)"
+    }
+
+    /// What is said to whoever goes on finding where nothing is looked for.
+    static let noFindWords = "Nothing is looked for here. /find LETTERS begins."
 
     /// The message of a selection in the conversation in view; nil where it is gone.
     private func row(of selection: Selection) -> ConversationRow? {
-        guard view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt) else { return nil }
+        guard screen.view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt) else { return nil }
         return conversationInView?.row(of: selection.position)
     }
 
     /// The conversation in view, or the part of one around what was found; nil where something else is.
     var conversationInView: Conversation? {
-        switch view {
-        case .conversation(let name): conversations.named(name)
+        switch screen.view {
+        case .conversation(let name): network.conversations.named(name)
         case .excerpt(let excerpt): excerpt.conversation
         case .welcome, .inbox, .search, .reader, .lab: nil
         }
@@ -48,18 +64,22 @@ extension ChatModel {
 
     /// Has the keys begin at a message that the person was led to.
     mutating func land(at position: RowPosition, in name: String) {
-        landing = hasScreen ? Selection(conversation: name, position: position) : nil
+        screen.marks.landing = hasScreen ? Selection(conversation: name, position: position) : nil
     }
 
     /// The message that a jump has led to, while nothing was selected since; nil where the person sees it no more.
     private func landingRow(in shown: [ConversationLayout.Line]) -> ConversationRow? {
-        guard selectedRow == nil, let landing, case .conversation(landing.conversation) = view else { return nil }
+        guard selectedRow == nil, let landing = screen.marks.landing,
+            case .conversation(landing.conversation) = screen.view
+        else { return nil }
         return shown.first { $0.row?.position == landing.position }?.row
     }
 
     /// Whether the keys begin at the message that a jump has led to.
     var beginsAtLanding: Bool {
-        guard landing != nil, selectedRow == nil, let conversation = conversationInView else { return false }
+        guard screen.marks.landing != nil, selectedRow == nil, let conversation = conversationInView else {
+            return false
+        }
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)
         return landingRow(in: layout.viewport(rows: area.rows).lines) != nil
@@ -70,7 +90,9 @@ extension ChatModel {
     /// Goes to the message above or below; through a message that is taller than the pane, and past the newest one, a
     /// line at a time.
     mutating func selectMessage(by step: Int) -> ChatEffects {
-        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
+        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
+            return []
+        }
         let area = layout(on: size).main
         guard !area.isEmpty else { return [] }
         let layout = conversationLayout(conversation, columns: area.columns)
@@ -90,7 +112,7 @@ extension ChatModel {
         if step < 0 ? hidden.above > 0 : hidden.below > 0 { return scrollConversation(up: -step) }
         guard let next = conversation.message(from: present, by: step) else {
             if step < 0 { return scrollConversation(up: 1) }
-            selection = nil
+            screen.marks.selection = nil
             return scrollConversation(toBeginning: false)
         }
         select(next, in: name)
@@ -99,23 +121,24 @@ extension ChatModel {
 
     /// Selects a message and brings it into view.
     mutating func select(_ row: ConversationRow, in name: String) {
-        guard let conversation = conversations.named(name) else { return }
-        focus = .main
-        selection = Selection(conversation: name, position: row.position)
-        landing = nil
+        guard let conversation = network.conversations.named(name) else { return }
+        screen.focus = .main
+        screen.marks.selection = Selection(conversation: name, position: row.position)
+        screen.marks.landing = nil
         guard hasScreen else { return }
         let scroll = scroll(showing: row, in: conversation)
-        conversations.update(name) { $0.scroll = scroll }
+        network.conversations.update(name) { $0.scroll = scroll }
     }
 
     /// Selects a message of those around what was found, and brings it into view.
     mutating func selectInExcerpt(_ row: ConversationRow) {
-        guard case .excerpt(var excerpt) = view else { return }
-        focus = .main
-        selection = Selection(conversation: excerpt.conversation.name, isInExcerpt: true, position: row.position)
+        guard case .excerpt(var excerpt) = screen.view else { return }
+        screen.focus = .main
+        screen.marks.selection = Selection(
+            conversation: excerpt.conversation.name, isInExcerpt: true, position: row.position)
         guard hasScreen else { return }
         excerpt.conversation.scroll = scroll(showing: row, in: excerpt.conversation)
-        view = .excerpt(excerpt)
+        screen.view = .excerpt(excerpt)
     }
 
     /// Where a conversation is scrolled to so that a message of it is in view.
@@ -150,27 +173,32 @@ extension ChatModel {
         func shows(_ view: MainView, _ selection: Selection) -> Bool {
             view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt)
         }
-        if compose.isEmpty || selectionBeforeText.map({ !shows(view, $0) }) ?? false {
-            (selectionBeforeText, findBeforeText) = (nil, nil)
+        if compose.isEmpty || screen.marks.selectionBeforeText.map({ !shows(screen.view, $0) }) ?? false {
+            (screen.marks.selectionBeforeText, screen.marks.findBeforeText) = (nil, nil)
         }
-        guard let selection, focus != .main || !shows(view, selection) else { return }
+        guard let selection = screen.marks.selection, screen.focus != .main || !shows(screen.view, selection) else {
+            return
+        }
         // What is read whole lies over it, and leads back to it.
-        if case .reader = view, let below = trail.last, shows(below, selection) { return }
-        if focus == .compose, !compose.isEmpty, shows(view, selection) {
+        if case .reader = screen.view, let below = screen.trail.last, shows(below, selection) { return }
+        if screen.focus == .compose, !compose.isEmpty, shows(screen.view, selection) {
             // What was looked for stays with the message that it had led to, also where nobody went on with it
             // meanwhile.
-            if find != nil || selection != selectionBeforeText { findBeforeText = find }
-            selectionBeforeText = selection
+            if screen.marks.find != nil || selection != screen.marks.selectionBeforeText {
+                screen.marks.findBeforeText = screen.marks.find
+            }
+            screen.marks.selectionBeforeText = selection
         }
-        self.selection = nil
-        find = nil
+        self.screen.marks.selection = nil
+        screen.marks.find = nil
         let area = layout(on: size).main
-        guard !area.isEmpty, !selection.isInExcerpt, let conversation = conversations.named(selection.conversation),
+        guard !area.isEmpty, !selection.isInExcerpt,
+            let conversation = network.conversations.named(selection.conversation),
             conversation.scroll != .bottom
         else { return }
         // Where nothing came meanwhile, the newest message goes on moving.
         let scroll = conversationLayout(conversation, columns: area.columns).scrolled(up: 0, rows: area.rows)
-        conversations.update(selection.conversation) { $0.scroll = scroll }
+        network.conversations.update(selection.conversation) { $0.scroll = scroll }
     }
 
     // MARK: With the selected message
@@ -206,7 +234,7 @@ extension ChatModel {
     /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own
     /// topic.
     mutating func quote(_ row: ConversationRow) {
-        if case .conversation(let name) = view, conversations.named(name)?.isPattern == true,
+        if case .conversation(let name) = screen.view, network.conversations.named(name)?.isPattern == true,
             case .message(let line) = row
         {
             return say("/join \(line.topic) to answer; \(name) is only for reading.")
@@ -240,7 +268,7 @@ extension ChatModel {
         compose.editor.moveCursor(to: 0)
         compose.editor.insert(quotation + "\n")
         compose.editor.moveCursor(to: compose.editor.count)
-        focus = .compose
+        screen.focus = .compose
     }
 
     /// A message as it is quoted: who wrote it, and the beginning of what it says.
@@ -266,7 +294,7 @@ extension ChatModel {
 
     /// Lists what is known of a message.
     mutating func lookAt(_ row: ConversationRow) {
-        overlay = .listing(Listing(title: "About this message", lines: details(of: row)))
+        screen.overlay = .listing(Listing(title: "About this message", lines: details(of: row)))
     }
 
     private func details(of row: ConversationRow) -> [HelpText.Line] {
@@ -301,7 +329,8 @@ extension ChatModel {
                 case .failed(let words): words
                 }
             return [
-                .entry("from", identity.user), .entry("topic", line.topic), .entry("written", stamp(line.composedAt)),
+                .entry("from", network.identity.user), .entry("topic", line.topic),
+                .entry("written", stamp(line.composedAt)),
                 .entry("state", state), .entry("id", line.id), bytes,
             ]
         case .gap, .restart, .outage: return []

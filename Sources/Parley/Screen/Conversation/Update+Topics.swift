@@ -14,14 +14,14 @@ extension ChatModel {
             say("\(error)", .failure)
             return []
         }
-        let isNew = conversations.join(pattern.text, pattern: pattern)
-        guard conversations.index(of: pattern.text) != nil else {
+        let isNew = network.conversations.join(pattern.text, pattern: pattern)
+        guard network.conversations.index(of: pattern.text) != nil else {
             say("\(Wording.count(ConversationList.limit, "topic")) are joined already. /leave one first.", .failure)
             return []
         }
         if isNew {
-            let (mention, ignored) = (mention, ignored)
-            conversations.update(pattern.text) {
+            let (mention, ignored) = (mention, network.quiet.ignored)
+            network.conversations.update(pattern.text) {
                 $0.ignore(ignored)
                 $0.recognize(mention)
             }
@@ -34,21 +34,21 @@ extension ChatModel {
     /// Leaves a topic.
     mutating func leave(_ text: String?) -> ChatEffects {
         var name = text
-        if name == nil, case .conversation(let shown) = view { name = shown }
+        if name == nil, case .conversation(let shown) = screen.view { name = shown }
         guard let name else {
             say("Name the topic: /leave TOPIC", .failure)
             return []
         }
-        guard let place = conversations.place(of: name) else {
+        guard let place = network.conversations.place(of: name) else {
             say("\(name) is not joined.", .failure)
             return []
         }
         setAsideUnsent(of: name)
-        conversations.leave(name)
-        restingTopics.remove(name)
-        if view == .conversation(name) {
-            let next = conversations.shown(at: min(place, conversations.count - 1))
-            view = next.map { .conversation($0.name) } ?? .welcome
+        network.conversations.leave(name)
+        network.resting.topics.remove(name)
+        if screen.view == .conversation(name) {
+            let next = network.conversations.shown(at: min(place, network.conversations.count - 1))
+            screen.view = next.map { .conversation($0.name) } ?? .welcome
         }
         say("Left \(name).")
         return [.topics(.unsubscribe(topic: name))]
@@ -59,14 +59,18 @@ extension ChatModel {
     mutating func topicsToFollow() -> ChatEffects {
         // Whoever has no screen is told of everything.
         let limit = hasScreen ? settings.followedUnread : nil
-        guard limit != nil || !restingTopics.isEmpty else { return [] }
+        guard limit != nil || !network.resting.topics.isEmpty else { return [] }
         var shown: String?
-        if case .conversation(let name) = view { shown = name }
+        if case .conversation(let name) = screen.view { shown = name }
         var effects: ChatEffects = []
-        for conversation in conversations.all {
+        for conversation in network.conversations.all {
             let rests = limit.map { conversation.unread >= $0 && conversation.name != shown } ?? false
-            guard rests != restingTopics.contains(conversation.name) else { continue }
-            if rests { restingTopics.insert(conversation.name) } else { restingTopics.remove(conversation.name) }
+            guard rests != network.resting.topics.contains(conversation.name) else { continue }
+            if rests {
+                network.resting.topics.insert(conversation.name)
+            } else {
+                network.resting.topics.remove(conversation.name)
+            }
             effects.core.append(.topics(.follow(topic: conversation.name, !rests)))
         }
         return effects
@@ -76,27 +80,27 @@ extension ChatModel {
     /// it.
     mutating func lettersToFollow() -> ChatEffects {
         // Whoever has no screen is told of everything.
-        guard hasScreen, !settings.followsLetters || lettersRest else { return [] }
+        guard hasScreen, !settings.followsLetters || network.resting.letters else { return [] }
         // A letter that is read, or what is told of it, stands over the inbox.
-        let isInView = ([view] + trail).contains { if case .inbox = $0 { true } else { false } }
+        let isInView = ([screen.view] + screen.trail).contains { if case .inbox = $0 { true } else { false } }
         let rests = !settings.followsLetters && !isInView
-        guard rests != lettersRest else { return [] }
-        lettersRest = rests
+        guard rests != network.resting.letters else { return [] }
+        network.resting.letters = rests
         return [.letters(.follow(!rests))]
     }
 
     /// Shows something in the main pane.
     mutating func show(_ newView: MainView) {
-        view = newView
-        trail = []
-        (found, landing) = (nil, nil)
+        screen.view = newView
+        screen.trail = []
+        (screen.marks.found, screen.marks.landing) = (nil, nil)
         closeLog()
-        if focus == .sidebar { focus = .compose }
+        if screen.focus == .sidebar { screen.focus = .compose }
     }
 
     /// Takes in what a topic's subscription tells. Messages that come together are taken in together.
     mutating func handle(_ events: [TopicEvent], of name: String) -> ChatEffects {
-        guard conversations.index(of: name) != nil else { return [] }
+        guard network.conversations.index(of: name) != nil else { return [] }
         var effects: ChatEffects = []
         var messages: [TopicMessage] = []
         for event in events {
@@ -115,23 +119,23 @@ extension ChatModel {
         switch event {
         case .message, .unreadable: break
         case .live:
-            conversations.update(name) { conversation in
+            network.conversations.update(name) { conversation in
                 conversation.subscription = .live
                 conversation.caughtUp()
                 conversation.reconnected()
             }
-            absence?.caughtUp(name)
+            attention.absence?.caughtUp(name)
             tellAbsence()
-            guard let conversation = conversations.named(name) else { return [] }
+            guard let conversation = network.conversations.named(name) else { return [] }
             return conversation.lacksHistory ? loadHistory(name) : []
         case .gap(let lost):
-            conversations.update(name) { $0.noteGap(lost: lost) }
+            network.conversations.update(name) { $0.noteGap(lost: lost) }
             note("\(name): \(Wording.count(Int(clamping: lost), "message")) lost")
         case .restarted:
-            conversations.update(name) { $0.restart() }
+            network.conversations.update(name) { $0.restart() }
             note("\(name): made again on the network, or its newest messages are gone there")
         case .interrupted(let error, _):
-            conversations.update(name) { $0.subscription = .failed(error.words) }
+            network.conversations.update(name) { $0.subscription = .failed(error.words) }
             note("\(name): \(error.words)")
         }
         return []
@@ -139,40 +143,40 @@ extension ChatModel {
 
     /// Takes in what is found of a topic's past.
     mutating func handlePastNews(_ news: ChatEvent.PastNews, of name: String) -> ChatEffects {
-        guard conversations.index(of: name) != nil else { return [] }
+        guard network.conversations.index(of: name) != nil else { return [] }
         switch news {
         case .kept(let kept):
             return restore(kept, of: name) { $0.restore($1, user: $2) }
         case .keptUnread(let kept):
             return restore(kept, of: name) { $0.restore(unread: $1, user: $2) }
         case .keptHistory(let messages, let gaps, let isComplete):
-            let user = identity.ownName
+            let user = network.identity.ownName
             let isLast = isComplete && isOffline
             let settled = delivered(messages, in: name)
-            conversations.update(name) { $0.restore(older: messages, gaps, isComplete: isLast, user: user) }
+            network.conversations.update(name) { $0.restore(older: messages, gaps, isComplete: isLast, user: user) }
             settleDelivered(messages)
-            withdrawNotice(about: .history(name))
+            notices.withdraw(about: .history(name))
             // It may have become live since then.
-            guard !isOffline, let conversation = conversations.named(name), conversation.subscription == .live,
+            guard !isOffline, let conversation = network.conversations.named(name), conversation.subscription == .live,
                 conversation.lacksHistory
             else { return settled }
             return settled + loadHistory(name)
         case .history(let messages, let gaps, let place, let isComplete):
-            let user = identity.ownName
+            let user = network.identity.ownName
             let settled = delivered(messages, in: name)
-            conversations.update(name) {
+            network.conversations.update(name) {
                 $0.fill(messages, gaps, before: place, isComplete: isComplete, user: user)
             }
             settleDelivered(messages)
-            withdrawNotice(about: .history(name))
+            notices.withdraw(about: .history(name))
             // What was read offline is made whole, page by page.
-            guard let conversation = conversations.named(name), conversation.hole != nil, conversation.canGrow,
+            guard let conversation = network.conversations.named(name), conversation.hole != nil, conversation.canGrow,
                 !messages.isEmpty
             else { return settled }
             return settled + loadHistory(name)
         case .historyFailed(let error):
-            conversations.update(name) { $0.history = .more }
-            if view == .conversation(name) {
+            network.conversations.update(name) { $0.history = .more }
+            if screen.view == .conversation(name) {
                 say("Older messages could not be loaded. \(error.words)", .failure, about: .history(name))
             }
         }
@@ -184,17 +188,17 @@ extension ChatModel {
     ) -> ChatEffects {
         var known = kept
         // What another conversation shows is kept for that one.
-        known.messages = kept.messages.filter { (conversations.home(of: $0.topic) ?? name) == name }
-        let (shown, user) = (known, identity.ownName)
+        known.messages = kept.messages.filter { (network.conversations.home(of: $0.topic) ?? name) == name }
+        let (shown, user) = (known, network.identity.ownName)
         let settled = delivered(shown.messages, in: name)
-        conversations.update(name) { restore(&$0, shown, user) }
+        network.conversations.update(name) { restore(&$0, shown, user) }
         settleDelivered(shown.messages)
         return settled
     }
 
     /// Asks for messages older than the oldest one that is here.
     mutating func loadHistory(_ name: String) -> ChatEffects {
-        guard let conversation = conversations.named(name) else { return [] }
+        guard let conversation = network.conversations.named(name) else { return [] }
         switch conversation.history {
         case .loading, .complete: return []
         case .offline where isOffline: return []
@@ -202,13 +206,13 @@ extension ChatModel {
         }
         guard conversation.canGrow else {
             let count = Wording.grouped(Conversation.readingLimit)
-            let further = keepsDesk ? "/search before:DATE leads further back" : "parley history has more"
+            let further = network.keepsDesk ? "/search before:DATE leads further back" : "parley history has more"
             say("Parley shows \(count) messages at once; \(further).")
             return []
         }
         // Where there is a connection, what was read without one is made whole first.
         let place = isOffline ? conversation.oldest?.sequence : conversation.historyPlace
-        conversations.update(name) { $0.history = .loading }
+        network.conversations.update(name) { $0.history = .loading }
         return [.topics(.loadHistory(topic: name, before: place, limit: Self.historyPage))]
     }
 
@@ -218,7 +222,7 @@ extension ChatModel {
         var rings = false
         var homes: [(name: String, messages: [TopicMessage])] = []
         for message in messages {
-            let home = conversations.home(of: message.topic) ?? name
+            let home = network.conversations.home(of: message.topic) ?? name
             if homes.last?.name == home {
                 homes[homes.count - 1].messages.append(message)
             } else {
@@ -226,19 +230,19 @@ extension ChatModel {
             }
         }
         let watched = isWatching ? lookedAt : nil
-        let user = identity.ownName
+        let user = network.identity.ownName
         for (home, messages) in homes {
             effects += delivered(messages, in: home)
-            let added = conversations.update(home) { conversation -> [StoredLine] in
+            let added = network.conversations.update(home) { conversation -> [StoredLine] in
                 let isUnread = home != watched || conversation.isCatchingUp
                 return conversation.receive(messages, countsUnread: isUnread, isLive: true, user: user)
             }
             if let added { countMissed(added, in: home) }
             guard let added, added.contains(where: \.isMention), home != watched || !isLooking,
-                !conversations.isMuted(home)
+                !network.conversations.isMuted(home)
             else { continue }
             // What was missed since the program ended is on the screen that has just been opened.
-            guard conversations.named(home)?.isCatchingUp == false else { continue }
+            guard network.conversations.named(home)?.isCatchingUp == false else { continue }
             rings = true
             effects += call(for: added, in: home)
         }
@@ -248,35 +252,36 @@ extension ChatModel {
 
     /// Counts what comes while the person is away, or was missed then. In what is muted nothing is counted.
     private mutating func countMissed(_ added: [StoredLine], in name: String) {
-        guard absence?.isCounting == true, !conversations.isMuted(name), let conversation = conversations.named(name),
+        guard attention.absence?.isCounting == true, !network.conversations.isMuted(name),
+            let conversation = network.conversations.named(name),
             !conversation.isCatchingUp
         else { return }
-        absence?.take(added.filter { !conversation.isHidden(.message($0)) }, in: name)
+        attention.absence?.take(added.filter { !conversation.isHidden(.message($0)) }, in: name)
     }
 
     // MARK: Walking
 
     /// Shows the topic `step` places further, around the ends.
     mutating func walkTopics(by step: Int) {
-        guard !conversations.isEmpty else { return }
-        let count = conversations.count
+        guard !network.conversations.isEmpty else { return }
+        let count = network.conversations.count
         var place = step > 0 ? 0 : count - 1
-        if case .conversation(let name) = view, let current = conversations.place(of: name) {
+        if case .conversation(let name) = screen.view, let current = network.conversations.place(of: name) {
             place = ((current + step) % count + count) % count
         }
-        if let next = conversations.shown(at: place) { show(.conversation(next.name)) }
+        if let next = network.conversations.shown(at: place) { show(.conversation(next.name)) }
     }
 
     /// Goes to the next message that calls the person, then shows the next one with unread messages, and when nothing
     /// is unread any more the place where that began.
     mutating func showNextUnread() -> ChatEffects {
         if let effects = showFirstOfAbsence() { return effects }
-        let present = visits.first
-        let before = jump?.present == present ? jump : nil
-        jump = nil
+        let present = screen.visits.first
+        let before = screen.jump?.present == present ? screen.jump : nil
+        screen.jump = nil
         if showNextMention() {
-            if case .conversation(let name) = view, let origin = before?.origin ?? present {
-                jump = Jump(origin: origin, present: .topic(name))
+            if case .conversation(let name) = screen.view, let origin = before?.origin ?? present {
+                screen.jump = Jump(origin: origin, present: .topic(name))
             }
             return []
         }
@@ -285,15 +290,15 @@ extension ChatModel {
             say("Nothing is unread.")
             return []
         }
-        conversations.update(name) { $0.scroll = .bottom }
+        network.conversations.update(name) { $0.scroll = .bottom }
         show(.conversation(name))
-        if let origin = before?.origin ?? present { jump = Jump(origin: origin, present: .topic(name)) }
+        if let origin = before?.origin ?? present { screen.jump = Jump(origin: origin, present: .topic(name)) }
         return []
     }
 
     /// Goes to the line above what is new in the topic in view, where the person left off.
     mutating func showFirstUnread() {
-        guard case .conversation(let name) = view, let conversation = conversations.named(name) else {
+        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
             return say("No topic is in view.")
         }
         guard let marker = conversation.newMarker else { return say("Nothing is marked as new here.") }
@@ -307,7 +312,7 @@ extension ChatModel {
 
     /// Whether so much is new in the topic in view that where it begins is above a pane of `rows`.
     func isFirstUnreadAbove(rows: Int) -> Bool {
-        guard case .conversation(let name) = view, let conversation = conversations.named(name),
+        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name),
             conversation.scroll == .bottom, let marker = conversation.newMarker
         else { return false }
         return conversation.count - conversation.index(atOrAfter: marker) >= rows
@@ -317,23 +322,27 @@ extension ChatModel {
 
     /// Scrolls the conversation in view up by lines (down when negative), and asks for older messages at its top.
     mutating func scrollConversation(up lines: Int) -> ChatEffects {
-        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
+        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
+            return []
+        }
         let area = layout(on: size).main
         guard !area.isEmpty else { return [] }
         let layout = conversationLayout(conversation, columns: area.columns)
         let wasAtTop = layout.showsBeginning(rows: area.rows)
         let scroll = layout.scrolled(up: lines, rows: area.rows)
-        conversations.update(name) { $0.scroll = scroll }
+        network.conversations.update(name) { $0.scroll = scroll }
         return lines > 0 && wasAtTop ? loadHistory(name) : []
     }
 
     /// Goes to the oldest or the newest row.
     mutating func scrollConversation(toBeginning: Bool) -> ChatEffects {
-        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
+        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
+            return []
+        }
         let area = layout(on: size).main
         let top = conversationLayout(conversation, columns: area.columns).beginning(rows: area.rows)
-        conversations.update(name) { $0.scroll = toBeginning ? top : .bottom }
-        landing = nil
+        network.conversations.update(name) { $0.scroll = toBeginning ? top : .bottom }
+        screen.marks.landing = nil
         return toBeginning ? loadHistory(name) : []
     }
 }

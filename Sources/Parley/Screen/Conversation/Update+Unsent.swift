@@ -8,18 +8,18 @@ extension ChatModel {
     /// Takes in what earlier runs left: what waits shows that it does, and what was not sent waits for the person.
     /// Lines on topics that are not joined are shown when they are.
     mutating func bringBack(_ kept: [KeptPublish]) {
-        for publish in kept where outgoing[publish.message.id] == nil {
+        for publish in kept where network.outbox.messages[publish.message.id] == nil {
             let id = publish.message.id
             switch publish.message.destination {
             case .topic(let topic):
-                if publish.waits { outgoing[id] = Outgoing(item: .line(conversation: topic)) }
+                if publish.waits { network.outbox.messages[id] = Outgoing(item: .line(conversation: topic)) }
                 let line = PendingLine(
                     id: id, number: newNumber(), topic: topic, text: publish.text, composedAt: publish.since,
                     state: publish.lineState)
-                unjoined[topic, default: []].append(line)
+                network.outbox.unjoined[topic, default: []].append(line)
             case .postbox(let user, let postbox):
                 guard publish.waits else { continue }
-                outgoing[id] = Outgoing(
+                network.outbox.messages[id] = Outgoing(
                     item: .letter(user: user, postbox: postbox, subject: publish.subject, text: publish.text))
             // A change of a key has no row, and its command is not known any more.
             case .key: continue
@@ -29,8 +29,8 @@ extension ChatModel {
 
     /// What was told of these lines before they were known.
     mutating func catchUpWithNews() -> ChatEffects {
-        let known = early.values
-        early = [:]
+        let known = network.outbox.early.values
+        network.outbox.early = [:]
         var effects: ChatEffects = []
         for news in known { effects += published(news) }
         return effects
@@ -40,7 +40,9 @@ extension ChatModel {
     mutating func tellOfHidden(_ kept: [KeptPublish]) {
         let hidden = kept.count { publish in
             guard !publish.waits else { return false }
-            if case .topic(let topic) = publish.message.destination { return conversations.index(of: topic) == nil }
+            if case .topic(let topic) = publish.message.destination {
+                return network.conversations.index(of: topic) == nil
+            }
             return true
         }
         guard hidden > 0 else { return }
@@ -54,42 +56,42 @@ extension ChatModel {
 
     /// A topic is joined: shows its lines.
     mutating func showUnsent(of name: String) {
-        guard let lines = unjoined.removeValue(forKey: name) else { return }
-        let user = identity.user
+        guard let lines = network.outbox.unjoined.removeValue(forKey: name) else { return }
+        let user = network.identity.user
         var surplus: [PendingLine] = []
-        for line in lines where conversations.update(name, { $0.append(line, name: user) }) != true {
+        for line in lines where network.conversations.update(name, { $0.append(line, name: user) }) != true {
             surplus.append(line)
         }
-        if !surplus.isEmpty { unjoined[name] = surplus }
+        if !surplus.isEmpty { network.outbox.unjoined[name] = surplus }
     }
 
     /// A topic is left: its lines are kept for when it is joined again.
     mutating func setAsideUnsent(of name: String) {
-        guard let lines = conversations.named(name)?.pending, !lines.isEmpty else { return }
-        unjoined[name] = lines + (unjoined[name] ?? [])
+        guard let lines = network.conversations.named(name)?.pending, !lines.isEmpty else { return }
+        network.outbox.unjoined[name] = lines + (network.outbox.unjoined[name] ?? [])
     }
 
     /// Changes a line of a topic that is not joined; nil takes it out.
     mutating func changeUnjoined(_ id: String, of name: String, _ state: PendingLine.State?) {
-        guard let place = unjoined[name]?.firstIndex(where: { $0.id == id }) else { return }
+        guard let place = network.outbox.unjoined[name]?.firstIndex(where: { $0.id == id }) else { return }
         if let state {
-            unjoined[name]?[place].state = state
+            network.outbox.unjoined[name]?[place].state = state
         } else {
-            unjoined[name]?.remove(at: place)
-            if unjoined[name]?.isEmpty == true { unjoined[name] = nil }
+            network.outbox.unjoined[name]?.remove(at: place)
+            if network.outbox.unjoined[name]?.isEmpty == true { network.outbox.unjoined[name] = nil }
         }
     }
 
     /// Messages have come of which lines wait for the person: nobody needs to send these any more.
     func delivered(_ messages: [TopicMessage], in name: String) -> ChatEffects {
-        guard let pending = conversations.named(name)?.pending, !pending.isEmpty else { return [] }
+        guard let pending = network.conversations.named(name)?.pending, !pending.isEmpty else { return [] }
         let failed = Set(pending.lazy.filter { !$0.isOutgoing }.map(\.id))
         guard !failed.isEmpty else { return [] }
         return forget(messages.filter { $0.topic == name && failed.contains($0.id) }.map(\.id))
     }
 
     /// Takes what the person does not need any more out of the local store.
-    func forget(_ ids: [String]) -> ChatEffects { keepsDesk && !ids.isEmpty ? [.topics(.drop(ids: ids))] : [] }
+    func forget(_ ids: [String]) -> ChatEffects { network.keepsDesk && !ids.isEmpty ? [.topics(.drop(ids: ids))] : [] }
 
     // MARK: All of a topic
 
@@ -105,27 +107,27 @@ extension ChatModel {
     /// Lists the unsent lines of the topic in view, with their numbers.
     mutating func listUnsent() {
         guard let (name, failed) = unsentInView(nil) else { return }
-        listedUnsent = UnsentList(place: name, ids: failed.map(\.id))
+        listed.unsent = UnsentList(place: name, ids: failed.map(\.id))
         let lines = failed.enumerated().map { place, line in
             let begin = line.text.prefix { !$0.breaksLine }.prefix(Self.unsentLength)
             let text = begin.endIndex == line.text.endIndex ? "\(begin)" : "\(begin) …"
             guard case .failed(let words) = line.state else { return HelpText.Line.entry("\(place + 1)", text) }
             return .entry("\(place + 1)", "\(text) (\(words))")
         }
-        overlay = .listing(Listing(title: "Unsent lines of \(name)", lines: lines))
+        screen.overlay = .listing(Listing(title: "Unsent lines of \(name)", lines: lines))
     }
 
     /// The unsent lines of the topic in view, or the one of them with a number: in the list where there is one, else
     /// from the oldest. Says so where there is none.
     private mutating func unsentInView(_ number: Int?) -> (name: String, lines: [PendingLine])? {
-        guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
+        guard case .conversation(let name) = screen.view, let failed = network.conversations.named(name)?.failedLines,
             !failed.isEmpty
         else {
             say("Nothing is unsent here.")
             return nil
         }
         guard let number else { return (name, failed) }
-        let ids = listedUnsent.flatMap { $0.place == name ? $0.ids : nil } ?? failed.map(\.id)
+        let ids = listed.unsent.flatMap { $0.place == name ? $0.ids : nil } ?? failed.map(\.id)
         guard ids.indices.contains(number - 1), let line = failed.first(where: { $0.id == ids[number - 1] }) else {
             say("There is no unsent line \(number). /unsent lists them.", .failure)
             return nil
@@ -142,14 +144,14 @@ extension ChatModel {
     /// Drops the unsent lines of the topic in view, or the one with a number.
     mutating func discard(_ number: Int? = nil) -> ChatEffects {
         guard let (name, failed) = unsentInView(number) else { return [] }
-        for line in failed { conversations.update(name) { $0.discard(line.id) } }
+        for line in failed { network.conversations.update(name) { $0.discard(line.id) } }
         say("Dropped \(Wording.count(failed.count, "line")).")
         return forget(failed.map(\.id))
     }
 
     private mutating func sendAgain(_ line: PendingLine, in name: String) -> CoreEffect {
-        conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
-        outgoing[line.id] = Outgoing(item: .line(conversation: name))
+        network.conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
+        network.outbox.messages[line.id] = Outgoing(item: .line(conversation: name))
         return .topics(.sendAgain(id: line.id, topic: name, text: line.text))
     }
 
@@ -157,28 +159,28 @@ extension ChatModel {
 
     /// The unsent line that the keys are for; nil where there is none, or the conversation does not have the keys.
     var chosenLine: PendingLine? {
-        guard focus == .main, logScroll == nil, case .conversation(let name) = view else { return nil }
+        guard screen.focus == .main, logScroll == nil, case .conversation(let name) = screen.view else { return nil }
         // A message that is selected has the keys.
         if let selected = selectedRow {
             guard case .pending(let line) = selected, !line.isOutgoing else { return nil }
             return line
         }
-        return conversations.named(name)?.chosenLine
+        return network.conversations.named(name)?.chosenLine
     }
 
     /// Sends the chosen line again.
     mutating func sendChosenAgain() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
-        selection = nil
-        conversations.update(name) { $0.chooseAfter(line.id) }
+        screen.marks.selection = nil
+        network.conversations.update(name) { $0.chooseAfter(line.id) }
         return [sendAgain(line, in: name)]
     }
 
     /// Drops the chosen line.
     mutating func dropChosen() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
-        selection = nil
-        conversations.update(name) { conversation in
+        screen.marks.selection = nil
+        network.conversations.update(name) { conversation in
             conversation.chooseAfter(line.id)
             conversation.discard(line.id)
         }
@@ -188,35 +190,38 @@ extension ChatModel {
     /// Goes to the unsent line above the chosen one, or below it; false where there is none in that direction or the
     /// chosen one is not in view, so that the keys go from message to message.
     mutating func chooseLine(by step: Int) -> Bool {
-        guard selectedRow == nil, case .conversation(let name) = view, let line = chosenLine, isInView(line) else {
+        guard selectedRow == nil, case .conversation(let name) = screen.view, let line = chosenLine, isInView(line)
+        else {
             return false
         }
-        guard let next = conversations.update(name, { $0.choose(by: step) }), let next else { return false }
+        guard let next = network.conversations.update(name, { $0.choose(by: step) }), let next else { return false }
         reveal(next, in: name)
         return true
     }
 
     /// A click on an unsent line goes to it.
     mutating func chooseLine(at row: Int) {
-        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return }
+        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
+            return
+        }
         let area = layout(on: size).main
         let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
         // They end at the pane's lower edge.
         let place = row - (area.rows - lines.count)
         guard lines.indices.contains(place), case .text(_, _, .pending(let line)) = lines[place] else { return }
-        conversations.update(name) { $0.choose(line.id) }
+        network.conversations.update(name) { $0.choose(line.id) }
     }
 
     /// The chosen line, if the person sees it; else it is brought into view, and nothing happens to it yet.
     private mutating func chosenInView() -> (name: String, line: PendingLine)? {
-        guard case .conversation(let name) = view, let line = chosenLine else { return nil }
+        guard case .conversation(let name) = screen.view, let line = chosenLine else { return nil }
         if isInView(line) { return (name, line) }
         reveal(line, in: name)
         return nil
     }
 
     private func isInView(_ line: PendingLine) -> Bool {
-        guard let conversation = conversations.named(line.topic) else { return false }
+        guard let conversation = network.conversations.named(line.topic) else { return false }
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)
         return layout.viewport(rows: area.rows).lines.contains { shown in
@@ -226,7 +231,7 @@ extension ChatModel {
 
     private mutating func reveal(_ line: PendingLine, in name: String) {
         guard !isInView(line) else { return }
-        conversations.update(name) { conversation in
+        network.conversations.update(name) { conversation in
             let isNewest = conversation.pending.last?.id == line.id
             conversation.scroll = isNewest ? .bottom : .row(.pending(line.number), hiddenLines: 0)
         }

@@ -56,7 +56,7 @@ extension Frame {
         let isSelected = choice == lab.choice
         let isHindered = lab.hindrance(of: choice) != nil
         canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
-        let key = SafeText(model.settings.keys.label(of: choice.action, in: LabPane.self) ?? "–")
+        let key = SafeText(model.settings.keys.label(of: .choice(choice), in: LabPane.self) ?? "–")
         canvas.write(
             key, row: row.row, column: row.column + 1, width: min(6, row.columns - 1),
             style: isHindered ? theme.dimmed : theme.hintKey)
@@ -72,7 +72,7 @@ extension Frame {
         } else if lab.lasting(of: choice) != nil, room > 0 {
             canvas.write("●", row: row.row, column: row.endColumn - 1, style: theme.waiting)
         }
-        guard isSelected, model.focus == .main else { return }
+        guard isSelected, model.screen.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }
         canvas.cursor = Position(row: row.row, column: row.column)
@@ -184,6 +184,6 @@ extension Frame {
                 canvas.write(words, row: row.row, column: row.column + 1, style: theme.failure)
             }
         }
-        if model.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
+        if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
     }
 }

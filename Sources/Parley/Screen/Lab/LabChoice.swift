@@ -3,7 +3,7 @@ import RelayLab
 import Terminal
 
 /// One thing that the lab can do to the chat's connection: a row of its list, with a key.
-enum LabChoice: Int, CaseIterable, Hashable, Sendable {
+enum LabChoice: String, CaseIterable, Hashable, Sendable {
     // The link.
     case cut
     case restore
@@ -37,8 +37,6 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
 
     /// What there is to know of a row.
     struct Row: Sendable {
-        /// The key's action.
-        let action: KeyAction
         /// The key in the tables. What only a network's administrator can do has a capital, so that nobody does it by a
         /// slip.
         let key: Key
@@ -48,24 +46,21 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         /// What is done, in its order. Of these, what can last lasts for the row's time.
         let acts: [LabAct]
 
-        init(_ action: KeyAction, _ key: Character, _ title: String, _ words: String, _ acts: LabAct...) {
-            (self.action, self.key, self.title, self.words, self.acts) = (action, .plain(key), title, words, acts)
+        init(_ key: Character, _ title: String, _ words: String, _ acts: LabAct...) {
+            (self.key, self.title, self.words, self.acts) = (.plain(key), title, words, acts)
         }
     }
 
     private static let rows = allCases.map(\.newRow)
 
-    private var row: Row { Self.rows[rawValue] }
-    var action: KeyAction { row.action }
+    /// Its place in the list.
+    var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+    private var row: Row { Self.rows[place] }
     var key: Key { row.key }
     var title: String { row.title }
     var words: String { row.words }
     var acts: [LabAct] { row.acts }
-
-    init?(_ action: KeyAction) {
-        guard let choice = Self.allCases.first(where: { $0.action == action }) else { return nil }
-        self = choice
-    }
 
     /// What of it lasts; nil where nothing does, or the row itself ends it.
     var lasting: LabAct.Name? {
@@ -83,91 +78,91 @@ enum LabChoice: Int, CaseIterable, Hashable, Sendable {
         }
         return switch self {
         case .cut:
-            Row(.labCut, "c", "cut the link", "The connection is reset, and none can be made.", act(.refuse), act(.cut))
-        case .restore: Row(.labRestore, "r", "restore everything", "Every fault that lasts is over.", act(.restore))
-        case .once: Row(.labOnce, "x", "break it once", "The connection is reset; the next one works.", act(.cut))
+            Row("c", "cut the link", "The connection is reset, and none can be made.", act(.refuse), act(.cut))
+        case .restore: Row("r", "restore everything", "Every fault that lasts is over.", act(.restore))
+        case .once: Row("x", "break it once", "The connection is reset; the next one works.", act(.cut))
         case .refuse:
             Row(
-                .labRefuse, "f", "refuse new connections", "New connections are refused; the present one stays.",
+                "f", "refuse new connections", "New connections are refused; the present one stays.",
                 act(.refuse))
         case .silence:
             Row(
-                .labSilence, "n", "accept, say nothing", "Connections are taken, and nothing comes of them.",
+                "n", "accept, say nothing", "Connections are taken, and nothing comes of them.",
                 act(.silence))
         case .loseSent:
             Row(
-                .labLoseSent, "o", "lose what is sent", "Nothing that you send arrives, as behind a broken cable.",
+                "o", "lose what is sent", "Nothing that you send arrives, as behind a broken cable.",
                 act(.blackhole) { $0.direction = .fromClient })
         case .loseReceived:
             Row(
-                .labLoseReceived, "i", "lose what comes", "Nothing of the server arrives: a half-open connection.",
+                "i", "lose what comes", "Nothing of the server arrives: a half-open connection.",
                 act(.blackhole) { $0.direction = .fromServer })
         case .loseBoth:
             Row(
-                .labLoseBoth, "b", "lose both ways", "Nothing arrives on either side, and nobody says so.",
+                "b", "lose both ways", "Nothing arrives on either side, and nobody says so.",
                 act(.blackhole))
         case .delay:
-            Row(.labDelay, "d", "delay by 300 ms", "All comes 300 ms late.", act(.delay) { $0.by = .milliseconds(300) })
+            Row("d", "delay by 300 ms", "All comes 300 ms late.", act(.delay) { $0.by = .milliseconds(300) })
         case .jitter:
             Row(
-                .labJitter, "j", "jitter up to 1 s", "All comes late, by up to a second as chance has it.",
+                "j", "jitter up to 1 s", "All comes late, by up to a second as chance has it.",
                 act(.delay) { ($0.by, $0.jitter) = (.zero, .seconds(1)) })
-        case .throttle: Row(.labThrottle, "t", "1 KiB a second", "1,024 bytes a second come through.", act(.throttle))
-        case .split: Row(.labSplit, "y", "byte by byte", "Each byte comes by itself.", act(.split))
+        case .throttle: Row("t", "1 KiB a second", "1,024 bytes a second come through.", act(.throttle))
+        case .split: Row("y", "byte by byte", "Each byte comes by itself.", act(.split))
         case .halfClose:
             Row(
-                .labHalfClose, "h", "half-close", "The server's side ends, yours stays open.",
+                "h", "half-close", "The server's side ends, yours stays open.",
                 act(.halfClose) { $0.direction = .fromServer })
         case .duplicate:
-            Row(.labDuplicate, "u", "double a message", "The next message of a topic comes twice.", act(.duplicate))
+            Row("u", "double a message", "The next message of a topic comes twice.", act(.duplicate))
         case .reorder:
             Row(
-                .labReorder, "v", "swap two messages", "The next message of a topic comes behind the one after it.",
+                "v", "swap two messages", "The next message of a topic comes behind the one after it.",
                 act(.reorder))
-        case .drop: Row(.labDrop, "z", "lose a message", "The next message of a topic does not come.", act(.drop))
+        case .drop: Row("z", "lose a message", "The next message of a topic does not come.", act(.drop))
         case .killServer:
             Row(
-                .labKillServer, "S", "kill the server", "The network's server dies; its host starts it again.",
+                "S", "kill the server", "The network's server dies; its host starts it again.",
                 act(.killServer), act(.startServer))
         case .stopLeader:
             Row(
-                .labStopLeader, "L", "stop the leader", "The server of the cluster dies that leads the stream.",
+                "L", "stop the leader", "The server of the cluster dies that leads the stream.",
                 act(.stopLeader))
         case .fillDisk:
             Row(
-                .labFillDisk, "U", "fill its disk", "The network finds its disk full, and stores nothing.",
+                "U", "fill its disk", "The network finds its disk full, and stores nothing.",
                 act(.fillDisk))
         case .expire:
             Row(
-                .labExpire, "T", "end your access", "Your access to the network ends now.",
+                "T", "end your access", "Your access to the network ends now.",
                 act(.expire) { $0.reason = "a rehearsal" })
         case .revoke:
             Row(
-                .labRevoke, "R", "revoke the account", "Your account is deactivated, and activated again.",
+                "R", "revoke the account", "Your account is deactivated, and activated again.",
                 act(.revoke) { $0.reason = "a rehearsal" })
         case .kick:
             Row(
-                .labKick, "K", "kick you", "An administrator ends your connection.",
+                "K", "kick you", "An administrator ends your connection.",
                 act(.kick) { $0.reason = "a rehearsal" })
         case .login:
             Row(
-                .labLogin, "D", "log in elsewhere", "You log in on another device, which displaces this one.",
+                "D", "log in elsewhere", "You log in on another device, which displaces this one.",
                 act(.login))
         case .ban:
             Row(
-                .labBan, "B", "ban you", "You are banned, and the ban is lifted.",
+                "B", "ban you", "You are banned, and the ban is lifted.",
                 act(.ban) { $0.reason = "a rehearsal" })
         case .block:
             Row(
-                .labBlock, "P", "block everybody", "All users are kept out, you among them.",
+                "P", "block everybody", "All users are kept out, you among them.",
                 act(.block) { $0.reason = "a rehearsal" })
         case .background:
             Row(
-                .labBackground, "g", "go to background", "The chat is told that you are away, and suspends.",
+                "g", "go to background", "The chat is told that you are away, and suspends.",
                 act(.background))
         case .connect:
             Row(
-                .labConnect, "w", "connect again", "The connection is left for a new one; after a kick, made again.",
+                "w", "connect again", "The connection is left for a new one; after a kick, made again.",
                 act(.connect))
         }
     }

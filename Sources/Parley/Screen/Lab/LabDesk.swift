@@ -45,7 +45,7 @@ struct LabDesk: Equatable, Sendable {
     }
 
     /// The row that is selected.
-    var choice: LabChoice { LabChoice(rawValue: selected) ?? .cut }
+    var choice: LabChoice { LabChoice.allCases.indices.contains(selected) ? LabChoice.allCases[selected] : .cut }
 
     /// The place of a row's length.
     func length(of choice: LabChoice) -> Int { lengths[choice] ?? LabLengths.first }

@@ -4,43 +4,61 @@ import Terminal
 /// The lab. Its keys are letters, one for each fault: a person who rehearses wants them under the fingers. What is
 /// written goes to the text after Tab alone.
 struct LabPane: Pane {
-    static let title = "Lab"
-    static let keys: [KeyBinding] =
-        LabChoice.allCases.map { choice in
-            .bind(choice.action, [choice.key], choice.title, hint: hint(of: choice))
-        } + [
-            .bind(.labEnd, [.plain("e")], "end it: everything restored, and the ledger", hint: "end, ledger"),
-            .bind(
-                .labLonger, [.plain("+"), .plain("="), Key(.right)], "let the selected fault last longer",
-                hint: "longer"),
-            .bind(.labShorter, [.plain("-"), Key(.left)], "let it last less long"),
-            .bind(.save, [.alt("s")], "keep what was done as a scenario's file", hint: "save"),
-            .bind(.open, [Key(.enter)], "do what is selected; after the end, begin again"),
-            .bind(.escape, [Key(.escape)], "go back; the lab stays on until it is ended", hint: "back"),
-            .bind(.up, [Key(.up)], "up"),
-            .bind(.down, [Key(.down)], "down"),
-            .bind(.toBeginning, [Key(.home)], "the first"),
-            .bind(.toEnd, [Key(.end)], "the last"),
-        ]
+    enum Action: KeyAction {
+        case choice(LabChoice)
+        case end, longer, shorter, save, open, escape, up, down, toBeginning, toEnd
 
-    private static func hint(of choice: LabChoice) -> String? {
-        switch choice {
-        case .cut: "cut"
-        case .restore: "restore"
-        default: nil
+        static let title = "Lab"
+        static let allCases: [Action] =
+            LabChoice.allCases.map { .choice($0) }
+            + [.end, .longer, .shorter, .save, .open, .escape, .up, .down, .toBeginning, .toEnd]
+
+        var name: String {
+            switch self {
+            case .choice(let choice): "lab-" + Self.name(ofCase: choice.rawValue)
+            case .end: "lab-end"
+            case .longer: "lab-longer"
+            case .shorter: "lab-shorter"
+            case .save: "save"
+            case .open: "open"
+            case .escape: "escape"
+            case .up: "up"
+            case .down: "down"
+            case .toBeginning: "to-beginning"
+            case .toEnd: "to-end"
+            }
+        }
+
+        var binding: KeyBinding {
+            switch self {
+            case .choice(.cut): KeyBinding([LabChoice.cut.key], LabChoice.cut.title, hint: "cut")
+            case .choice(.restore): KeyBinding([LabChoice.restore.key], LabChoice.restore.title, hint: "restore")
+            case .choice(let choice): KeyBinding([choice.key], choice.title)
+            case .end: KeyBinding([.plain("e")], "end it: everything restored, and the ledger", hint: "end, ledger")
+            case .longer:
+                KeyBinding(
+                    [.plain("+"), .plain("="), Key(.right)], "let the selected fault last longer", hint: "longer")
+            case .shorter: KeyBinding([.plain("-"), Key(.left)], "let it last less long")
+            case .save: KeyBinding([.alt("s")], "keep what was done as a scenario's file", hint: "save")
+            case .open: KeyBinding(.enter, "do what is selected; after the end, begin again")
+            case .escape: KeyBinding(.escape, "go back; the lab stays on until it is ended", hint: "back")
+            case .up: KeyBinding(.up, "up")
+            case .down: KeyBinding(.down, "down")
+            case .toBeginning: KeyBinding(.home, "the first")
+            case .toEnd: KeyBinding(.end, "the last")
+            }
         }
     }
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         guard let lab = model.lab else {
             model.say("The lab is not open.")
             return []
         }
-        if let choice = LabChoice(action) {
-            model.lab?.selected = choice.rawValue
-            return model.doInLab(choice)
-        }
         switch action {
+        case .choice(let choice):
+            model.lab?.selected = choice.place
+            return model.doInLab(choice)
         case .up: move(to: place(in: lab) - 1, on: &model)
         case .down: move(to: place(in: lab) + 1, on: &model)
         case .toBeginning: move(to: 0, on: &model)
@@ -51,12 +69,11 @@ struct LabPane: Pane {
             case .failed: return model.beginLab()
             case .over: model.askForLab()
             }
-        case .labLonger: model.lab?.lengthen(lab.choice, by: 1)
-        case .labShorter: model.lab?.lengthen(lab.choice, by: -1)
-        case .labEnd: return model.endLab()
+        case .longer: model.lab?.lengthen(lab.choice, by: 1)
+        case .shorter: model.lab?.lengthen(lab.choice, by: -1)
+        case .end: return model.endLab()
         case .save: model.proposeScenario()
         case .escape: model.escape()
-        default: break
         }
         return []
     }
@@ -82,12 +99,12 @@ struct LabPane: Pane {
         return []
     }
 
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
         let isOn = model.lab?.isOn == true
         switch action {
         case .escape: return true
         case .save: return model.lab?.glance != nil
-        case .labLonger: return isOn && model.lab?.choice.lasting != nil
+        case .longer: return isOn && model.lab?.choice.lasting != nil
         default: return isOn
         }
     }
@@ -102,8 +119,8 @@ struct LabPane: Pane {
         guard let lab = model.lab, lab.isOn else { return [] }
         let table = LabLayout(lab, area: layout.main).table
         let index = lab.firstVisible + place.row - table.row
-        guard table.contains(place), let choice = LabChoice(rawValue: index) else { return [] }
-        if index == lab.selected { return model.doInLab(choice) }
+        guard table.contains(place), LabChoice.allCases.indices.contains(index) else { return [] }
+        if index == lab.selected { return model.doInLab(lab.choice) }
         model.lab?.selected = index
         return []
     }
@@ -120,7 +137,7 @@ struct LabPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        guard let topic = model.lab?.topic, model.conversations.index(of: topic) != nil else {
+        guard let topic = model.lab?.topic, model.network.conversations.index(of: topic) != nil else {
             return .nobody("Open a topic before the lab to write there.")
         }
         return ConversationPane(name: topic).addressee(in: model)
@@ -141,5 +158,5 @@ struct LabPane: Pane {
     }
 
     /// That of what Escape leads back to.
-    func sidebarIndex(in model: ChatModel) -> Int? { model.trail.first?.pane.sidebarIndex(in: model) }
+    func sidebarIndex(in model: ChatModel) -> Int? { model.screen.trail.first?.pane.sidebarIndex(in: model) }
 }

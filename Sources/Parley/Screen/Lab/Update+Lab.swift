@@ -8,10 +8,10 @@ extension ChatModel {
     /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked,
     /// and so it is where a rehearsal is over.
     mutating func toggleLab() {
-        guard view == .lab, lab?.isOn == true else { return openLab() }
-        guard focus == .main, logScroll == nil else {
+        guard screen.view == .lab, lab?.isOn == true else { return openLab() }
+        guard screen.focus == .main, logScroll == nil else {
             closeLog()
-            focus = .main
+            screen.focus = .main
             return
         }
         escape()
@@ -21,33 +21,33 @@ extension ChatModel {
         guard hasScreen else {
             return say("The lab needs a screen. In a shell, parley lab run rehearses on a network of its own.")
         }
-        if lab != nil, view != .lab { showLab() }
+        if lab != nil, screen.view != .lab { showLab() }
         // What the last one came to is in view; another one can begin.
         if lab?.isOn != true { askForLab() }
     }
 
     mutating func askForLab() {
-        guard status.state != .initialized, opening == nil else {
+        guard network.status.state != .initialized, network.opening == nil else {
             return say("The lab needs a connection that was begun. One moment.", .failure)
         }
         ask(.openLab, "Put this chat's connection behind the lab?")
     }
 
     private mutating func showLab() {
-        let origin = trail.first ?? view
+        let origin = screen.trail.first ?? screen.view
         show(.lab)
-        trail = [origin]
-        focus = .main
+        screen.trail = [origin]
+        screen.focus = .main
     }
 
     /// Begins a rehearsal.
     mutating func beginLab() -> ChatEffects {
         guard lab?.isOn != true else { return [] }
         var topic: String?
-        let places = (view == .lab ? trail : [view]) + trail
+        let places = (screen.view == .lab ? screen.trail : [screen.view]) + screen.trail
         for case .conversation(let name) in places where topic == nil { topic = name }
         lab = LabDesk(topic: topic ?? lab?.topic)
-        if view != .lab { showLab() }
+        if screen.view != .lab { showLab() }
         return [.lab(.open)]
     }
 
@@ -73,7 +73,7 @@ extension ChatModel {
             say(reason)
             return []
         }
-        if choice == .restore, wasPutOut, let key = settings.keys.label(of: .labConnect, in: LabPane.self) {
+        if choice == .restore, wasPutOut, let key = settings.keys.label(of: .choice(.connect), in: LabPane.self) {
             say("The connection was ended, which is no fault that lasts: \(key) connects again.")
         }
         let acts = lab?.acts(for: choice) ?? []
@@ -83,8 +83,8 @@ extension ChatModel {
     /// Whether a kick or a login elsewhere has ended the connection; whoever is let in again after anything else comes
     /// back.
     private var wasPutOut: Bool {
-        guard status.state == .disconnected else { return false }
-        switch status.reason {
+        guard network.status.state == .disconnected else { return false }
+        switch network.status.reason {
         case .kicked, .kickedByOtherDevice: return true
         default: return false
         }
@@ -113,7 +113,7 @@ extension ChatModel {
         let stamp = now.wall.iso8601.prefix(16).filter { $0.isASCII && ($0.isNumber || $0 == "T") }
         compose.editor.text = "/lab save rehearsal-\(stamp)Z.json5"
         compose.editor.moveCursor(to: compose.editor.count)
-        focus = .compose
+        screen.focus = .compose
         say("Enter saves it there; another name or folder can stand here.")
     }
 
@@ -131,7 +131,7 @@ extension ChatModel {
             lab?.glance = glance
             lab?.phase = .over
             lab?.firstVisible = 0
-            if view != .lab {
+            if screen.view != .lab {
                 let key = settings.keys.label(of: .openLab).map { "; \($0) shows the ledger" } ?? ""
                 say("The lab is over\(key).")
             }
@@ -146,7 +146,7 @@ extension ChatModel {
     /// Has news of the lab come while they can be seen, and no longer.
     mutating func labToWatch() -> ChatEffects {
         guard let lab else { return [] }
-        let isInView = view == .lab && logScroll == nil && (lab.phase == .running || lab.phase == .ending)
+        let isInView = screen.view == .lab && logScroll == nil && (lab.phase == .running || lab.phase == .ending)
         guard isInView != lab.isWatched else { return [] }
         self.lab?.isWatched = isInView
         return [.lab(.watch(isInView))]

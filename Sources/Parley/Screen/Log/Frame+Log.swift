@@ -4,7 +4,7 @@ import Terminal
 extension Frame {
     /// The connection log, in the place of what the main pane shows. The text being written stays where it is.
     func drawLog(_ scroll: LogScroll) {
-        let count = model.log.entries.count
+        let count = model.network.log.entries.count
         drawSeparator(
             SafeText("connection log ─ \(Wording.count(count, "entry", plural: "entries"))"), in: layout.heading,
             words: theme.title, rule: theme.heading)

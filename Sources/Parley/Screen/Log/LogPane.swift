@@ -4,31 +4,37 @@ import Terminal
 struct LogPane: Pane {
     let edge: LogScroll
 
-    static let title = "Connection log"
-    static let keys: [KeyBinding] = [
-        .bind(.escape, [Key(.escape)], "close it", hint: "close"),
-        .bind(.up, [Key(.up)], "a line up", hint: "scroll"),
-        .bind(.down, [Key(.down)], "a line down"),
-        .bind(.toBeginning, [Key(.home)], "oldest entry", hint: "oldest"),
-        .bind(.toEnd, [Key(.end)], "newest entry, and those that follow", hint: "newest"),
-    ]
+    enum Action: String, KeyAction {
+        static let title = "Connection log"
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
+        case escape, up, down, toBeginning, toEnd
+
+        var binding: KeyBinding {
+            switch self {
+            case .escape: KeyBinding(.escape, "close it", hint: "close")
+            case .up: KeyBinding(.up, "a line up", hint: "scroll")
+            case .down: KeyBinding(.down, "a line down")
+            case .toBeginning: KeyBinding(.home, "oldest entry", hint: "oldest")
+            case .toEnd: KeyBinding(.end, "newest entry, and those that follow", hint: "newest")
+            }
+        }
+    }
+
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         switch action {
         case .up: return scroll(up: 1, on: &model)
         case .down: return scroll(up: -1, on: &model)
         case .toBeginning:
-            model.overlay = .log(model.logLayout(columns: area.columns).beginning(rows: area.rows))
-        case .toEnd: model.overlay = .log(.end)
+            model.screen.overlay = .log(model.logLayout(columns: area.columns).beginning(rows: area.rows))
+        case .toEnd: model.screen.overlay = .log(.end)
         case .escape: model.closeLog()
-        default: break
         }
         return []
     }
 
     /// Whatever goes elsewhere leaves the log.
-    func prepare(for action: KeyAction, on model: inout ChatModel) {
+    func prepare(for action: EverywhereKey, on model: inout ChatModel) {
         switch action {
         case .pageUp, .pageDown, .connectionLog, .redraw, .suspend, .quit, .interrupt, .help: break
         default: model.closeLog()
@@ -65,7 +71,7 @@ struct LogPane: Pane {
 
     func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
-        model.overlay = .log(
+        model.screen.overlay = .log(
             model.logLayout(columns: area.columns).scrolled(edge, up: lines, rows: area.rows))
         return []
     }
@@ -79,5 +85,5 @@ struct LogPane: Pane {
         return texts.wordsBelow(edge, rows: area.rows) ?? "⇣ newest"
     }
 
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { action != .toEnd || edge != .end }
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool { action != .toEnd || edge != .end }
 }

@@ -3,21 +3,21 @@ import Terminal
 
 extension ChatModel {
     /// The log's layout in a pane of `columns`.
-    func logLayout(columns: Int) -> LogLayout { LogLayout(log: log, columns: columns, zone: zone) }
+    func logLayout(columns: Int) -> LogLayout { LogLayout(log: network.log, columns: columns, zone: zone) }
 
     /// Where the person looks in the connection log; nil while it is closed.
     var logScroll: LogScroll? {
-        guard case .log(let scroll)? = overlay else { return nil }
+        guard case .log(let scroll)? = screen.overlay else { return nil }
         return scroll
     }
 
     /// Opens the connection log at its end. What is typed still goes to the text.
     mutating func openLog() {
-        overlay = .log(.end)
-        focus = .compose
+        screen.overlay = .log(.end)
+        screen.focus = .compose
     }
 
     mutating func closeLog() {
-        if logScroll != nil { overlay = nil }
+        if logScroll != nil { screen.overlay = nil }
     }
 }

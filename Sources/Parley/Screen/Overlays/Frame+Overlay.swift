@@ -3,12 +3,13 @@ import Terminal
 extension Frame {
     /// What lies over the panes.
     func drawOverlay() {
-        switch model.overlay {
+        switch model.screen.overlay {
         case .help(let scroll):
             draw(HelpLayout(size: layout.size, keys: model.settings.keys), SafeText(" Help "), scroll)
         case .people(let scroll):
-            let list = HelpLayout(size: layout.size, lines: model.people.lines(for: model.identity.user))
-            draw(list, SafeText(" Who is in \(model.people.topic ?? "") "), scroll)
+            let list = HelpLayout(
+                size: layout.size, lines: model.network.people.lines(for: model.network.identity.user))
+            draw(list, SafeText(" Who is in \(model.network.people.topic ?? "") "), scroll)
         case .listing(let listing):
             draw(
                 HelpLayout(size: layout.size, lines: listing.lines), SafeText(" \(listing.title) "), listing.scroll,

@@ -3,8 +3,9 @@ import Terminal
 extension Frame {
     /// The tour's step over the first rows of the main pane, where there is room.
     func drawTour() {
-        guard let tour = model.tour, model.overlay == nil, let words = tour.words(model.settings.keys) else { return }
-        switch model.view {
+        guard let tour = model.screen.tour, model.screen.overlay == nil, let words = tour.words(model.settings.keys)
+        else { return }
+        switch model.screen.view {
         case .welcome, .conversation: break
         case .inbox, .search, .excerpt, .reader, .lab: return
         }

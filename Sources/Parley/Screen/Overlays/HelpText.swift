@@ -14,13 +14,7 @@ enum HelpText {
     static func lines(_ keys: KeyMap) -> [Line] {
         var lines: [Line] = []
         func add(_ title: String, _ entries: [Line]) { lines += [.heading(title)] + entries + [.blank] }
-        add("Everywhere", keys.everywhere.map { .entry($0.label, $0.binding.words) })
-        for pane in Panes.all {
-            add(pane.title, keys.entries(of: pane).map { .entry($0.label, $0.binding.words) })
-            if pane == ComposePane.self {
-                add(EditingKey.title, keys.editing.map { .entry($0.label, $0.binding.words) })
-            }
-        }
+        for table in keys.tables { add(table.title, table.entries.map { .entry($0.label, $0.binding.words) }) }
         lines.append(.heading("Commands"))
         lines += SlashCommand.entries.map { .entry($0.usage, $0.words) }
         lines += [
@@ -86,12 +80,12 @@ extension HelpText.Line {
 extension ChatModel {
     /// Opens the help, or what it says of a subject.
     mutating func openHelp(_ subject: String) {
-        guard !subject.isEmpty else { return overlay = .help(scroll: 0) }
+        guard !subject.isEmpty else { return screen.overlay = .help(scroll: 0) }
         let name = subject.prefix(64)
         let lines = HelpText.about(subject, in: HelpText.lines(settings.keys))
         guard !lines.isEmpty else {
             return say("No help found for “\(name)”. /help alone shows all of it.", .failure)
         }
-        overlay = .listing(Listing(title: "Help: \(name)", lines: lines))
+        screen.overlay = .listing(Listing(title: "Help: \(name)", lines: lines))
     }
 }

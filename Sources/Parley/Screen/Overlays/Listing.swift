@@ -49,38 +49,42 @@ extension ChatModel {
 
     /// Lists the joined topics in their order, with what of each is unread.
     mutating func listTopics() {
-        guard !conversations.isEmpty else { return say("No topic is joined. /join TOPIC joins one.") }
-        let lines = (0..<conversations.count).compactMap { conversations.shown(at: $0) }.map { conversation in
+        guard !network.conversations.isEmpty else { return say("No topic is joined. /join TOPIC joins one.") }
+        let lines = (0..<network.conversations.count).compactMap { network.conversations.shown(at: $0) }.map {
+            conversation in
             var words: [String] = []
-            if view == .conversation(conversation.name) { words.append("in view") }
+            if screen.view == .conversation(conversation.name) { words.append("in view") }
             if conversation.unread > 0 { words.append("\(Wording.grouped(conversation.unread)) unread") }
             if !conversation.mentions.isEmpty {
                 words.append("\(Wording.grouped(conversation.mentions.count)) to you")
             }
-            if conversations.isMuted(conversation.name) { words.append("muted") }
+            if network.conversations.isMuted(conversation.name) { words.append("muted") }
             if writing.hasText(for: conversation.name) { words.append("something is being written there") }
             return HelpText.Line.entry(conversation.name, words.joined(separator: ", "))
         }
-        let names = (0..<conversations.count).compactMap { conversations.shown(at: $0)?.name }
+        let names = (0..<network.conversations.count).compactMap { network.conversations.shown(at: $0)?.name }
         var listing = Listing(title: "Your topics", lines: lines, content: .topics(names))
-        listing.select(names.firstIndex { view == .conversation($0) } ?? 0, on: size)
-        overlay = .listing(listing)
+        listing.select(names.firstIndex { screen.view == .conversation($0) } ?? 0, on: size)
+        screen.overlay = .listing(listing)
     }
 
     /// Lists what went wrong since the program began, the newest first.
     mutating func showErrors() {
-        let failures = log.entries.compactMap { entry in
+        let failures = network.log.entries.compactMap { entry in
             entry.event.mishap.map { NoteList.Entry(at: entry.at, words: $0) }
         }
-        let lines = dated(mistakes.merged(with: failures))
+        let lines = dated(notices.mistakes.merged(with: failures))
         guard !lines.isEmpty else { return say("Nothing has gone wrong since Parley was opened.") }
-        overlay = .listing(Listing(title: "Recent errors (newest first)", lines: lines))
+        screen.overlay = .listing(Listing(title: "Recent errors (newest first)", lines: lines))
     }
 
     /// Lists what requests about keys came to since the program began, the newest first.
     mutating func showKeyResults() {
-        guard !keyResults.entries.isEmpty else { return say("No key was asked for yet. \(KeyValueRequest.usage)") }
-        overlay = .listing(Listing(title: "Keys and values (newest first)", lines: dated(keyResults.entries)))
+        guard !notices.keyResults.entries.isEmpty else {
+            return say("No key was asked for yet. \(KeyValueRequest.usage)")
+        }
+        screen.overlay = .listing(
+            Listing(title: "Keys and values (newest first)", lines: dated(notices.keyResults.entries)))
     }
 
     /// Sentences with their times below their days, the newest first.

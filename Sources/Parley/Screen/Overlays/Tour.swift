@@ -55,16 +55,17 @@ struct Tour: Hashable, Sendable {
 extension ChatModel {
     /// Goes on with the tour where its step was just done.
     mutating func followTour(_ effects: ChatEffects) {
-        guard let step = tour?.step else { return }
+        guard let step = screen.tour?.step else { return }
         let isDone =
             switch step {
             case .write: effects.core.contains { if case .topics(.publish) = $0 { true } else { false } }
-            case .go: if case .palette? = overlay { true } else { false }
-            case .help: if case .help? = overlay { true } else { false }
-            case .lab: if case .question(let question)? = overlay { question.act == .openLab } else { lab != nil }
+            case .go: if case .palette? = screen.overlay { true } else { false }
+            case .help: if case .help? = screen.overlay { true } else { false }
+            case .lab:
+                if case .question(let question)? = screen.overlay { question.act == .openLab } else { lab != nil }
             }
-        guard isDone, tour?.advance(settings.keys) != true else { return }
-        tour = nil
+        guard isDone, screen.tour?.advance(settings.keys) != true else { return }
+        screen.tour = nil
         let completes = settings.keys.label(of: .complete, in: ComposePane.self)
         let words = completes.map { "\($0) completes names and commands; the" } ?? "The"
         say("That was the tour. \(words) rest is in the help.")

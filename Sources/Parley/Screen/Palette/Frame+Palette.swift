@@ -126,14 +126,14 @@ extension Frame {
     /// What stands on an item's right. What is unread changes while the palette is open.
     private func note(of item: PaletteItem) -> (words: String, style: Style) {
         switch item.target {
-        case .command, .action: return (item.note, theme.hintKey)
+        case .command, .everywhere, .editing, .own: return (item.note, theme.hintKey)
         case .line: return (item.note, theme.dimmed)
         case .person: return ("", theme.dimmed)
         case .place(.topic(let name)):
-            let unread = model.conversations.named(name).flatMap { $0.unread > 0 ? $0.unreadWords : nil }
+            let unread = model.network.conversations.named(name).flatMap { $0.unread > 0 ? $0.unreadWords : nil }
             return (unread ?? "", theme.unread)
         case .place(.letters(let box)):
-            let count = box.map { model.inbox.counts[$0] ?? 0 } ?? model.unreadLetters
+            let count = box.map { model.network.inbox.counts[$0] ?? 0 } ?? model.unreadLetters
             return (count > 0 ? Wording.compact(count) : "", theme.unread)
         }
     }

@@ -12,8 +12,10 @@ struct PaletteItem: Hashable, Sendable {
     /// What choosing it does.
     enum Target: Hashable, Sendable {
         case command(SlashCommand.Entry)
-        /// What a key stands for; the title of the pane or table whose key it is, nil where it works everywhere.
-        case action(KeyAction, pane: String?)
+        case everywhere(EverywhereKey)
+        case editing(EditingKey)
+        /// An action of a pane, by the pane's title and its place among the pane's own.
+        case own(pane: String, Int)
         case place(Place)
         /// Where somebody was last seen.
         case line(topic: String, RowPosition)
@@ -30,7 +32,7 @@ struct PaletteItem: Hashable, Sendable {
     var note = ""
 }
 
-extension KeyAction {
+extension EverywhereKey {
     /// The command that does the same.
     fileprivate var command: String? {
         switch self {
@@ -48,30 +50,13 @@ extension KeyAction {
         case .openPostbox: "inbox"
         case .nextUnread: "next"
         case .readWhole: "read"
-        case .edit: "edit"
         default: command
         }
     }
 
     /// Whether a key that works everywhere does what a command does.
     static func stand(for entry: SlashCommand.Entry) -> Bool {
-        KeyBinding.everywhere.contains { $0.action.command == entry.name }
-    }
-
-    /// Which of the first nine topics it goes to, from 1.
-    var topicNumber: Int? {
-        switch self {
-        case .topic1: 1
-        case .topic2: 2
-        case .topic3: 3
-        case .topic4: 4
-        case .topic5: 5
-        case .topic6: 6
-        case .topic7: 7
-        case .topic8: 8
-        case .topic9: 9
-        default: nil
-        }
+        allCases.contains { $0.command == entry.name }
     }
 }
 
@@ -81,44 +66,45 @@ extension ChatModel {
     /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere,
     /// what works in the panes that are shown, and what works in others. What was chosen last comes before them.
     func commandItems() -> [PaletteItem] {
-        let everywhere = settings.keys.everywhere
-        let compose = settings.keys.entries(of: ComposePane.self)
+        let keys = settings.keys
+        let everywhere = Array(zip(EverywhereKey.allCases, keys[EverywhereKey.self].entries))
+        let edit = zip(ComposePane.Action.allCases, keys[ComposePane.Action.self].entries).first { $0.0 == .edit }?.1
         let commands = SlashCommand.entries.map { entry in
-            let keys = (everywhere + compose).first { $0.action.shortFor == entry.name }
+            let key = everywhere.first { $0.0.shortFor == entry.name }?.1 ?? (entry.name == "edit" ? edit : nil)
             return PaletteItem(
-                target: .command(entry), title: entry.usage, detail: entry.words, note: keys.map(Self.note) ?? "")
+                target: .command(entry), title: entry.usage, detail: entry.words, note: key.map(Self.note) ?? "")
         }
-        let actions = everywhere.filter { $0.action != .commands && $0.action.command == nil }.compactMap(item)
+        let actions = everywhere.filter { $0.0 != .commands && $0.0.command == nil }.compactMap(item)
         // Without the lab in view its keys do nothing, and there are many.
         let panes = Panes.all.filter { pane in
-            pane.title != PalettePane.title && (pane.title != LabPane.title || view == .lab)
+            pane.title != PalettePane.title && (pane.title != LabPane.title || screen.view == .lab)
         }
         let sorted = panes.filter { isShown($0.title) } + panes.filter { !isShown($0.title) }
-        func items(_ entries: [KeyMap.Entry], of title: String) -> [PaletteItem] {
-            entries.map { entry in
+        func items<P: Pane>(of pane: P.Type) -> [PaletteItem] {
+            keys[P.Action.self].entries.enumerated().map { place, entry in
                 PaletteItem(
-                    target: .action(entry.action, pane: title), title: entry.binding.words, detail: title,
+                    target: .own(pane: pane.title, place), title: entry.binding.words, detail: pane.title,
                     note: Self.note(entry))
             }
         }
-        let keys =
-            sorted.flatMap { items(settings.keys.entries(of: $0), of: $0.title) }
-            + items(settings.keys.editing, of: EditingKey.title)
-        let all = commands + actions + keys
-        let again = choices.compactMap { choice in all.first { $0.target == choice } }
-        return again + all.filter { !choices.contains($0.target) }
+        let editing = zip(EditingKey.allCases, keys[EditingKey.self].entries).map { action, entry in
+            PaletteItem(
+                target: .editing(action), title: entry.binding.words, detail: EditingKey.title, note: Self.note(entry))
+        }
+        let all = commands + actions + sorted.flatMap { items(of: $0) } + editing
+        let again = screen.choices.compactMap { choice in all.first { $0.target == choice } }
+        return again + all.filter { !screen.choices.contains($0.target) }
     }
 
     /// A key that works everywhere; nil for one that has nothing to go to.
-    private func item(_ entry: KeyMap.Entry) -> PaletteItem? {
+    private func item(_ action: EverywhereKey, _ entry: KeyMap.Entry) -> PaletteItem? {
         var detail = ""
-        if let number = entry.action.topicNumber {
-            guard let topic = conversations.shown(at: number - 1) else { return nil }
+        if let number = action.topicNumber {
+            guard let topic = network.conversations.shown(at: number - 1) else { return nil }
             detail = topic.name
         }
         return PaletteItem(
-            target: .action(entry.action, pane: nil), title: entry.binding.words, detail: detail, note: Self.note(entry)
-        )
+            target: .everywhere(action), title: entry.binding.words, detail: detail, note: Self.note(entry))
     }
 
     /// The keys of an action; nothing where it has none.
@@ -126,7 +112,7 @@ extension ChatModel {
 
     /// Whether a pane's keys can be reached while it is in front.
     private func isShown(_ title: String) -> Bool {
-        [ComposePane.title, SidebarPane.title, type(of: view.pane).title].contains(title)
+        [ComposePane.title, SidebarPane.title, type(of: screen.view.pane).title].contains(title)
     }
 
     /// The choices that are remembered.
@@ -134,9 +120,9 @@ extension ChatModel {
 
     /// Remembers what was chosen.
     mutating func noteChoice(_ target: PaletteItem.Target) {
-        choices.removeAll { $0 == target }
-        choices.insert(target, at: 0)
-        if choices.count > Self.choiceLimit { choices.removeLast() }
+        screen.choices.removeAll { $0 == target }
+        screen.choices.insert(target, at: 0)
+        if screen.choices.count > Self.choiceLimit { screen.choices.removeLast() }
     }
 
     // MARK: Places
@@ -150,17 +136,17 @@ extension ChatModel {
             known[place] = PaletteItem(target: .place(place), title: title, detail: detail)
             order.append(place)
         }
-        let topics = conversations.all.indices.compactMap { conversations.shown(at: $0) }
+        let topics = network.conversations.all.indices.compactMap { network.conversations.shown(at: $0) }
         for conversation in topics {
             add(.topic(conversation.name), conversation.name, conversation.isPattern ? "pattern" : "")
         }
         add(.letters(nil), "all letters", "postbox")
-        for box in inbox.boxes { add(.letters(box.id), String(box.fullName.prefix(256)), "postbox") }
+        for box in network.inbox.boxes { add(.letters(box.id), String(box.fullName.prefix(256)), "postbox") }
         let unread = (topics.filter { !$0.mentions.isEmpty } + topics.filter { $0.unread > 0 }).map {
             Place.topic($0.name)
         }
         var items: [PaletteItem] = []
-        for place in Array(visits.dropFirst()) + unread + order {
+        for place in Array(screen.visits.dropFirst()) + unread + order {
             if let item = known.removeValue(forKey: place) { items.append(item) }
         }
         return items + peopleItems()
@@ -175,9 +161,9 @@ extension ChatModel {
     /// Each is there to be written to, and where that name has written last. Whoever has not written here yet, but is
     /// here or has sent a letter, comes after them.
     private func peopleItems() -> [PaletteItem] {
-        let share = max(10, Self.peopleLines / max(1, conversations.count))
+        let share = max(10, Self.peopleLines / max(1, network.conversations.count))
         var last: [String: (line: StoredLine, conversation: String)] = [:]
-        for conversation in conversations.all {
+        for conversation in network.conversations.all {
             for case .message(let line) in conversation.rows.suffix(share) where !line.isOwn && !line.name.isEmpty {
                 if let known = last[line.name], known.line.time > line.time { continue }
                 last[line.name] = (line, conversation.name)
@@ -199,7 +185,7 @@ extension ChatModel {
     /// Writes to somebody: a letter; while something is being written, the name goes into that. Nil for a name that
     /// nobody can be written to by.
     private func writingItem(_ name: String) -> PaletteItem? {
-        guard SlashCommand.isName(name), name != identity.user else { return nil }
+        guard SlashCommand.isName(name), name != network.identity.user else { return nil }
         let detail =
             compose.hasContent
             ? "put @\(name) into the text" : "write a letter to \(name)/\(SlashCommand.firstPostbox)"
@@ -212,16 +198,16 @@ extension ChatModel {
     mutating func go(to place: Place) -> ChatEffects {
         switch place {
         case .topic(let name):
-            guard conversations.index(of: name) != nil else {
+            guard network.conversations.index(of: name) != nil else {
                 say("\(name) is not joined any more.")
                 return []
             }
             show(.conversation(name))
-            focus = .compose
+            screen.focus = .compose
             return []
         case .letters(let box):
-            focus = .main
-            let isThere = inbox.boxes.contains { $0.id == box }
+            screen.focus = .main
+            let isThere = network.inbox.boxes.contains { $0.id == box }
             return openInbox(isThere ? box : nil)
         }
     }
@@ -229,7 +215,7 @@ extension ChatModel {
     /// Begins a letter to somebody; while something is being written, their name goes into that.
     mutating func writeTo(_ name: String) {
         guard compose.hasContent else { return write(to: "\(name)/\(SlashCommand.firstPostbox)") }
-        focus = .compose
+        screen.focus = .compose
         let before = compose.editor.textBeforeCursor.last
         compose.editor.insert((before.map { $0.isWhitespace } ?? true ? "" : " ") + "@\(name) ")
     }
@@ -238,7 +224,7 @@ extension ChatModel {
     mutating func goToTopic(named text: String) -> ChatEffects {
         if let number = Int(text), number > 0 { return goToTopic(number) }
         let name = SlashCommand.topic(fromChannel: text)
-        guard conversations.index(of: name) != nil else {
+        guard network.conversations.index(of: name) != nil else {
             say("\(name.prefix(64)) is not joined. /join TOPIC joins a topic, /topics lists yours.", .failure)
             return []
         }
@@ -247,8 +233,8 @@ extension ChatModel {
 
     /// Goes to the topic that has a number, from 1.
     mutating func goToTopic(_ number: Int) -> ChatEffects {
-        guard let topic = conversations.shown(at: number - 1) else {
-            say(conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
+        guard let topic = network.conversations.shown(at: number - 1) else {
+            say(network.conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
             return []
         }
         return go(to: .topic(topic.name))
@@ -256,24 +242,24 @@ extension ChatModel {
 
     /// Goes to where somebody was last seen; Escape leads back.
     mutating func goToLine(_ position: RowPosition, in name: String) -> ChatEffects {
-        guard let conversation = conversations.named(name) else { return go(to: .topic(name)) }
-        let back = trail + [view]
+        guard let conversation = network.conversations.named(name) else { return go(to: .topic(name)) }
+        let back = screen.trail + [screen.view]
         show(.conversation(name))
         let area = layout(on: size).main
         let scroll = conversationLayout(conversation, columns: area.columns).showing(position, rows: area.rows)
-        conversations.update(name) { $0.scroll = scroll }
+        network.conversations.update(name) { $0.scroll = scroll }
         land(at: position, in: name)
-        if back != [view] { trail = back }
-        focus = .main
+        if back != [screen.view] { screen.trail = back }
+        screen.focus = .main
         return []
     }
 
     /// Goes to where the person was before, and from there back again.
     mutating func goToPreviousPlace() -> ChatEffects {
-        let places = visits.dropFirst()
+        let places = screen.visits.dropFirst()
         let previous = places.first { place in
             switch place {
-            case .topic(let name): conversations.index(of: name) != nil
+            case .topic(let name): network.conversations.index(of: name) != nil
             case .letters: true
             }
         }
@@ -290,14 +276,14 @@ extension ChatModel {
     /// Remembers which place is in view.
     mutating func noteVisit() {
         let place: Place
-        switch view {
+        switch screen.view {
         case .conversation(let name): place = .topic(name)
         case .inbox(let box): place = .letters(box)
         case .welcome, .search, .excerpt, .reader, .lab: return
         }
-        guard visits.first != place else { return }
-        visits.removeAll { $0 == place }
-        visits.insert(place, at: 0)
-        if visits.count > Self.visitLimit { visits.removeLast() }
+        guard screen.visits.first != place else { return }
+        screen.visits.removeAll { $0 == place }
+        screen.visits.insert(place, at: 0)
+        if screen.visits.count > Self.visitLimit { screen.visits.removeLast() }
     }
 }

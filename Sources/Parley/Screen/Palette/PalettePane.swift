@@ -95,37 +95,43 @@ extension Palette: Equatable {
 struct PalettePane: Pane {
     let palette: Palette
 
-    static let title = "Commands and places to go"
-    static let keys: [KeyBinding] = [
-        .bind(.open, [Key(.enter)], "do it, or go there", hint: "choose"),
-        .bind(.escape, [Key(.escape), .control("c")], "close it", hint: "close"),
-        .bind(.up, [Key(.up), .control("p")], "up", hint: "up"),
-        .bind(.down, [Key(.down), .control("n")], "down", hint: "down"),
-        .bind(.nextPane, [Key(.tab)], "down; behind a /command: complete it"),
-        .bind(.previousPane, [Key(.backTab)], "up"),
-        .bind(.pageUp, [Key(.pageUp)], "page up"),
-        .bind(.pageDown, [Key(.pageDown)], "page down"),
-    ]
+    enum Action: String, KeyAction {
+        static let title = "Commands and places to go"
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
+        case open, escape, up, down, nextPane, previousPane, pageUp, pageDown
+
+        var binding: KeyBinding {
+            switch self {
+            case .open: KeyBinding(.enter, "do it, or go there", hint: "choose")
+            case .escape: KeyBinding([Key(.escape), .control("c")], "close it", hint: "close")
+            case .up: KeyBinding([Key(.up), .control("p")], "up", hint: "up")
+            case .down: KeyBinding([Key(.down), .control("n")], "down", hint: "down")
+            case .nextPane: KeyBinding(.tab, "down; behind a /command: complete it")
+            case .previousPane: KeyBinding(.backTab, "up")
+            case .pageUp: KeyBinding(.pageUp, "page up")
+            case .pageDown: KeyBinding(.pageDown, "page down")
+            }
+        }
+    }
+
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .open: return choose(on: &model)
-        case .escape: model.overlay = nil
+        case .escape: model.screen.overlay = nil
         case .up, .previousPane: return scroll(up: 1, on: &model)
         case .down: return scroll(up: -1, on: &model)
         case .nextPane: return complete(on: &model)
         case .pageUp: return scroll(up: pageRows(model), on: &model)
         case .pageDown: return scroll(up: -pageRows(model), on: &model)
-        default: break
         }
         return []
     }
 
     /// Whatever leads elsewhere closes it.
-    func prepare(for action: KeyAction, on model: inout ChatModel) {
+    func prepare(for action: EverywhereKey, on model: inout ChatModel) {
         switch action {
         case .commands, .quickSwitch, .redraw, .suspend: break
-        default: model.overlay = nil
+        default: model.screen.overlay = nil
         }
     }
 
@@ -135,14 +141,14 @@ struct PalettePane: Pane {
     func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
         var palette = palette
         palette.edit(key)
-        model.overlay = .palette(palette)
+        model.screen.overlay = .palette(palette)
         return []
     }
 
     func scroll(up rows: Int, on model: inout ChatModel) -> ChatEffects {
         var palette = palette
         palette.select(palette.selected - rows)
-        model.overlay = .palette(palette)
+        model.screen.overlay = .palette(palette)
         return []
     }
 
@@ -150,14 +156,14 @@ struct PalettePane: Pane {
     func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
         let places = PaletteLayout(layout)
         guard places.box.contains(place) else {
-            model.overlay = nil
+            model.screen.overlay = nil
             return []
         }
         let row = palette.firstVisible + place.row - places.list.row
         guard places.list.contains(place), palette.found.indices.contains(row) else { return [] }
         var palette = palette
         palette.select(row)
-        model.overlay = .palette(palette)
+        model.screen.overlay = .palette(palette)
         return PalettePane(palette: palette).choose(on: &model)
     }
 
@@ -168,7 +174,7 @@ struct PalettePane: Pane {
         guard first != palette.firstVisible else { return }
         var palette = palette
         palette.firstVisible = first
-        model.overlay = .palette(palette)
+        model.screen.overlay = .palette(palette)
     }
 
     func draw(in frame: Frame) { frame.drawPalette(palette) }
@@ -177,7 +183,7 @@ struct PalettePane: Pane {
         palette.found.isEmpty ? "0/0" : "\(palette.selected + 1)/\(palette.found.count)"
     }
 
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
         switch action {
         case .open: palette.selectedItem != nil
         case .up, .down: palette.found.count > 1
@@ -192,11 +198,12 @@ struct PalettePane: Pane {
     /// Tab: completes a command's argument where it can, else goes on to the next row.
     private func complete(on model: inout ChatModel) -> ChatEffects {
         guard palette.typedCommand != nil,
-            let completion = CommandCompletion.of(palette.editor.text, topics: model.conversations.all.map(\.name))
+            let completion = CommandCompletion.of(
+                palette.editor.text, topics: model.network.conversations.all.map(\.name))
         else { return scroll(up: -1, on: &model) }
         var palette = palette
         palette.set(completion.text)
-        model.overlay = .palette(palette)
+        model.screen.overlay = .palette(palette)
         if !completion.choices.isEmpty { model.say(completion.choices.joined(separator: "  ")) }
         return []
     }
@@ -209,26 +216,40 @@ struct PalettePane: Pane {
         switch item.target {
         case .command(let entry):
             // What a key does as well is done at once, as by that key.
-            guard entry.argument != .none, !KeyAction.stand(for: entry) else {
+            guard entry.argument != .none, !EverywhereKey.stand(for: entry) else {
                 return run("/\(entry.name)", on: &model)
             }
             // The text that is being written stays as it is: the arguments are written here.
             var palette = palette
             palette.set("/\(entry.name) ")
-            model.overlay = .palette(palette)
+            model.screen.overlay = .palette(palette)
             return []
-        case .action(let action, let pane):
-            model.overlay = nil
+        case .everywhere(let action):
+            model.screen.overlay = nil
             model.noteChoice(item.target)
-            return perform(action, of: pane, keys: item.note, on: &model)
+            return model.perform(action)
+        case .editing(let action):
+            model.screen.overlay = nil
+            model.noteChoice(item.target)
+            model.screen.focus = .compose
+            return action.binding.keys.first.map { ComposePane().type($0, on: &model) } ?? []
+        case .own(let title, let place):
+            model.screen.overlay = nil
+            model.noteChoice(item.target)
+            let panes: [any Pane] = [ComposePane(), SidebarPane(), model.screen.view.pane]
+            guard let pane = panes.first(where: { Swift.type(of: $0).title == title }) else {
+                model.say("\(item.note): that belongs to another part of the screen, \(title).")
+                return []
+            }
+            return pane.choose(at: place, on: &model)
         case .place(let place):
-            model.overlay = nil
+            model.screen.overlay = nil
             return model.go(to: place)
         case .line(let topic, let position):
-            model.overlay = nil
+            model.screen.overlay = nil
             return model.goToLine(position, in: topic)
         case .person(let name):
-            model.overlay = nil
+            model.screen.overlay = nil
             model.writeTo(name)
             return []
         }
@@ -239,80 +260,22 @@ struct PalettePane: Pane {
         var failed = palette
         do {
             guard let command = try SlashCommand.parse(text) else { return [] }
-            model.overlay = nil
+            model.screen.overlay = nil
             if let item = palette.selectedItem { model.noteChoice(item.target) }
             return model.run(command)
         } catch {
             failed.failure = error.words
         }
-        model.overlay = .palette(failed)
+        model.screen.overlay = .palette(failed)
         return []
     }
+}
 
-    /// Does what a key stands for: everywhere, or in the pane whose key it is.
-    private func perform(
-        _ action: KeyAction, of title: String?, keys: String, on model: inout ChatModel
-    ) -> ChatEffects {
-        guard let title else { return model.perform(action) }
-        if title == ComposePane.title {
-            model.focus = .compose
-            guard ComposePane().isPossible(action, in: model) else { return sayMissing(action, on: &model) }
-            return ComposePane().perform(action, on: &model)
-        }
-        if title == EditingKey.title {
-            model.focus = .compose
-            let key = EditingKey.all.first { $0.action == action }?.keys.first
-            return key.map { ComposePane().type($0, on: &model) } ?? []
-        }
-        if title == SidebarPane.title {
-            model.focus = .sidebar
-            return SidebarPane().perform(action, on: &model)
-        }
-        let main = model.view.pane
-        guard title == Swift.type(of: main).title else {
-            model.say("\(keys): that belongs to another part of the screen, \(title).")
-            return []
-        }
-        let (focus, selection, find) = (model.focus, model.selection, model.find)
-        model.focus = .main
-        bringBack(for: action, on: &model)
-        guard main.hasMeaning(action, in: model) else {
-            (model.focus, model.selection, model.find) = (focus, selection, find)
-            return sayMissing(action, on: &model)
-        }
-        return main.perform(action, on: &model)
-    }
-
-    /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what
-    /// was looked for; one for unsent lines is meant for these, whatever else is selected.
-    private func bringBack(for action: KeyAction, on model: inout ChatModel) {
-        if model.selectedRow == nil, model.rowBeforeText != nil { model.selection = model.selectionBeforeText }
-        switch action {
-        case .findPrevious, .findNext:
-            if model.find == nil { model.find = model.findBeforeText }
-        case .sendAgain, .dropLine:
-            if model.chosenLine == nil { (model.selection, model.find) = (nil, nil) }
-        default: break
-        }
-    }
-
-    /// Says why nothing happens where there is nothing that it could be done to.
-    private func sayMissing(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
-        switch action {
-        case .copy, .quote, .details:
-            let up = model.settings.keys.label(of: .up, in: ConversationPane.self)
-            let pane = model.focus == .compose ? model.settings.keys.label(of: .previousPane) : nil
-            let way = up.map { up in
-                pane.map { "; \($0) and then \(up) go to one." } ?? "; \(up) in the conversation goes to one."
-            }
-            model.say("No message is selected\(way ?? ".")")
-        case .findPrevious, .findNext: model.say("Nothing is looked for here. /find LETTERS begins.")
-        case .sendAgain, .dropLine: model.say("Nothing is unsent here.")
-        case .complete, .completePrevious: model.say("There is nothing to complete.")
-        case .send: model.say("There is nothing to send.")
-        default: model.say("There is nothing here to do that to.")
-        }
-        return []
+extension Pane {
+    /// Does what was chosen by its place among the pane's own actions.
+    fileprivate func choose(at place: Int, on model: inout ChatModel) -> ChatEffects {
+        let actions = Action.allCases
+        return actions.indices.contains(place) ? choose(actions[place], on: &model) : []
     }
 }
 
@@ -331,19 +294,19 @@ extension LineEditor {
 extension ChatModel {
     /// What is offered to choose from; nil while nothing is.
     var palette: Palette? {
-        guard case .palette(let palette)? = overlay else { return nil }
+        guard case .palette(let palette)? = screen.overlay else { return nil }
         return palette
     }
 
     /// Opens the palette; the key that has opened it closes it.
     mutating func togglePalette(_ kind: Palette.Kind) {
         guard palette?.kind != kind else {
-            overlay = nil
+            screen.overlay = nil
             return
         }
         switch kind {
-        case .commands: overlay = .palette(Palette(.commands, commandItems()))
-        case .places: overlay = .palette(Palette(.places, placeItems()))
+        case .commands: screen.overlay = .palette(Palette(.commands, commandItems()))
+        case .places: screen.overlay = .palette(Palette(.places, placeItems()))
         }
     }
 }

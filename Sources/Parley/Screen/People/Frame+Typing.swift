@@ -17,8 +17,8 @@ extension Frame {
     /// Those of whom it is shown that they type.
     func typists(in conversation: Conversation) -> [String] {
         guard model.settings.typing, !model.isOffline, conversation.subscription == .live else { return [] }
-        return model.people.typists(
-            of: conversation.name, besides: model.identity.user, ignored: model.ignored)
+        return model.network.people.typists(
+            of: conversation.name, besides: model.network.identity.user, ignored: model.network.quiet.ignored)
     }
 }
 

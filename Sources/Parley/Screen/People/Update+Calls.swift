@@ -9,7 +9,7 @@ extension ChatModel {
 
     /// Whether the person cannot be taken to have this terminal in front of them: it is out of focus, or it tells
     /// nothing of its focus and nothing was typed for a while.
-    var isElsewhere: Bool { !attention.isForeground || !attention.isReported && !isLooking }
+    var isElsewhere: Bool { !attention.tracker.isForeground || !attention.tracker.isReported && !isLooking }
 
     /// Notifies of lines of a topic that call the person.
     mutating func call(for lines: [StoredLine], in topic: String) -> ChatEffects {
@@ -36,15 +36,15 @@ extension ChatModel {
     private mutating func call(_ kind: PersonCall.Kind, _ title: String, _ text: String) -> ChatEffects {
         guard hasScreen, isElsewhere, settings.notifications.wants(kind) else { return [] }
         let notification = TerminalNotification(title: title, body: String(text.prefix(Self.calledTextLimit)))
-        let due = calls.take(PersonCall(kind: kind, notification: notification), at: now.instant)
+        let due = attention.calls.take(PersonCall(kind: kind, notification: notification), at: now.instant)
         return due.map { called($0) } ?? []
     }
 
     /// Notifies of what was held back, where its time has come; the bell that was held back with it rings too.
     mutating func callAgain() -> ChatEffects {
-        guard let due = calls.due, due <= now.instant else { return [] }
-        let rings = calls.holdsNews
-        guard let notification = calls.release(at: now.instant) else { return [] }
+        guard let due = attention.calls.due, due <= now.instant else { return [] }
+        let rings = attention.calls.holdsNews
+        guard let notification = attention.calls.release(at: now.instant) else { return [] }
         return called(notification) + (rings ? ring() : [])
     }
 
@@ -70,8 +70,8 @@ extension ChatModel {
         lines.append(.entry("by", setting.by.words))
         if let command = setting.command { lines.append(.entry("and by", SafeText(command).description)) }
         lines.append(.entry("bell", settings.bell == .nothing ? "silent, whatever rings" : "for mentions and letters"))
-        lines.append(.entry("when", attention.isReported ? Self.whenReported : Self.whenUnreported))
-        overlay = .listing(Listing(title: "Notifications", lines: lines))
+        lines.append(.entry("when", attention.tracker.isReported ? Self.whenReported : Self.whenUnreported))
+        screen.overlay = .listing(Listing(title: "Notifications", lines: lines))
     }
 
     private static let whenReported =
@@ -86,7 +86,7 @@ extension ChatModel {
             say("Notifications need a screen; here each line is said as it comes.")
             return []
         }
-        let place = "\(identity.user)@\(identity.network)"
+        let place = "\(network.identity.user)@\(network.identity.network)"
         return called(TerminalNotification(title: "Parley", body: "This is a test for \(place)."), isTest: true)
     }
 

@@ -4,28 +4,28 @@ extension ChatModel {
     /// What follows from any event for the people that are followed and the topics in which this person is seen.
     mutating func peopleToFollow() -> ChatEffects {
         var shown: String?
-        if case .conversation(let name) = view { shown = name }
-        guard people.isStale(shown, joined: conversations.count) else { return [] }
-        let topics = conversations.all.filter { !$0.isPattern }.map(\.name)
+        if case .conversation(let name) = screen.view { shown = name }
+        guard network.people.isStale(shown, joined: network.conversations.count) else { return [] }
+        let topics = network.conversations.all.filter { !$0.isPattern }.map(\.name)
         // Nobody is in a pattern.
         let place = shown.flatMap { topics.contains($0) ? $0 : nil }
-        return people.look(at: place, shown: shown, joined: conversations.count, topics)
+        return network.people.look(at: place, shown: shown, joined: network.conversations.count, topics)
     }
 
     /// Lists who is in the topic in view, over the panes.
     mutating func showPeople() {
-        guard case .conversation(let name) = view else { return say("Open a topic first.", .failure) }
-        guard conversations.named(name)?.isPattern == false else {
+        guard case .conversation(let name) = screen.view else { return say("Open a topic first.", .failure) }
+        guard network.conversations.named(name)?.isPattern == false else {
             return say("\(name) is a pattern for many topics. Open one of them first.", .failure)
         }
-        guard people.topic == name, people.roster.isKnown else {
+        guard network.people.topic == name, network.people.roster.isKnown else {
             let words =
                 isOffline
                 ? "Who is in \(name) is known when connected."
                 : "The network does not tell who is in \(name)."
             return say(words, .failure)
         }
-        overlay = .people(scroll: 0)
+        screen.overlay = .people(scroll: 0)
     }
 
     /// Tells others that this person is away, or back.
@@ -34,8 +34,8 @@ extension ChatModel {
             say(mistake, .failure)
             return []
         }
-        let wasHere = people.own == .here
-        people.own = presence
+        let wasHere = network.people.own == .here
+        network.people.own = presence
         switch presence {
         case .here where wasHere: say("You are not away.")
         case .here: say("You are back.")

@@ -17,19 +17,19 @@ extension ChatModel {
     ///
     /// - Parameter hasTyped: whether the event was the person's writing.
     mutating func typingToTell(hasTyped: Bool) -> ChatEffects {
-        guard hasTyped || typing != nil else { return [] }
+        guard hasTyped || network.typing != nil else { return [] }
         let topic = topicOfTyping
         if hasTyped, let topic {
-            if let typing, typing.topic == topic,
+            if let typing = network.typing, typing.topic == topic,
                 typing.time.duration(to: now.instant) < PresencePolicy.typingInterval
             {
                 return []
             }
-            typing = ToldTyping(topic: topic, time: now.instant)
+            network.typing = ToldTyping(topic: topic, time: now.instant)
             return [.people(.typing(topic: topic))]
         }
-        guard let typing, typing.topic != topic else { return [] }
-        self.typing = nil
+        guard let typing = network.typing, typing.topic != topic else { return [] }
+        self.network.typing = nil
         return [.people(.typing(topic: nil))]
     }
 
@@ -37,7 +37,7 @@ extension ChatModel {
     /// person does not want it told.
     private var topicOfTyping: String? {
         guard settings.typing, compose.hasContent, !compose.isCommand,
-            case .topic(let topic) = view.pane.addressee(in: self)
+            case .topic(let topic) = screen.view.pane.addressee(in: self)
         else { return nil }
         return topic
     }

@@ -7,13 +7,14 @@ extension Frame {
         drawHeading(SafeText(inboxWords(box)))
         let parts = InboxLayout(model: model, area: layout.main)
         let columns = InboxColumns(columns: parts.table.columns, showsBox: box == nil, model: model)
-        if model.inbox.letters.isEmpty { drawEmptyInbox(parts.table) }
+        if model.network.inbox.letters.isEmpty { drawEmptyInbox(parts.table) }
         for offset in 0..<parts.table.rows {
-            let index = model.inbox.firstVisible + offset
-            guard model.inbox.letters.indices.contains(index) else { break }
+            let index = model.network.inbox.firstVisible + offset
+            guard model.network.inbox.letters.indices.contains(index) else { break }
             let row = Rect(
                 row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
-            drawLetter(model.inbox.letters[index], in: row, columns, isSelected: index == model.inbox.selected)
+            drawLetter(
+                model.network.inbox.letters[index], in: row, columns, isSelected: index == model.network.inbox.selected)
         }
         if let divider = parts.divider { canvas.fill(divider, with: "│", style: theme.rule) }
         drawReader(parts)
@@ -23,7 +24,7 @@ extension Frame {
     }
 
     private func inboxWords(_ box: String?) -> String {
-        let inbox = model.inbox
+        let inbox = model.network.inbox
         var words = box.map { "postbox \(inbox.fullName(ofBox: $0))" } ?? "postbox"
         if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
         if let marking = inbox.marking { return words + " ─ \(markingWords(marking))" }
@@ -39,8 +40,8 @@ extension Frame {
 
     /// How many letters are marked, and how many of them here.
     private var markWords: String {
-        let (all, here) = (model.inbox.markedCount, model.inbox.markedShown)
-        let place = model.inbox.filter == nil ? "on this page" : "shown"
+        let (all, here) = (model.network.inbox.markedCount, model.network.inbox.markedShown)
+        let place = model.network.inbox.filter == nil ? "on this page" : "shown"
         return "\(Wording.grouped(all)) marked" + (here < all ? ", \(Wording.grouped(here)) \(place)" : "")
     }
 
@@ -49,7 +50,7 @@ extension Frame {
         let total = marking.total.map { " of \(Wording.grouped(max($0, marking.seen)))" } ?? ""
         let stop = model.settings.keys.label(of: .escape).map { ", \($0) stops" } ?? ""
         let seen = "\(Wording.grouped(marking.seen))\(total) looked at"
-        return "\(Wording.grouped(model.inbox.markedCount)) marked, \(seen)\(stop)"
+        return "\(Wording.grouped(model.network.inbox.markedCount)) marked, \(seen)\(stop)"
     }
 
     /// That the page is what this machine keeps, and as of when.
@@ -60,12 +61,12 @@ extension Frame {
 
     private func drawEmptyInbox(_ area: Rect) {
         guard !area.isEmpty else { return }
-        var words = model.inbox.isLoaded ? "No letters." : "Listing …"
-        if model.inbox.isLoaded, model.inbox.filter?.terms.isEmpty == false {
-            words = model.inbox.finding.map { $0.end == nil } == true ? "Looking …" : "No letter matches."
+        var words = model.network.inbox.isLoaded ? "No letters." : "Listing …"
+        if model.network.inbox.isLoaded, model.network.inbox.filter?.terms.isEmpty == false {
+            words = model.network.inbox.finding.map { $0.end == nil } == true ? "Looking …" : "No letter matches."
         }
         var style = theme.dimmed
-        if let failure = model.inbox.failure {
+        if let failure = model.network.inbox.failure {
             let key = model.settings.keys.label(of: .refresh, in: InboxPane.self)
             words = "✗ \(failure)" + (key.map { " \($0) tries again." } ?? "")
             style = theme.failure
@@ -73,16 +74,16 @@ extension Frame {
         for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
             canvas.write(line, row: area.row + offset, column: area.column + 2, style: style)
         }
-        if model.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
+        if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
     }
 
     private func drawLetter(
         _ letter: PostboxMessage, in row: Rect, _ columns: InboxColumns, isSelected: Bool
     ) {
-        let isUnread = model.inbox.isUnread(letter)
-        let isLeaving = model.inbox.isBeingDeleted(letter.id)
+        let isUnread = model.network.inbox.isUnread(letter)
+        let isLeaving = model.network.inbox.isBeingDeleted(letter.id)
         let style = isLeaving ? theme.dimmed : isUnread ? Style(attributes: .bold) : .plain
-        let mark = isLeaving ? "✕" : model.inbox.isMarked(letter.id) ? "*" : " "
+        let mark = isLeaving ? "✕" : model.network.inbox.isMarked(letter.id) ? "*" : " "
         canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
         canvas.write(mark, row: row.row, column: row.column + 1, style: theme.marker)
         canvas.write(isUnread ? "•" : " ", row: row.row, column: row.column + 2, style: theme.unread)
@@ -94,7 +95,7 @@ extension Frame {
             next(columns.persona)
         }
         if columns.box > 0 {
-            let name = InboxColumns.boxName(letter, model.inbox).shortened(columns: columns.box)
+            let name = InboxColumns.boxName(letter, model.network.inbox).shortened(columns: columns.box)
             canvas.write(name, row: row.row, column: column, style: theme.dimmed)
             next(columns.box)
         }
@@ -116,37 +117,37 @@ extension Frame {
             let start = row.endColumn - InboxColumns.margin - age.utf8.count
             canvas.write(age, row: row.row, column: start, style: theme.time)
         }
-        guard isSelected, model.focus == .main else { return }
+        guard isSelected, model.screen.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 
     private func drawReader(_ parts: InboxLayout) {
-        guard let letter = model.inbox.openLetter, let reader = parts.reader else { return }
+        guard let letter = model.network.inbox.openLetter, let reader = parts.reader else { return }
         if let heading = parts.readerHeading {
             let stamp = CivilTime(letter.createdAt, zone: model.zone)
             let from = SafeText(name: letter.from ?? "?")
-            let box = model.inbox.fullName(ofBox: letter.postboxId)
+            let box = model.network.inbox.fullName(ofBox: letter.postboxId)
             let about = LetterSubject.suffix(letter.subject)
             let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
-        let first = min(model.inbox.readerScroll, parts.lastReaderScroll)
+        let first = min(model.network.inbox.readerScroll, parts.lastReaderScroll)
         for (offset, line) in parts.letterLines.dropFirst(first).prefix(reader.rows).enumerated() {
             canvas.write(withKey(line), row: reader.row + offset, column: reader.column + 1)
         }
         if first < parts.lastReaderScroll, !reader.isEmpty {
             canvas.write("↓", row: reader.endRow - 1, column: reader.endColumn - 1, style: theme.dimmed)
         }
-        if parts.table.isEmpty, model.focus == .main {
+        if parts.table.isEmpty, model.screen.focus == .main {
             canvas.cursor = Position(row: reader.row, column: reader.column)
         }
     }
 
     /// What the page is filtered by, and how that ends.
     private func drawFilter(_ parts: InboxLayout) {
-        guard let area = parts.filter, let filter = model.inbox.filter else { return }
+        guard let area = parts.filter, let filter = model.network.inbox.filter else { return }
         canvas.fill(area)
         var column = area.column + 1
         column += canvas.write("filter: ", row: area.row, column: column, style: theme.heading)
@@ -162,7 +163,7 @@ extension Frame {
         let (text, cursor) = filter.editor.rendered(width: wanted)
         canvas.write(text, row: area.row, column: column)
         if let words { canvas.write(words, row: area.row, column: area.endColumn - words.width, style: theme.dimmed) }
-        guard filter.isTyped, model.focus == .main else { return }
+        guard filter.isTyped, model.screen.focus == .main else { return }
         canvas.cursor = Position(row: area.row, column: min(column + cursor, area.endColumn - 1))
     }
 
@@ -171,7 +172,7 @@ extension Frame {
 
     /// How many letters the filter has found, and how far it has looked.
     private var foundWords: String {
-        let inbox = model.inbox
+        let inbox = model.network.inbox
         let count = Wording.grouped(inbox.letters.count)
         guard let finding = inbox.finding else { return "\(count) of \(Wording.grouped(inbox.page.count))" }
         let seen = Wording.grouped(finding.sweep.seen)
@@ -188,12 +189,12 @@ extension Frame {
 
     /// What is deleted in a moment, and how that is undone.
     private func drawPending(_ parts: InboxLayout) {
-        guard let area = parts.progress, let deadline = model.inbox.deletion.deadline else { return }
-        let count = model.inbox.deletion.undoableCount
+        guard let area = parts.progress, let deadline = model.network.inbox.deletion.deadline else { return }
+        let count = model.network.inbox.deletion.undoableCount
         let wait = Wording.wait(now.duration(to: deadline))
         let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
         // While a filter is typed the key is for that.
-        let undo = model.inbox.filter?.isTyped == true ? "" : key.map { ", \($0) undoes" } ?? ""
+        let undo = model.network.inbox.filter?.isTyped == true ? "" : key.map { ", \($0) undoes" } ?? ""
         let words = " ✕ \(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") deleted in \(wait)\(undo)"
         canvas.fill(area)
         canvas.write(
@@ -204,7 +205,8 @@ extension Frame {
     /// it.
     private func drawProgress(_ parts: InboxLayout) {
         // What can still be undone is said first.
-        guard let area = parts.progress, model.inbox.deletion.deadline == nil, let deletion = model.inbox.deletion.run
+        guard let area = parts.progress, model.network.inbox.deletion.deadline == nil,
+            let deletion = model.network.inbox.deletion.run
         else { return }
         let count = deletion.ids.count
         let total = Wording.grouped(count)

@@ -98,7 +98,7 @@ struct Inbox: Equatable, Sendable {
 
     /// Something that waits for the page that it is meant for.
     enum Held: Hashable, Sendable {
-        case action(KeyAction)
+        case action(InboxPane.Action)
         case scroll(up: Int)
     }
 

@@ -29,7 +29,7 @@ struct InboxLayout: Hashable {
     init(model: ChatModel, area: Rect) {
         let rest: Rect
         (filter, rest, progress) = Self.parts(of: area, model)
-        guard let letter = model.inbox.openLetter else {
+        guard let letter = model.network.inbox.openLetter else {
             table = rest
             divider = nil
             readerHeading = nil
@@ -52,7 +52,7 @@ struct InboxLayout: Hashable {
             // A short letter leaves the rows that it does not need to the table.
             let least = rest.rows >= Self.aboveFrom ? max(4, rest.rows / 3) : 0
             let spare = rest.rows - 1 - letterLines.count
-            let parts = rest.split(top: least == 0 ? 0 : max(least, min(spare, model.inbox.letters.count)))
+            let parts = rest.split(top: least == 0 ? 0 : max(least, min(spare, model.network.inbox.letters.count)))
             table = parts.top
             below = parts.rest
         }
@@ -64,17 +64,17 @@ struct InboxLayout: Hashable {
     /// The line of the filter, what is between, and the progress of a deletion.
     private static func parts(of area: Rect, _ model: ChatModel) -> (filter: Rect?, rest: Rect, progress: Rect?) {
         var (rest, filter, progress): (Rect, Rect?, Rect?) = (area, nil, nil)
-        if !model.inbox.deletion.isEmpty, area.rows >= 3 {
+        if !model.network.inbox.deletion.isEmpty, area.rows >= 3 {
             (rest, progress) = rest.split(bottom: 1)
         }
-        if model.inbox.filter != nil, rest.rows >= 2 { (filter, rest) = rest.split(top: 1) }
+        if model.network.inbox.filter != nil, rest.rows >= 2 { (filter, rest) = rest.split(top: 1) }
         return (filter, rest, progress)
     }
 
     /// How wide the table is, 0 where the open letter takes the whole pane. Nothing of that is wrapped for it.
     static func tableColumns(model: ChatModel, area: Rect) -> Int {
         let rest = parts(of: area, model).rest
-        guard model.inbox.openLetter != nil else { return rest.columns }
+        guard model.network.inbox.openLetter != nil else { return rest.columns }
         if rest.columns >= besideFrom { return rest.columns / 2 }
         return rest.rows >= aboveFrom ? rest.columns : 0
     }
@@ -120,7 +120,7 @@ struct InboxColumns: Hashable {
 
     /// On a narrow pane the subject's column goes first, then the persona, the postbox and the age.
     init(columns: Int, showsBox: Bool, model: ChatModel) {
-        let inbox = model.inbox
+        let inbox = model.network.inbox
         let rest = columns - InboxLayout.markColumns
         func widest(_ limit: Int, _ width: (PostboxMessage) -> Int) -> Int {
             // What a filter has found may be a long list.

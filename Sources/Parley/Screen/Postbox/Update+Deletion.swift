@@ -7,21 +7,22 @@ extension ChatModel {
 
     /// Brings back what was deleted last, with its marks, while nothing has left.
     mutating func undoDeletion() {
-        guard let step = inbox.deletion.undo() else {
+        guard let step = network.inbox.deletion.undo() else {
             let words =
-                inbox.deletion.isEmpty ? "There is nothing to undo." : "These letters are being deleted already."
+                network.inbox.deletion.isEmpty
+                ? "There is nothing to undo." : "These letters are being deleted already."
             return say(words)
         }
-        inbox.markAgain(step.marks)
-        if let first = step.ids.first, let place = inbox.letters.firstIndex(where: { $0.id == first }) {
-            inbox.selected = place
+        network.inbox.markAgain(step.marks)
+        if let first = step.ids.first, let place = network.inbox.letters.firstIndex(where: { $0.id == first }) {
+            network.inbox.selected = place
         }
         say("Restored \(Wording.count(step.ids.count, "letter")).")
     }
 
     /// Whether a key brings back what was deleted, wherever the person has gone meanwhile.
     func undoesDeletion(_ key: Key) -> Bool {
-        guard inbox.deletion.undoableCount > 0, inbox.filter?.isTyped != true else { return false }
+        guard network.inbox.deletion.undoableCount > 0, network.inbox.filter?.isTyped != true else { return false }
         return settings.keys.action(of: key, in: InboxPane.self) == .undo
     }
 
@@ -31,15 +32,15 @@ extension ChatModel {
     /// which postboxes, and how many of them are out of view.
     mutating func askToDelete() {
         guard !isStillMarking() else { return }
-        guard inbox.hasMarks else { return askToDeleteSelected() }
-        let (count, hidden) = (inbox.markedCount, inbox.markedCount - markedInView)
+        guard network.inbox.hasMarks else { return askToDeleteSelected() }
+        let (count, hidden) = (network.inbox.markedCount, network.inbox.markedCount - markedInView)
         let view =
             switch hidden {
             case 0: ""
             case count: count == 1 ? ", which is not in view" : ", none of them in view"
             default: ", \(Wording.grouped(hidden)) of them not in view"
             }
-        let ids = inbox.lettersToDelete
+        let ids = network.inbox.lettersToDelete
         ask(.delete(ids), "Delete \(Wording.count(count, "letter"))\(postboxWords(ids))\(view)?")
     }
 
@@ -47,7 +48,7 @@ extension ChatModel {
     mutating func askToDelete(_ number: Int) { if selectLetter(number) { askToDeleteSelected() } }
 
     private mutating func askToDeleteSelected() {
-        guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return }
+        guard let letter = network.inbox.selectedLetter, !network.inbox.isBeingDeleted(letter.id) else { return }
         let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""
         let stamp = CivilTime(letter.createdAt, zone: zone).shortStamp.drop { $0 == " " }
         ask(.delete([letter.id]), "Delete the letter\(sender) of \(stamp)?")
@@ -55,8 +56,8 @@ extension ChatModel {
 
     /// The postboxes of marked letters, those with the most letters first.
     private func postboxWords(_ ids: [String]) -> String {
-        let counts = inbox.marks(of: ids).values.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
-        let boxes = counts.map { (title: String(inbox.title(ofBox: $0).prefix(64)), count: $1) }
+        let counts = network.inbox.marks(of: ids).values.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        let boxes = counts.map { (title: String(network.inbox.title(ofBox: $0).prefix(64)), count: $1) }
             .sorted { ($1.count, $0.title) < ($0.count, $1.title) }
         guard boxes.count > 1 else { return boxes.first.map { " from \($0.title)" } ?? "" }
         var parts = boxes.prefix(Self.namedPostboxes).map { "\(Wording.grouped($0.count)) from \($0.title)" }
@@ -72,19 +73,21 @@ extension ChatModel {
     private static let namedPostboxes = 3
 
     /// Whether some of the marked letters are out of view.
-    var hasHiddenMarks: Bool { inbox.markedCount != markedInView }
+    var hasHiddenMarks: Bool { network.inbox.markedCount != markedInView }
 
     private var markedInView: Int {
-        guard hasScreen else { return inbox.markedShown }
+        guard hasScreen else { return network.inbox.markedShown }
         let table = InboxLayout(model: self, area: layout(on: size).main).table
-        return inbox.letters.dropFirst(inbox.firstVisible).prefix(table.rows).count { inbox.isMarked($0.id) }
+        return network.inbox.letters.dropFirst(network.inbox.firstVisible).prefix(table.rows).count {
+            network.inbox.isMarked($0.id)
+        }
     }
 
     // MARK: Leaving
 
     /// Stops a deletion behind what is with the network; false where none is under way.
     mutating func stopDeletion() -> Bool {
-        guard inbox.deletion.stop() else { return false }
+        guard network.inbox.deletion.stop() else { return false }
         say("Stopping the deletion.")
         return true
     }

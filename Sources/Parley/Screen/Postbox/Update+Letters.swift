@@ -4,7 +4,7 @@ import Terminal
 // Letters are answered, sent on and saved.
 extension ChatModel {
     /// The open letter, or the selected one.
-    private var chosenLetter: PostboxMessage? { inbox.openLetter ?? inbox.selectedLetter }
+    private var chosenLetter: PostboxMessage? { network.inbox.openLetter ?? network.inbox.selectedLetter }
 
     /// The same for what needs its text; says so where it cannot be read.
     private mutating func readableLetter() -> PostboxMessage? {
@@ -55,7 +55,7 @@ extension ChatModel {
         guard let letter = readableLetter() else { return }
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.forwarding($0) }
         let body = LetterSubject.joined(subject, letter.forwarded(under: nil))
-        guard body.utf8.count < messageBytes else {
+        guard body.utf8.count < network.messageBytes else {
             return say("The letter is too long to be sent on with a text; parley inbox forward sends it.", .failure)
         }
         let command = "/post "
@@ -80,7 +80,7 @@ extension ChatModel {
     /// - Parameter file: where; a name with the letter's time and the other person where it is empty.
     mutating func save(to file: String) -> ChatEffects {
         let letter: (text: String, name: String)?
-        switch view {
+        switch screen.view {
         case .inbox:
             if chosenLetter == nil { say("There is no letter to save.", .failure) }
             letter = readableLetter().map { ($0.message, $0.fileName) }
@@ -126,7 +126,7 @@ extension ChatModel {
 
     /// Begins a letter in the compose pane, unless something is being written there.
     mutating func beginLetter(_ command: String = "/post ") {
-        focus = .compose
+        screen.focus = .compose
         guard !compose.hasContent else {
             let clears = settings.keys.label(of: .interrupt).map { " \($0) clears it." } ?? ""
             say("Something is being written already." + clears)

@@ -4,8 +4,8 @@ import Relay
 extension ChatModel {
     /// Begins to mark what the filter finds in the whole list, or all of it where there is no filter.
     mutating func markMatching() -> ChatEffects {
-        guard case .inbox(let box) = view, !isStillMarking() else { return [] }
-        guard inbox.filter?.isUnfinished != true else {
+        guard case .inbox(let box) = screen.view, !isStillMarking() else { return [] }
+        guard network.inbox.filter?.isUnfinished != true else {
             say("The filter is not finished.", .failure)
             return []
         }
@@ -14,7 +14,7 @@ extension ChatModel {
 
     /// Asks for the portion that is marked next.
     private mutating func mark(by sweep: Inbox.Sweep) -> ChatEffects {
-        inbox.marking = sweep
+        network.inbox.marking = sweep
         return [reading(sweep, .oldestFirst)]
     }
 
@@ -26,32 +26,32 @@ extension ChatModel {
 
     /// - Parameter source: where the letters are read; nil lets the session choose.
     private mutating func sweep(of box: String?, from source: LetterPortion.Source? = nil) -> Inbox.Sweep {
-        let counted = box.map { [inbox.counts[$0]].compactMap(\.self) } ?? Array(inbox.counts.values)
+        let counted = box.map { [network.inbox.counts[$0]].compactMap(\.self) } ?? Array(network.inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
-        return Inbox.Sweep(inbox.filter, ofBox: box, total: total, from: source, request: newNumber())
+        return Inbox.Sweep(network.inbox.filter, ofBox: box, total: total, from: source, request: newNumber())
     }
 
     /// Whether letters are being marked, of which nobody knows yet how many that will be; says so.
     mutating func isStillMarking() -> Bool {
-        guard inbox.marking != nil else { return false }
+        guard network.inbox.marking != nil else { return false }
         say("Letters are still being marked" + (settings.keys.label(of: .escape).map { "; \($0) stops that." } ?? "."))
         return true
     }
 
     /// Marks those of a portion that the filter lets through, and asks for the next one.
     mutating func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> ChatEffects {
-        if inbox.finding?.sweep.request == request { return find(in: portion) }
-        guard var marking = inbox.marking, marking.request == request else { return [] }
+        if network.inbox.finding?.sweep.request == request { return find(in: portion) }
+        guard var marking = network.inbox.marking, marking.request == request else { return [] }
         // Whoever has left the list sees no marks, and finds none when it is opened again.
-        guard (trail + [view]).contains(.inbox(marking.box)) else { return end(marking, .left) }
+        guard (screen.trail + [screen.view]).contains(.inbox(marking.box)) else { return end(marking, .left) }
         guard !marking.isOutdated else {
             marking.goOn(newNumber(), at: marking.token)
             return mark(by: marking)
         }
         let matching = matching(portion, marking.filter)
-        let new = matching.filter { !inbox.isMarked($0.id) }
-        let room = max(0, Inbox.markLimit - inbox.markedCount)
-        _ = inbox.mark(Array(new.prefix(room)))
+        let new = matching.filter { !network.inbox.isMarked($0.id) }
+        let room = max(0, Inbox.markLimit - network.inbox.markedCount)
+        _ = network.inbox.mark(Array(new.prefix(room)))
         marking.take(portion, matched: matching.count - max(0, new.count - room))
         if new.count > room { return end(marking, .full) }
         guard let token = portion.nextToken else { return end(marking, .complete) }
@@ -63,33 +63,33 @@ extension ChatModel {
     /// Those letters of a portion that a filter lets through and that stay.
     private func matching(_ portion: LetterPortion, _ filter: Inbox.Filter?) -> [PostboxMessage] {
         portion.letters.filter { letter in
-            guard !inbox.isBeingDeleted(letter.id) else { return false }
-            return filter?.lets(through: letter, of: inbox, isRead: portion.readIDs.contains(letter.id)) ?? true
+            guard !network.inbox.isBeingDeleted(letter.id) else { return false }
+            return filter?.lets(through: letter, of: network.inbox, isRead: portion.readIDs.contains(letter.id)) ?? true
         }
     }
 
     /// What was marked so far stays.
     mutating func handleFailedPortion(_ error: RelayError, _ request: UInt64) {
-        if inbox.finding?.sweep.request == request { return inbox.endFinding(.failed(error.words)) }
-        guard let marking = inbox.marking, marking.request == request else { return }
+        if network.inbox.finding?.sweep.request == request { return network.inbox.endFinding(.failed(error.words)) }
+        guard let marking = network.inbox.marking, marking.request == request else { return }
         _ = end(marking, .failed(error.words))
     }
 
     /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in
     /// view.
     mutating func stopMarking() -> Bool {
-        guard case .inbox = view, let marking = inbox.marking else { return false }
+        guard case .inbox = screen.view, let marking = network.inbox.marking else { return false }
         _ = end(marking, .stopped)
         return true
     }
 
     /// Says that it has ended where another list is opened.
     mutating func leaveMarking() {
-        if let marking = inbox.marking { _ = end(marking, .left) }
+        if let marking = network.inbox.marking { _ = end(marking, .left) }
     }
 
     private mutating func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> ChatEffects {
-        inbox.marking = nil
+        network.inbox.marking = nil
         let isFailure = if case .failed = end { true } else { false }
         say(marking.words(end), isFailure ? .failure : .information)
         return []
@@ -100,13 +100,14 @@ extension ChatModel {
     /// Has the filter look through the whole list, where that is more than the page.
     mutating func lettersToFind() -> ChatEffects {
         // A letter that is read lies over the list.
-        guard case .inbox(let box) = view else { return [] }
-        guard let filter = inbox.filter, !filter.terms.isEmpty, inbox.isLoaded, inbox.fetch == nil, !inbox.isWholeList
+        guard case .inbox(let box) = screen.view else { return [] }
+        guard let filter = network.inbox.filter, !filter.terms.isEmpty, network.inbox.isLoaded,
+            network.inbox.fetch == nil, !network.inbox.isWholeList
         else {
-            inbox.dropFinding()
+            network.inbox.dropFinding()
             return []
         }
-        if let finding = inbox.finding {
+        if let finding = network.inbox.finding {
             // The portion that is on its way ends what is looked for no more: one is read at a time.
             if finding.sweep.filter?.terms == filter.terms || finding.end == nil { return [] }
         }
@@ -114,24 +115,24 @@ extension ChatModel {
     }
 
     private mutating func find(by sweep: Inbox.Sweep) -> ChatEffects {
-        inbox.find(by: sweep)
-        return [reading(sweep, inbox.order)]
+        network.inbox.find(by: sweep)
+        return [reading(sweep, network.inbox.order)]
     }
 
     /// Takes in a portion that the filter looks through, and asks for the next one.
     private mutating func find(in portion: LetterPortion) -> ChatEffects {
-        guard let sweep = inbox.finding?.sweep, (trail + [view]).contains(.inbox(sweep.box)),
-            let filter = inbox.filter, !filter.terms.isEmpty
+        guard let sweep = network.inbox.finding?.sweep, (screen.trail + [screen.view]).contains(.inbox(sweep.box)),
+            let filter = network.inbox.filter, !filter.terms.isEmpty
         else {
-            inbox.dropFinding()
+            network.inbox.dropFinding()
             return []
         }
         guard sweep.filter?.terms == filter.terms else {
             return find(by: self.sweep(of: sweep.box, from: portion.source))
         }
         guard !sweep.isOutdated else { return goOnFinding(at: sweep.token) }
-        inbox.found(matching(portion, filter), in: portion)
-        guard let finding = inbox.finding else { return [] }
+        network.inbox.found(matching(portion, filter), in: portion)
+        guard let finding = network.inbox.finding else { return [] }
         let end: Inbox.Sweep.End? =
             finding.isFull
             ? .full
@@ -139,12 +140,12 @@ extension ChatModel {
                 ? .complete
                 : finding.sweep.seen >= Inbox.Sweep.limit ? .tooMany : nil
         guard let end else { return goOnFinding(at: portion.nextToken) }
-        inbox.endFinding(end)
+        network.inbox.endFinding(end)
         return []
     }
 
     private mutating func goOnFinding(at token: String?) -> ChatEffects {
-        inbox.goOnFinding(newNumber(), at: token)
-        return inbox.finding.map { [reading($0.sweep, inbox.order)] } ?? []
+        network.inbox.goOnFinding(newNumber(), at: token)
+        return network.inbox.finding.map { [reading($0.sweep, network.inbox.order)] } ?? []
     }
 }

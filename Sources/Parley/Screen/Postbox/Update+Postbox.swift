@@ -3,48 +3,48 @@ import Relay
 extension ChatModel {
     /// Shows the letters of one postbox, or of all.
     mutating func openInbox(_ box: String?) -> ChatEffects {
-        let isSame = view == .inbox(box)
+        let isSame = screen.view == .inbox(box)
         if !isSame {
             leaveMarking()
-            inbox.reset()
-            inbox.list(box)
+            network.inbox.reset()
+            network.inbox.list(box)
         }
         show(.inbox(box))
-        return isSame && inbox.isLoaded ? [] : fetch(inbox.trail)
+        return isSame && network.inbox.isLoaded ? [] : fetch(network.inbox.trail)
     }
 
     /// Takes in news of the postbox.
     mutating func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> ChatEffects {
         switch news {
         case .boxes(let boxes):
-            inbox.take(boxes, at: now.wall)
+            network.inbox.take(boxes, at: now.wall)
             _ = refreshPostboxList()
-            if case .inbox(let box?) = view, !boxes.contains(where: { $0.id == box }) { return openInbox(nil) }
+            if case .inbox(let box?) = screen.view, !boxes.contains(where: { $0.id == box }) { return openInbox(nil) }
         case .keptBoxes(let kept, let counts):
-            inbox.take(kept, counts: counts)
+            network.inbox.take(kept, counts: counts)
         case .counts(let counts):
-            inbox.counts = counts
+            network.inbox.counts = counts
         case .read(let ids, let counts):
-            inbox.noteRead(ids, counts: counts)
+            network.inbox.noteRead(ids, counts: counts)
         case .page(let request, let output):
             return handlePage(output, request)
         case .pageFailed(let request, let error):
-            guard let fetch = inbox.fetch, fetch.request == request else { return [] }
-            inbox.fetch = nil
-            inbox.dropHeld()
-            inbox.failure =
+            guard let fetch = network.inbox.fetch, fetch.request == request else { return [] }
+            network.inbox.fetch = nil
+            network.inbox.dropHeld()
+            network.inbox.failure =
                 error == .notConnected ? "No letter is kept on this machine, and there is no connection." : error.words
-            if !inbox.page.isEmpty { sayMeanwhile("The page could not be listed. \(error.words)") }
+            if !network.inbox.page.isEmpty { sayMeanwhile("The page could not be listed. \(error.words)") }
             if error == .invalidToken, fetch.trail.token != nil {
                 return self.fetch(Inbox.Trail(order: fetch.trail.order))
             }
         case .keptPage(let request, let letters):
-            guard inbox.fetch?.request == request else { return [] }
+            guard network.inbox.fetch?.request == request else { return [] }
             let effects = handlePage(letters.page, request, isFromNetwork: false)
             // The counts that the network has told are newer, or there are none.
-            if inbox.counts.isEmpty { inbox.counts = letters.counts }
+            if network.inbox.counts.isEmpty { network.inbox.counts = letters.counts }
             // What was never listed is as old as the newest that came.
-            inbox.kept = Inbox.Kept(asOf: letters.asOf ?? letters.page.items.map(\.createdAt).max())
+            network.inbox.kept = Inbox.Kept(asOf: letters.asOf ?? letters.page.items.map(\.createdAt).max())
             return effects
         case .portion(let request, let portion):
             return handlePortion(portion, request)
@@ -53,20 +53,22 @@ extension ChatModel {
         case .created(let letter):
             return handleLetter(letter)
         case .deleting(let done):
-            inbox.deletion.progress(to: done)
+            network.inbox.deletion.progress(to: done)
         case .deleted(let result):
-            guard inbox.endDeletion(result) else { return [] }
+            guard network.inbox.endDeletion(result) else { return [] }
             let report = result.report
             say(report.words, report.isFailure ? .failure : .information)
             // How far a deletion came that was stopped outlasts the notice, as a failure does.
-            if !report.isFailure, !result.notDeleted.isEmpty { log.record(report.words, isFailure: false, at: now) }
-            if case .question(let question)? = overlay, question.act == .leaveDeletion {
-                overlay = nil
+            if !report.isFailure, !result.notDeleted.isEmpty {
+                network.log.record(report.words, isFailure: false, at: now)
+            }
+            if case .question(let question)? = screen.overlay, question.act == .leaveDeletion {
+                screen.overlay = nil
                 if !report.isFailure { return [.letters(.count)] + quit() }
             }
             return [.letters(.count)]
         case .saving(let outcome):
-            awaitedAnswers = max(0, awaitedAnswers - 1)
+            network.outbox.awaitedAnswers = max(0, network.outbox.awaitedAnswers - 1)
             handleSaving(outcome)
         case .subscription(let status):
             if case .error(let error) = status { note("postbox: \(error.words)") }
@@ -84,21 +86,21 @@ extension ChatModel {
 
     /// Asks for the page that `trail` leads to, unless one is on its way already.
     private mutating func fetch(_ trail: Inbox.Trail) -> ChatEffects {
-        guard case .inbox(let box) = view, inbox.fetch == nil else { return [] }
+        guard case .inbox(let box) = screen.view, network.inbox.fetch == nil else { return [] }
         let request = newNumber()
         let limit = letterPageSize
-        inbox.begin(Inbox.Fetch(request: request, trail: trail, limit: limit))
-        inbox.failure = nil
+        network.inbox.begin(Inbox.Fetch(request: request, trail: trail, limit: limit))
+        network.inbox.failure = nil
         return [
             .letters(
                 .listPage(request: request, postbox: box, token: trail.token, limit: limit, order: trail.listOrder))
         ]
     }
 
-    mutating func refreshInbox() -> ChatEffects { fetch(inbox.trail) }
+    mutating func refreshInbox() -> ChatEffects { fetch(network.inbox.trail) }
 
     mutating func nextPage() -> ChatEffects {
-        guard let trail = inbox.nextTrail else {
+        guard let trail = network.inbox.nextTrail else {
             say("This is the last page.")
             return []
         }
@@ -106,7 +108,7 @@ extension ChatModel {
     }
 
     mutating func previousPage() -> ChatEffects {
-        guard let trail = inbox.previousTrail else {
+        guard let trail = network.inbox.previousTrail else {
             say("This is the first page.")
             return []
         }
@@ -114,43 +116,45 @@ extension ChatModel {
     }
 
     /// Goes to the first page, and lists it again where it is that.
-    mutating func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: inbox.order)) }
+    mutating func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: network.inbox.order)) }
 
     /// Goes to the last page: the list begins at its end.
     mutating func lastPage() -> ChatEffects {
-        guard !inbox.isLastPage || inbox.hasMore else {
+        guard !network.inbox.isLastPage || network.inbox.hasMore else {
             say("This is the last page.")
             return []
         }
-        return fetch(Inbox.Trail(order: inbox.order, isFromEnd: true))
+        return fetch(Inbox.Trail(order: network.inbox.order, isFromEnd: true))
     }
 
     /// Lists the letters the other way.
     mutating func changeLetterOrder() -> ChatEffects {
-        let order = inbox.order.opposite
+        let order = network.inbox.order.opposite
         say(order == .newestFirst ? "The newest letter stands first." : "The oldest letter stands first.")
         return fetch(Inbox.Trail(order: order))
     }
 
     /// Lists again when connected, where the last try failed or none was made.
     mutating func retryInbox() -> ChatEffects {
-        guard case .inbox = view, !inbox.isLoaded || inbox.failure != nil || inbox.kept != nil else { return [] }
-        return fetch(inbox.trail)
+        guard case .inbox = screen.view,
+            !network.inbox.isLoaded || network.inbox.failure != nil || network.inbox.kept != nil
+        else { return [] }
+        return fetch(network.inbox.trail)
     }
 
     private mutating func handlePage(
         _ output: ListOutput<PostboxMessage>, _ request: UInt64, isFromNetwork: Bool = true
     ) -> ChatEffects {
-        guard let fetch = inbox.fetch, fetch.request == request else { return [] }
-        let turned = fetch.trail != inbox.trail
-        inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
-        if hasScreen { inbox.keepLength() }
+        guard let fetch = network.inbox.fetch, fetch.request == request else { return [] }
+        let turned = fetch.trail != network.inbox.trail
+        network.inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
+        if hasScreen { network.inbox.keepLength() }
         if turned {
-            inbox.selected = 0
-            inbox.firstVisible = 0
+            network.inbox.selected = 0
+            network.inbox.firstVisible = 0
         }
-        if inbox.page.isEmpty, inbox.nextToken == nil, inbox.trail.count > 1 {
-            return self.fetch(inbox.trail.goingBack())
+        if network.inbox.page.isEmpty, network.inbox.nextToken == nil, network.inbox.trail.count > 1 {
+            return self.fetch(network.inbox.trail.goingBack())
         }
         return performHeld()
     }
@@ -158,7 +162,9 @@ extension ChatModel {
     /// Does what the person has asked for while the page was on its way, up to a question.
     private mutating func performHeld() -> ChatEffects {
         var effects: ChatEffects = []
-        while overlay == nil, focus == .main, case .inbox(let box) = view, let next = inbox.takeHeld() {
+        while screen.overlay == nil, screen.focus == .main, case .inbox(let box) = screen.view,
+            let next = network.inbox.takeHeld()
+        {
             let pane = InboxPane(box: box)
             switch next {
             case .action(let action): effects += pane.perform(action, on: &self)
@@ -171,39 +177,39 @@ extension ChatModel {
     /// Lists the page again where a deletion has left rows of it empty, or was not over yet when it was listed.
     mutating func lettersToList() -> ChatEffects {
         // Without a screen the list was said, and its numbers stay.
-        guard case .inbox = view, inbox.needsListing(fillsRows: hasScreen) else { return [] }
-        let trail = inbox.fetch?.trail ?? inbox.trail
-        inbox.fetch = nil
+        guard case .inbox = screen.view, network.inbox.needsListing(fillsRows: hasScreen) else { return [] }
+        let trail = network.inbox.fetch?.trail ?? network.inbox.trail
+        network.inbox.fetch = nil
         return fetch(trail)
     }
 
     private mutating func handleLetter(_ letter: PostboxMessage) -> ChatEffects {
         var shown: String?
-        for case .inbox(let box) in trail + [view] { shown = box }
-        guard inbox.add(letter, shownBox: shown) else { return [] }
+        for case .inbox(let box) in screen.trail + [screen.view] { shown = box }
+        guard network.inbox.add(letter, shownBox: shown) else { return [] }
         // Without a screen the list was said, and its numbers stay.
-        if hasScreen { inbox.keepLength() }
-        inbox.counts[letter.postboxId, default: 0] &+= 1
-        absence?.take(letter)
+        if hasScreen { network.inbox.keepLength() }
+        network.inbox.counts[letter.postboxId, default: 0] &+= 1
+        attention.absence?.take(letter)
         return isLooking ? [.letters(.count)] : [.letters(.count)] + ring() + call(for: letter)
     }
 
     /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where
     /// there is none.
     mutating func selectLetter(_ number: Int) -> Bool {
-        let ids = hasScreen ? inbox.letters.map(\.id) : inbox.numbered
+        let ids = hasScreen ? network.inbox.letters.map(\.id) : network.inbox.numbered
         guard ids.indices.contains(number - 1) else {
             say("The list has \(Wording.count(ids.count, "letter")).", .failure)
             return false
         }
         let id = ids[number - 1]
-        if !inbox.letters.contains(where: { $0.id == id }) { inbox.setFilter(nil) }
-        guard let place = inbox.letters.firstIndex(where: { $0.id == id }) else {
+        if !network.inbox.letters.contains(where: { $0.id == id }) { network.inbox.setFilter(nil) }
+        guard let place = network.inbox.letters.firstIndex(where: { $0.id == id }) else {
             say("Letter \(number) is not there any more.", .failure)
             return false
         }
-        inbox.open = nil
-        inbox.selected = place
+        network.inbox.open = nil
+        network.inbox.selected = place
         return true
     }
 
@@ -215,13 +221,13 @@ extension ChatModel {
 
     /// Marks letters.
     mutating func mark(_ letters: [PostboxMessage]) {
-        guard !inbox.mark(letters) else { return }
+        guard !network.inbox.mark(letters) else { return }
         say("\(Wording.grouped(Inbox.markLimit)) letters can be marked, no more.", .failure)
     }
 
     /// Marks from the letter that was marked last to the selected one.
     mutating func markRange() {
-        guard let letters = inbox.rangeFromLastMark else {
+        guard let letters = network.inbox.rangeFromLastMark else {
             return say("No letter that is shown was marked before: mark the first one of the range.")
         }
         mark(letters)
@@ -229,7 +235,7 @@ extension ChatModel {
 
     /// Marks all letters that are shown, or none of them where all are.
     mutating func markAllShown() {
-        let all = inbox.letters.filter { !inbox.isBeingDeleted($0.id) }
-        if all.allSatisfy({ inbox.isMarked($0.id) }) { inbox.unmark(all.map(\.id)) } else { mark(all) }
+        let all = network.inbox.letters.filter { !network.inbox.isBeingDeleted($0.id) }
+        if all.allSatisfy({ network.inbox.isMarked($0.id) }) { network.inbox.unmark(all.map(\.id)) } else { mark(all) }
     }
 }

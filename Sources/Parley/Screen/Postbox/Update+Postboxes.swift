@@ -13,10 +13,10 @@ extension ChatModel {
             return false
         }
         // Before the network has told them, it knows best.
-        guard act.needsPostbox, !inbox.boxes.isEmpty, !inbox.areBoxesOld,
-            !inbox.boxes.contains(where: { $0.name == name })
+        guard act.needsPostbox, !network.inbox.boxes.isEmpty, !network.inbox.areBoxesOld,
+            !network.inbox.boxes.contains(where: { $0.name == name })
         else { return true }
-        let names = inbox.boxes.map(\.name).sorted().joined(separator: ", ")
+        let names = network.inbox.boxes.map(\.name).sorted().joined(separator: ", ")
         say("There is no postbox \(name.prefix(64)). These are: \(names).", .failure)
         return false
     }
@@ -43,17 +43,17 @@ extension ChatModel {
 
     /// Counts what is asked for among what is to be answered.
     mutating func awaited(_ effects: ChatEffects) -> ChatEffects {
-        awaitedAnswers += effects.core.count
+        network.outbox.awaitedAnswers += effects.core.count
         return effects
     }
 
     private mutating func asked(_ effect: CoreEffect) -> ChatEffects { awaited([effect]) }
 
     private func deletionWords(_ name: String) -> String {
-        let box = inbox.boxes.first { $0.name == name }
+        let box = network.inbox.boxes.first { $0.name == name }
         // Without counts nobody knows.
-        guard let box, !inbox.counts.isEmpty else { return "Delete the postbox \(name) with all its letters?" }
-        let count = inbox.counts[box.id] ?? 0
+        guard let box, !network.inbox.counts.isEmpty else { return "Delete the postbox \(name) with all its letters?" }
+        let count = network.inbox.counts[box.id] ?? 0
         return count == 0
             ? "Delete the postbox \(name)? It has no letters."
             : "Delete the postbox \(name) with its \(Wording.count(count, "letter"))?"
@@ -62,8 +62,8 @@ extension ChatModel {
     /// Lists the postboxes, with whose they are and how many letters each has.
     private mutating func listPostboxes() {
         // What is on the screen is put right when the network answers, and what was said is not.
-        guard !inbox.boxes.isEmpty, hasScreen || isOffline || !inbox.areBoxesOld else {
-            awaitsPostboxes = !isOffline
+        guard !network.inbox.boxes.isEmpty, hasScreen || isOffline || !network.inbox.areBoxesOld else {
+            listed.awaitsPostboxes = !isOffline
             return say(isOffline ? "Your postboxes are known when connected." : "One moment: the network is asked.")
         }
         showPostboxes()
@@ -72,12 +72,14 @@ extension ChatModel {
     private mutating func showPostboxes() {
         var listing = Listing(title: "", lines: [])
         fill(&listing)
-        overlay = .listing(listing)
+        screen.overlay = .listing(listing)
     }
 
     /// What stands above the list: how old it is, where the network has not said that it is so now.
     private var postboxesHeading: String {
-        guard isOffline || inbox.areBoxesOld, let asOf = inbox.boxesAsOf else { return Self.postboxesTitle }
+        guard isOffline || network.inbox.areBoxesOld, let asOf = network.inbox.boxesAsOf else {
+            return Self.postboxesTitle
+        }
         return Self.postboxesTitle + ", as of \(CivilTime(asOf, zone: zone).shortStamp.drop { $0 == " " })"
     }
 
@@ -87,7 +89,7 @@ extension ChatModel {
         if case .postboxes(let names) = listing.content, let index = listing.selected, names.indices.contains(index) {
             selected = names[index]
         }
-        let names = inbox.boxes.map(\.name)
+        let names = network.inbox.boxes.map(\.name)
         listing.title = postboxesHeading
         listing.lines = postboxLines
         listing.content = .postboxes(names)
@@ -96,9 +98,9 @@ extension ChatModel {
 
     /// Has the list of the postboxes say how they are now, where it is open; false where it is not.
     mutating func refreshPostboxList() -> Bool {
-        guard case .listing(var listing) = overlay, case .postboxes = listing.content else { return false }
+        guard case .listing(var listing) = screen.overlay, case .postboxes = listing.content else { return false }
         fill(&listing)
-        overlay = .listing(listing)
+        screen.overlay = .listing(listing)
         return true
     }
 
@@ -111,17 +113,17 @@ extension ChatModel {
     mutating func manage(_ name: String, by key: Key) -> ChatEffects? {
         switch key {
         case Key(.character("e")):
-            let isEnabled = inbox.boxes.first { $0.name == name }?.isEnabled ?? false
+            let isEnabled = network.inbox.boxes.first { $0.name == name }?.isEnabled ?? false
             let act = isEnabled ? PostboxAct.disable(name) : .enable(name)
             return mayDo(act) ? run(act) : []
         case Key(.character("r")):
-            let box = inbox.boxes.first { $0.name == name && $0.hasTitle }
-            overlay = nil
+            let box = network.inbox.boxes.first { $0.name == name && $0.hasTitle }
+            screen.overlay = nil
             // The title that there is can be changed.
             beginLetter("/postbox rename \(name) \(box?.title ?? "")")
             return []
         case Key(.character("n")):
-            overlay = nil
+            screen.overlay = nil
             beginLetter("/postbox create ")
             return []
         case Key(.delete):
@@ -132,12 +134,12 @@ extension ChatModel {
     }
 
     private var postboxLines: [HelpText.Line] {
-        let personas = Set(inbox.boxes.map(\.sudoId))
-        return inbox.boxes.map { box in
+        let personas = Set(network.inbox.boxes.map(\.sudoId))
+        return network.inbox.boxes.map { box in
             var words = box.hasTitle ? ["called \(box.title.prefix(128))"] : []
             if !box.isEnabled { words.append("off") }
-            if let count = inbox.counts[box.id] {
-                let unread = inbox.unreadCount(ofBox: box.id)
+            if let count = network.inbox.counts[box.id] {
+                let unread = network.inbox.unreadCount(ofBox: box.id)
                 words.append(
                     Wording.count(count, "letter") + (unread > 0 ? ", \(Wording.grouped(unread)) unread" : ""))
             }
@@ -149,13 +151,13 @@ extension ChatModel {
 
     /// Takes in what became of what was asked.
     mutating func handlePostboxesNews(_ news: ChatEvent.PostboxesNews) -> ChatEffects {
-        awaitedAnswers = max(0, awaitedAnswers - 1)
+        network.outbox.awaitedAnswers = max(0, network.outbox.awaitedAnswers - 1)
         switch news {
         case .listed(let boxes):
-            let isAwaited = awaitsPostboxes
-            awaitsPostboxes = false
+            let isAwaited = listed.awaitsPostboxes
+            listed.awaitsPostboxes = false
             let effects = handlePostboxNews(.boxes(boxes))
-            if !refreshPostboxList(), isAwaited, overlay == nil {
+            if !refreshPostboxList(), isAwaited, screen.overlay == nil {
                 guard !boxes.isEmpty else {
                     say("You have no postbox. /postbox create NAME makes one.")
                     return effects
@@ -165,7 +167,7 @@ extension ChatModel {
             return effects
         case .changed(let act, let postbox, let boxes):
             say(words(of: act, postbox))
-            var effects = handlePostboxNews(.boxes(boxes ?? inbox.boxes(after: act, postbox)))
+            var effects = handlePostboxNews(.boxes(boxes ?? network.inbox.boxes(after: act, postbox)))
             _ = refreshPostboxList()
             if case .delete = act {
                 // Its letters are gone from the list of all, too.
@@ -175,10 +177,10 @@ extension ChatModel {
         case .failed(let act, let error):
             say(error.words, .failure)
             guard act == .list else { break }
-            let isAwaited = awaitsPostboxes
-            awaitsPostboxes = false
-            inbox.boxesWereNotTold()
-            if !refreshPostboxList(), isAwaited, overlay == nil, !inbox.boxes.isEmpty { showPostboxes() }
+            let isAwaited = listed.awaitsPostboxes
+            listed.awaitsPostboxes = false
+            network.inbox.boxesWereNotTold()
+            if !refreshPostboxList(), isAwaited, screen.overlay == nil, !network.inbox.boxes.isEmpty { showPostboxes() }
         case .sent(let letters): listSent(letters)
         case .sentFailed(let words): say(words, .failure)
         }
@@ -188,10 +190,12 @@ extension ChatModel {
     private func words(of act: PostboxAct, _ postbox: Postbox) -> String {
         switch act {
         case .list: return ""
-        case .create: return "✓ The postbox \(postbox.name) is there: others write to \(identity.user)/\(postbox.name)."
+        case .create:
+            return "✓ The postbox \(postbox.name) is there: others write to \(network.identity.user)/\(postbox.name)."
         case .rename:
             let words = postbox.hasTitle ? "is called \(postbox.title.prefix(128))" : "goes by its name again"
-            return "✓ The postbox \(postbox.name) \(words): others still write to \(identity.user)/\(postbox.name)."
+            return
+                "✓ The postbox \(postbox.name) \(words): others still write to \(network.identity.user)/\(postbox.name)."
         case .enable: return "✓ The postbox \(postbox.name) takes letters."
         case .disable: return "✓ The postbox \(postbox.name) takes no more letters, and keeps those it has."
         case .delete: return "✓ The postbox \(postbox.name) is deleted."
@@ -208,27 +212,27 @@ extension ChatModel {
     /// Lists the letters that were sent from here, or opens that with a number in the list.
     mutating func sentLetters(_ number: Int?) -> ChatEffects {
         guard let number else { return asked(.letters(.listSent(limit: Self.sentLimit))) }
-        guard listedSent.indices.contains(number - 1) else {
-            let count = listedSent.count
+        guard listed.sent.indices.contains(number - 1) else {
+            let count = listed.sent.count
             say(count == 0 ? "/sent lists them first." : "The list has \(Wording.count(count, "letter")).", .failure)
             return []
         }
-        readSent(listedSent[number - 1])
+        readSent(listed.sent[number - 1])
         return []
     }
 
     private mutating func listSent(_ letters: [KeptLetter]) {
-        listedSent = letters
+        listed.sent = letters
         guard !letters.isEmpty else {
             return say("No letter that was sent is kept here. /post USER/POSTBOX TEXT writes one.")
         }
         // Whoever has gone on to something else is not to be interrupted.
-        guard overlay == nil else { return }
+        guard screen.overlay == nil else { return }
         let lines = letters.enumerated().map { index, letter -> HelpText.Line in
             let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
             return .entry("\(index + 1)  \(stamp)", beginning(of: letter))
         }
-        overlay = .listing(
+        screen.overlay = .listing(
             Listing(title: "Letters you sent, the newest first", lines: lines, selected: 0, content: .sentLetters))
     }
 
@@ -245,20 +249,21 @@ extension ChatModel {
 
     /// Opens the selected letter, postbox or topic of the list that lies over the panes, or copies its link.
     mutating func openListed(_ index: Int) -> ChatEffects {
-        guard case .listing(let listing) = overlay else { return [] }
-        overlay = nil
+        guard case .listing(let listing) = screen.overlay else { return [] }
+        screen.overlay = nil
         switch listing.content {
         case .words: break
-        case .sentLetters: if listedSent.indices.contains(index) { readSent(listedSent[index]) }
+        case .sentLetters: if listed.sent.indices.contains(index) { readSent(listed.sent[index]) }
         case .postboxes(let names):
-            guard names.indices.contains(index), let box = inbox.boxes.first(where: { $0.name == names[index] }) else {
+            guard names.indices.contains(index), let box = network.inbox.boxes.first(where: { $0.name == names[index] })
+            else {
                 break
             }
-            focus = .main
+            screen.focus = .main
             return openInbox(box.id)
         case .topics(let names): if names.indices.contains(index) { return go(to: .topic(names[index])) }
         case .links(let places):
-            guard places.indices.contains(index), let link = listedLinks?.link(places[index] + 1) else { break }
+            guard places.indices.contains(index), let link = listed.links?.link(places[index] + 1) else { break }
             return take(link)
         }
         return []

@@ -53,50 +53,73 @@ struct ExcerptPart: Equatable, Sendable {
 struct ExcerptPane: Pane {
     let excerpt: Excerpt
 
-    static let title = "Around what was found"
-    static let keys: [KeyBinding] = [
-        .bind(.escape, [Key(.escape)], "go back to what was found", hint: "back"),
-        .bind(.up, [Key(.up)], "a line up"),
-        .bind(.down, [Key(.down)], "a line down"),
-        .bind(.toBeginning, [Key(.home)], "the message that was found", hint: "what was found"),
-        .bind(.toEnd, [Key(.end)], "newest message of the conversation", hint: "newest"),
-        .bind(.copy, [Key(.character("y"))], "copy what was found, or what /find has led to", hint: "copy"),
-        .bind(.quote, [Key(.character("q"))], "reply: quote it in the text", hint: "quote"),
-        .bind(.findPrevious, [Key(.character("n"))], "behind /find: the message above that has it", hint: "above"),
-        .bind(.findNext, [Key(.character("N"))], "behind /find: the one below", hint: "below"),
-        .bind(.open, [Key(.enter)], "go back to the text"),
-    ]
+    enum Action: String, KeyAction {
+        static let title = "Around what was found"
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
+        case escape, up, down, toBeginning, toEnd, copy, quote, findPrevious, findNext, open
+
+        var binding: KeyBinding {
+            switch self {
+            case .escape: KeyBinding(.escape, "go back to what was found", hint: "back")
+            case .up: KeyBinding(.up, "a line up")
+            case .down: KeyBinding(.down, "a line down")
+            case .toBeginning: KeyBinding(.home, "the message that was found", hint: "what was found")
+            case .toEnd: KeyBinding(.end, "newest message of the conversation", hint: "newest")
+            case .copy:
+                KeyBinding([Key(.character("y"))], "copy what was found, or what /find has led to", hint: "copy")
+            case .quote: KeyBinding([Key(.character("q"))], "reply: quote it in the text", hint: "quote")
+            case .findPrevious:
+                KeyBinding([Key(.character("n"))], "behind /find: the message above that has it", hint: "above")
+            case .findNext: KeyBinding([Key(.character("N"))], "behind /find: the one below", hint: "below")
+            case .open: KeyBinding(.enter, "go back to the text")
+            }
+        }
+    }
+
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return scroll(up: 1, on: &model)
         case .down: return scroll(up: -1, on: &model)
         case .toBeginning:
             model.scrollExcerptToFound()
             // What was looked for there is out of view now; the keys are for what was found again.
-            (model.selection, model.find) = (nil, nil)
+            (model.screen.marks.selection, model.screen.marks.find) = (nil, nil)
         case .toEnd: return showNewest(on: &model)
         case .copy: return message(in: model).map { model.copy(message: $0.text) } ?? []
         case .quote: if let row = message(in: model) { model.quote(row.text, of: row.author) }
         case .findPrevious: model.findNext(by: -1)
         case .findNext: model.findNext(by: 1)
-        case .open: model.focus = .compose
+        case .open: model.screen.focus = .compose
         case .escape: model.escape()
-        default: break
         }
         return []
     }
 
     /// Letters that are keys where there is something for them begin a text where there is not.
-    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
+    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
         switch action {
         case .copy, .quote: message(in: model) != nil
-        case .findPrevious, .findNext: model.find != nil
+        case .findPrevious, .findNext: model.screen.marks.find != nil
         default: true
         }
     }
 
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+    /// With a text begun, an action is meant for what was selected or looked for before that.
+    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+        var meant = model
+        meant.screen.focus = .main
+        meant.selectAsBeforeText()
+        let isFind = action == .findPrevious || action == .findNext
+        if isFind { meant.screen.marks.find = meant.screen.marks.find ?? meant.screen.marks.findBeforeText }
+        guard hasMeaning(action, in: meant) else {
+            model.say(isFind ? ChatModel.noFindWords : model.noSelectionWords)
+            return []
+        }
+        model = meant
+        return perform(action, on: &model)
+    }
+
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 
     /// The message that keys are for: the selected one, or the one that was found.
     private func message(in model: ChatModel) -> ConversationRow? {
@@ -111,7 +134,7 @@ struct ExcerptPane: Pane {
         let layout = model.conversationLayout(excerpt.conversation, columns: area.columns)
         let wasAtTop = layout.showsBeginning(rows: area.rows)
         excerpt.conversation.scroll = layout.scrolled(up: lines, rows: area.rows)
-        model.view = .excerpt(excerpt)
+        model.screen.view = .excerpt(excerpt)
         if lines > 0, wasAtTop { return model.readExcerpt(.before) }
         if lines < 0, excerpt.conversation.scroll == .bottom { return model.readExcerpt(.after) }
         return []
@@ -120,8 +143,8 @@ struct ExcerptPane: Pane {
     /// Goes to the conversation itself, and joins it where it is not.
     func showNewest(on model: inout ChatModel) -> ChatEffects {
         let name = excerpt.conversation.name
-        guard model.conversations.index(of: name) != nil else { return model.join(name) }
-        model.conversations.update(name) { $0.scroll = .bottom }
+        guard model.network.conversations.index(of: name) != nil else { return model.join(name) }
+        model.network.conversations.update(name) { $0.scroll = .bottom }
         model.show(.conversation(name))
         return []
     }
@@ -130,7 +153,7 @@ struct ExcerptPane: Pane {
 
     func addressee(in model: ChatModel) -> Addressee {
         let name = excerpt.conversation.name
-        guard model.conversations.index(of: name) != nil else {
+        guard model.network.conversations.index(of: name) != nil else {
             return .nobody("\(name) is not joined. /join \(name) to write there.")
         }
         return ConversationPane(name: name).addressee(in: model)
@@ -138,7 +161,7 @@ struct ExcerptPane: Pane {
 
     func placeholder(in model: ChatModel) -> String {
         let name = excerpt.conversation.name
-        guard model.conversations.index(of: name) != nil else { return "/join \(name) to write" }
+        guard model.network.conversations.index(of: name) != nil else { return "/join \(name) to write" }
         return ConversationPane(name: name).placeholder(in: model)
     }
 
@@ -147,8 +170,8 @@ struct ExcerptPane: Pane {
     func position(in frame: Frame) -> String { excerpt.request == nil ? "in the past" : "reading …" }
 
     func sidebarIndex(in model: ChatModel) -> Int? {
-        guard let place = model.conversations.place(of: excerpt.conversation.name) else {
-            return model.trail.first?.pane.sidebarIndex(in: model)
+        guard let place = model.network.conversations.place(of: excerpt.conversation.name) else {
+            return model.screen.trail.first?.pane.sidebarIndex(in: model)
         }
         return place + 1
     }
@@ -157,17 +180,17 @@ struct ExcerptPane: Pane {
 extension ChatModel {
     /// Goes to a message that was found: in its conversation where that has it, else in an excerpt of it.
     mutating func openFound(_ message: FoundMessage, _ query: SearchQuery) -> ChatEffects {
-        let back = trail + [view]
-        let name = conversations.home(of: message.topic) ?? message.topic
+        let back = screen.trail + [screen.view]
+        let name = network.conversations.home(of: message.topic) ?? message.topic
         let position = RowPosition.message(message.place.sequence)
         var mark = FoundMark(conversation: name, position: position, query: query)
         // Without a screen, what was found is said with what is around it, wherever else that was said.
-        if hasScreen, let conversation = conversations.named(name), conversation.has(message) {
+        if hasScreen, let conversation = network.conversations.named(name), conversation.has(message) {
             show(.conversation(name))
             let area = layout(on: size).main
             let layout = conversationLayout(conversation, columns: area.columns)
             let scroll = layout.showing(position, rows: area.rows)
-            conversations.update(name) { $0.scroll = scroll }
+            network.conversations.update(name) { $0.scroll = scroll }
             land(at: position, in: name)
             mark.scrollBefore = conversation.scroll
         } else {
@@ -176,17 +199,19 @@ extension ChatModel {
             conversation.recognize(mention)
             show(.excerpt(Excerpt(message: message, conversation: conversation)))
         }
-        trail = back
-        found = mark
+        screen.trail = back
+        screen.marks.found = mark
         // What was selected around something else is behind the person.
-        (selection, find) = (nil, nil)
-        focus = .main
+        (screen.marks.selection, screen.marks.find) = (nil, nil)
+        screen.focus = .main
         return readExcerpt(.around)
     }
 
     /// Reads a part of what the store has, unless one is on its way or there is none.
     mutating func readExcerpt(_ direction: ExcerptPart.Direction) -> ChatEffects {
-        guard case .excerpt(var excerpt) = view, excerpt.request == nil, excerpt.failure == nil else { return [] }
+        guard case .excerpt(var excerpt) = screen.view, excerpt.request == nil, excerpt.failure == nil else {
+            return []
+        }
         var place = excerpt.message.place
         let rows = excerpt.conversation.rows
         switch direction {
@@ -204,7 +229,7 @@ extension ChatModel {
         let request = newNumber()
         excerpt.request = request
         excerpt.conversation.history = direction == .after ? .unknown : .loading
-        view = .excerpt(excerpt)
+        screen.view = .excerpt(excerpt)
         return [
             .search(
                 .readAround(
@@ -213,7 +238,7 @@ extension ChatModel {
     }
 
     mutating func takeExcerpt(_ part: ExcerptPart, of request: UInt64) {
-        guard case .excerpt(var excerpt) = view, excerpt.request == request else { return }
+        guard case .excerpt(var excerpt) = screen.view, excerpt.request == request else { return }
         excerpt.request = nil
         // What comes behind the last row leaves the person where they look.
         if part.direction == .after, excerpt.conversation.scroll == .bottom,
@@ -223,7 +248,7 @@ extension ChatModel {
         }
         let first = excerpt.conversation.rows.first?.position
         let kept = KeptTopic(messages: part.messages, gaps: part.gaps, isComplete: false, readThrough: .max)
-        excerpt.conversation.restore(kept, user: identity.ownName)
+        excerpt.conversation.restore(kept, user: network.identity.ownName)
         // What the network has beyond it is not known here.
         excerpt.conversation.history = .unknown
         if part.direction != .after { excerpt.isOldest = part.isOldest }
@@ -234,25 +259,25 @@ extension ChatModel {
         if part.direction == .around, !part.messages.contains(where: { $0.sequence == sequence }) {
             excerpt.failure = "The message is no longer kept on this machine."
         }
-        view = .excerpt(excerpt)
+        screen.view = .excerpt(excerpt)
         if part.direction == .around { scrollExcerptToFound() }
     }
 
     mutating func failExcerpt(_ words: String, of request: UInt64) {
-        guard case .excerpt(var excerpt) = view, excerpt.request == request else { return }
+        guard case .excerpt(var excerpt) = screen.view, excerpt.request == request else { return }
         excerpt.request = nil
         excerpt.conversation.history = .unknown
         if excerpt.conversation.rows.isEmpty { excerpt.failure = words } else { say(words, .failure) }
-        view = .excerpt(excerpt)
+        screen.view = .excerpt(excerpt)
     }
 
     fileprivate mutating func scrollExcerptToFound() {
-        guard case .excerpt(var excerpt) = view else { return }
+        guard case .excerpt(var excerpt) = screen.view else { return }
         let area = layout(on: size).main
         let position = RowPosition.message(excerpt.message.place.sequence)
         let layout = conversationLayout(excerpt.conversation, columns: area.columns)
         excerpt.conversation.scroll = layout.showing(position, rows: area.rows)
-        view = .excerpt(excerpt)
+        screen.view = .excerpt(excerpt)
     }
 }
 

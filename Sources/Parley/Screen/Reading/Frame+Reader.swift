@@ -89,7 +89,7 @@ extension Frame {
             guard let find = reader.find else { continue }
             mark(find.text.columns(of: line.text), in: row, from: row.column + 1, area.columns - 1)
         }
-        guard model.focus == .main, !area.isEmpty else { return }
+        guard model.screen.focus == .main, !area.isEmpty else { return }
         let found = reader.find?.line.flatMap { found in lines.firstIndex { $0.place == found } }
         canvas.cursor = Position(row: area.row + (found ?? 0), column: area.column)
     }

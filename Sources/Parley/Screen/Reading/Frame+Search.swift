@@ -106,7 +106,7 @@ extension Frame {
                 "Nothing was found among the newest messages that have these words. before: with a date goes further back."
         }
         draw(words, in: area, style)
-        if model.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
+        if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
     }
 
     /// A sentence in the place of a pane's rows.
@@ -145,7 +145,7 @@ extension Frame {
         let shown = skipped > 0 ? SafeText("…") + safe.dropFirst(columns: skipped + 1) : safe
         canvas.write(shown.truncated(columns: columns.line), row: row.row, column: column)
         mark(found.map { $0.lowerBound - skipped..<$0.upperBound - skipped }, in: row, from: column, columns.line)
-        guard isSelected, model.focus == .main else { return }
+        guard isSelected, model.screen.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }
         canvas.cursor = Position(row: row.row, column: row.column)
@@ -159,8 +159,8 @@ extension Frame {
             let person = letter.person.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
             let text = LetterSubject.prefix(letter.subject) + letter.text
             switch letter.direction {
-            case .received: return (person, model.inbox.title(ofBox: letter.postbox), text)
-            case .sent: return (model.identity.user, "\(person)/\(letter.postbox)", text)
+            case .received: return (person, model.network.inbox.title(ofBox: letter.postbox), text)
+            case .sent: return (model.network.identity.user, "\(person)/\(letter.postbox)", text)
             }
         }
     }
@@ -183,7 +183,7 @@ extension Frame {
         if first < parts.lastReaderScroll, !reader.isEmpty {
             canvas.write("↓", row: reader.endRow - 1, column: reader.endColumn - 1, style: theme.dimmed)
         }
-        if parts.table.isEmpty, model.focus == .main {
+        if parts.table.isEmpty, model.screen.focus == .main {
             canvas.cursor = Position(row: reader.row, column: reader.column)
         }
     }
@@ -205,10 +205,10 @@ extension Frame {
     func drawMark(
         _ text: SafeText, of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
-        if let find = model.find, source.isMessage {
+        if let find = model.screen.marks.find, source.isMessage {
             mark(find.text.columns(of: text), in: row, from: row.column + widths.indent, widths.text)
         }
-        guard let found = model.found, found.position == source.position else { return }
+        guard let found = model.screen.marks.found, found.position == source.position else { return }
         canvas.write("▌", row: row.row, column: row.column, style: theme.heading)
         let match = SearchMatch(found.query)
         mark(match.columns(of: text), in: row, from: row.column + widths.indent, widths.text)

@@ -86,21 +86,28 @@ struct Reader: Equatable, Sendable {
 struct ReaderPane: Pane {
     let reader: Reader
 
-    static let title = "A message as a whole"
-    static let keys: [KeyBinding] = [
-        .bind(.escape, [Key(.escape)], "close it", hint: "close"),
-        .bind(.up, [Key(.up)], "a line up", hint: "scroll"),
-        .bind(.down, [Key(.down)], "a line down"),
-        .bind(.toBeginning, [Key(.home)], "its beginning", hint: "beginning"),
-        .bind(.toEnd, [Key(.end)], "its end", hint: "end"),
-        .bind(.findNext, [Key(.character("n"))], "behind /find: the next line that has it", hint: "next"),
-        .bind(.findPrevious, [Key(.character("N"))], "behind /find: the one before", hint: "before"),
-        .bind(.copy, [Key(.character("y"))], "copy it", hint: "copy"),
-        .bind(.quote, [Key(.character("q"))], "reply: quote it in the text", hint: "quote"),
-        .bind(.open, [Key(.enter)], "go back to the text"),
-    ]
+    enum Action: String, KeyAction {
+        static let title = "A message as a whole"
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
+        case escape, up, down, toBeginning, toEnd, findNext, findPrevious, copy, quote, open
+
+        var binding: KeyBinding {
+            switch self {
+            case .escape: KeyBinding(.escape, "close it", hint: "close")
+            case .up: KeyBinding(.up, "a line up", hint: "scroll")
+            case .down: KeyBinding(.down, "a line down")
+            case .toBeginning: KeyBinding(.home, "its beginning", hint: "beginning")
+            case .toEnd: KeyBinding(.end, "its end", hint: "end")
+            case .findNext: KeyBinding([Key(.character("n"))], "behind /find: the next line that has it", hint: "next")
+            case .findPrevious: KeyBinding([Key(.character("N"))], "behind /find: the one before", hint: "before")
+            case .copy: KeyBinding([Key(.character("y"))], "copy it", hint: "copy")
+            case .quote: KeyBinding([Key(.character("q"))], "reply: quote it in the text", hint: "quote")
+            case .open: KeyBinding(.enter, "go back to the text")
+            }
+        }
+    }
+
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return scroll(up: 1, on: &model)
         case .down: return scroll(up: -1, on: &model)
@@ -115,20 +122,19 @@ struct ReaderPane: Pane {
             } else {
                 model.quote(reader.text, of: reader.author)
             }
-        case .open: model.focus = .compose
+        case .open: model.screen.focus = .compose
         case .escape: model.escape()
-        default: break
         }
         return []
     }
 
     /// A letter is answered with a letter, and not quoted in a line; one that was sent is followed by another.
-    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
+    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
         switch action {
         case .findNext, .findPrevious: reader.find != nil
         case .quote where reader.recipient != nil: true
         case .quote:
-            switch model.trail.last {
+            switch model.screen.trail.last {
             case .conversation, .excerpt: true
             default: false
             }
@@ -136,7 +142,16 @@ struct ReaderPane: Pane {
         }
     }
 
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+        guard hasMeaning(action, in: model) else {
+            model.say(action == .quote ? "A letter is answered in its postbox." : ChatModel.noFindWords)
+            return []
+        }
+        model.screen.focus = .main
+        return perform(action, on: &model)
+    }
+
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 
     // MARK: Finding
 
@@ -155,20 +170,20 @@ struct ReaderPane: Pane {
         if let line = layout.line(with: find, by: step) {
             reader.find?.line = line
             reader.place = layout.place(showing: line)
-            model.focus = .main
+            model.screen.focus = .main
         } else if find.line == nil {
             reader.find = nil
             model.say("Nothing in this message has \(find.text.words).", .failure)
         } else {
             model.say("No line \(step > 0 ? "below" : "above") has \(find.text.words).")
         }
-        model.view = .reader(reader)
+        model.screen.view = .reader(reader)
     }
 
     private func look(at place: Reader.Place, on model: inout ChatModel) {
         var reader = reader
         reader.place = place
-        model.view = .reader(reader)
+        model.screen.view = .reader(reader)
     }
 
     func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
@@ -180,8 +195,8 @@ struct ReaderPane: Pane {
     }
 
     func escape(on model: inout ChatModel) -> Bool {
-        model.view = model.trail.popLast() ?? model.fallbackView
-        model.focus = reader.focus
+        model.screen.view = model.screen.trail.popLast() ?? model.fallbackView
+        model.screen.focus = reader.focus
         return true
     }
 
@@ -192,10 +207,10 @@ struct ReaderPane: Pane {
 
     /// A line goes where it would go from what is below.
     func addressee(in model: ChatModel) -> Addressee {
-        model.trail.last?.pane.addressee(in: model) ?? .nobody("Open a topic first.")
+        model.screen.trail.last?.pane.addressee(in: model) ?? .nobody("Open a topic first.")
     }
 
-    func placeholder(in model: ChatModel) -> String { model.trail.last?.pane.placeholder(in: model) ?? "" }
+    func placeholder(in model: ChatModel) -> String { model.screen.trail.last?.pane.placeholder(in: model) ?? "" }
 
     func draw(in frame: Frame) { frame.drawReader(reader) }
 
@@ -208,22 +223,22 @@ struct ReaderPane: Pane {
         return bottom.hidden > 0 ? "↓ \(Wording.count(bottom.hidden, "line"))" : "⇣ end"
     }
 
-    func sidebarIndex(in model: ChatModel) -> Int? { model.trail.last?.pane.sidebarIndex(in: model) }
+    func sidebarIndex(in model: ChatModel) -> Int? { model.screen.trail.last?.pane.sidebarIndex(in: model) }
 }
 
 extension ChatModel {
     /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a
     /// letter; closes it again.
     mutating func readWhole() {
-        if case .reader(let reader) = view {
+        if case .reader(let reader) = screen.view {
             _ = ReaderPane(reader: reader).escape(on: &self)
             return
         }
-        if case .inbox = view {
-            if inbox.openLetter == nil { inbox.openSelected() }
-            if inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
+        if case .inbox = screen.view {
+            if network.inbox.openLetter == nil { network.inbox.openSelected() }
+            if network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
         }
-        guard let reader = view.pane.wholeText(in: self) else {
+        guard let reader = screen.view.pane.wholeText(in: self) else {
             say("Every message in view is whole.")
             return
         }
@@ -231,12 +246,14 @@ extension ChatModel {
     }
 
     mutating func read(_ text: Reader) {
-        if case .excerpt(let excerpt) = view, excerpt.request != nil { return say("One moment: more is being read.") }
+        if case .excerpt(let excerpt) = screen.view, excerpt.request != nil {
+            return say("One moment: more is being read.")
+        }
         var reader = text
-        reader.focus = focus
-        trail.append(view)
-        view = .reader(reader)
-        focus = .main
+        reader.focus = screen.focus
+        screen.trail.append(screen.view)
+        screen.view = .reader(reader)
+        screen.focus = .main
     }
 
     /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun,
@@ -259,7 +276,7 @@ extension ChatModel {
         case .message(let line):
             reader(Self.readable(line.text), from: line.name, in: line.topic, at: line.time, of: row.author)
         case .pending(let line):
-            reader(Self.readable(line.text), from: identity.user, in: line.topic, at: line.composedAt)
+            reader(Self.readable(line.text), from: network.identity.user, in: line.topic, at: line.composedAt)
         case .gap, .restart, .outage: nil
         }
     }

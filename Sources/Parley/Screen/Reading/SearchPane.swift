@@ -146,17 +146,24 @@ struct FoundMessage: Hashable, Sendable {
 struct SearchPane: Pane {
     let search: Search
 
-    static let title = "Search"
-    static let keys: [KeyBinding] = [
-        .bind(.open, [Key(.enter)], "go to the message; open the letter, or close it", hint: "go to it"),
-        .bind(.escape, [Key(.escape)], "close the letter or the search", hint: "close"),
-        .bind(.up, [Key(.up)], "up"),
-        .bind(.down, [Key(.down)], "down"),
-        .bind(.toBeginning, [Key(.home)], "the newest that was found"),
-        .bind(.toEnd, [Key(.end)], "the last of the list, and more of it"),
-    ]
+    enum Action: String, KeyAction {
+        static let title = "Search"
 
-    func perform(_ action: KeyAction, on model: inout ChatModel) -> ChatEffects {
+        case open, escape, up, down, toBeginning, toEnd
+
+        var binding: KeyBinding {
+            switch self {
+            case .open: KeyBinding(.enter, "go to the message; open the letter, or close it", hint: "go to it")
+            case .escape: KeyBinding(.escape, "close the letter or the search", hint: "close")
+            case .up: KeyBinding(.up, "up")
+            case .down: KeyBinding(.down, "down")
+            case .toBeginning: KeyBinding(.home, "the newest that was found")
+            case .toEnd: KeyBinding(.end, "the last of the list, and more of it")
+            }
+        }
+    }
+
+    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         switch action {
         case .up: return select(search.selected - 1, on: &model)
         case .down: return select(search.selected + 1, on: &model)
@@ -164,7 +171,6 @@ struct SearchPane: Pane {
         case .toEnd: return select(search.items.count - 1, on: &model)
         case .open: return open(on: &model)
         case .escape: model.escape()
-        default: break
         }
         return []
     }
@@ -173,7 +179,7 @@ struct SearchPane: Pane {
     private func select(_ index: Int, on model: inout ChatModel) -> ChatEffects {
         var search = search
         search.select(index)
-        model.view = .search(search)
+        model.screen.view = .search(search)
         return index >= search.items.count - 1 && search.hasMore ? model.fetchFound() : []
     }
 
@@ -184,7 +190,7 @@ struct SearchPane: Pane {
             var search = search
             search.isReading.toggle()
             search.readerScroll = 0
-            model.view = .search(search)
+            model.screen.view = .search(search)
         case nil: break
         }
         return []
@@ -195,7 +201,7 @@ struct SearchPane: Pane {
         var search = search
         let last = SearchLayout(search: search, area: model.layout(on: model.size).main).lastReaderScroll
         search.readerScroll = min(max(0, search.readerScroll - lines), last)
-        model.view = .search(search)
+        model.screen.view = .search(search)
         return []
     }
 
@@ -211,7 +217,7 @@ struct SearchPane: Pane {
         guard search.openLetter != nil else { return false }
         var search = search
         search.isReading = false
-        model.view = .search(search)
+        model.screen.view = .search(search)
         return true
     }
 
@@ -222,7 +228,7 @@ struct SearchPane: Pane {
         guard first != search.firstVisible else { return }
         var search = search
         search.firstVisible = first
-        model.view = .search(search)
+        model.screen.view = .search(search)
     }
 
     func wholeText(in model: ChatModel) -> Reader? {
@@ -231,7 +237,7 @@ struct SearchPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        let keys = [(KeyAction.open, "goes to a message"), (.escape, "closes the list")]
+        let keys = [(Action.open, "goes to a message"), (.escape, "closes the list")]
             .compactMap { action, words in
                 model.settings.keys.label(of: action, in: Self.self).map { "\($0) \(words)" }
             }
@@ -247,18 +253,18 @@ struct SearchPane: Pane {
         return count == 0 ? "0/0" : "\(search.selected + 1)/\(count)\(search.hasMore ? "+" : "")"
     }
 
-    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
         action != .open || search.selectedItem != nil
     }
 
     /// That of what Escape leads back to.
-    func sidebarIndex(in model: ChatModel) -> Int? { model.trail.first?.pane.sidebarIndex(in: model) }
+    func sidebarIndex(in model: ChatModel) -> Int? { model.screen.trail.first?.pane.sidebarIndex(in: model) }
 }
 
 extension ChatModel {
     /// The list of what was found that is in view, or that the person has come from.
     var search: Search? {
-        for case .search(let search) in [view] + trail.reversed() { return search }
+        for case .search(let search) in [screen.view] + screen.trail.reversed() { return search }
         return nil
     }
 
@@ -276,11 +282,11 @@ extension ChatModel {
         }
         search.select(number - 1)
         search.isReading = false
-        let before = trail.firstIndex { if case .search = $0 { true } else { false } }
-        if let before { trail.removeSubrange(before...) }
-        view = .search(search)
-        found = nil
-        focus = .main
+        let before = screen.trail.firstIndex { if case .search = $0 { true } else { false } }
+        if let before { screen.trail.removeSubrange(before...) }
+        screen.view = .search(search)
+        screen.marks.found = nil
+        screen.focus = .main
         switch search.items[number - 1] {
         case .message(let message): return openFound(message, search.query)
         case .letter(let letter): read(reader(of: letter))
@@ -300,20 +306,20 @@ extension ChatModel {
 
     /// Looks through the local store, and lists what it has.
     mutating func search(_ text: String) -> ChatEffects {
-        let origin = trail.first ?? view
+        let origin = screen.trail.first ?? screen.view
         show(.search(Search(text, secondsFromGMT: zone.secondsFromGMT(at: now.wall))))
-        trail = [origin]
-        focus = .main
+        screen.trail = [origin]
+        screen.focus = .main
         return fetchFound()
     }
 
     /// Asks for the next portion, unless one is on its way.
     mutating func fetchFound() -> ChatEffects {
-        guard case .search(var search) = view, search.request == nil else { return [] }
+        guard case .search(var search) = screen.view, search.request == nil else { return [] }
         let request = newNumber()
         let (query, limit) = search.next
         search.request = request
-        view = .search(search)
+        screen.view = .search(search)
         return [.search(.find(request: request, query, limit: limit))]
     }
 
@@ -332,24 +338,26 @@ extension ChatModel {
     }
 
     private mutating func changeSearch(of request: UInt64, _ change: (inout Search) -> Void) {
-        if case .search(var search) = view, search.request == request {
+        if case .search(var search) = screen.view, search.request == request {
             change(&search)
-            view = .search(search)
+            screen.view = .search(search)
         }
-        for index in trail.indices {
-            guard case .search(var search) = trail[index], search.request == request else { continue }
+        for index in screen.trail.indices {
+            guard case .search(var search) = screen.trail[index], search.request == request else { continue }
             change(&search)
-            trail[index] = .search(search)
+            screen.trail[index] = .search(search)
         }
     }
 
     /// While there is no connection: up to when what is stored is all there was, as far as that is known.
     var storedThrough: Timestamp? {
-        if let began = status.outageBegan, conversations.all.contains(where: { $0.subscription == .live }) {
+        if let began = network.status.outageBegan,
+            network.conversations.all.contains(where: { $0.subscription == .live })
+        {
             let (seconds, attoseconds) = began.duration(to: now.instant).components
             return Timestamp(
                 milliseconds: now.wall.milliseconds - seconds * 1_000 - attoseconds / 1_000_000_000_000_000)
         }
-        return conversations.all.compactMap { $0.rows.last?.time ?? $0.keptThrough }.max()
+        return network.conversations.all.compactMap { $0.rows.last?.time ?? $0.keptThrough }.max()
     }
 }

@@ -5,14 +5,14 @@ extension Frame {
     /// The joined topics and the postboxes, with what waits in each.
     func drawSidebar(_ area: Rect) {
         canvas.fill(area)
-        let shown = model.view.pane.sidebarIndex(in: model)
+        let shown = model.screen.view.pane.sidebarIndex(in: model)
         let topics = topicNames(in: area)
         for offset in 0..<area.rows {
-            let index = model.sidebar.firstVisible + offset
+            let index = model.screen.sidebar.firstVisible + offset
             guard let row = model.sidebarRow(at: index) else { break }
             let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
             drawSidebarRow(row, in: line, isShown: index == shown, beside: topics)
-            guard model.focus == .sidebar, index == model.sidebar.cursor else { continue }
+            guard model.screen.focus == .sidebar, index == model.screen.sidebar.cursor else { continue }
             let selection = theme.selection(over:)
             canvas.restyle(line) { $0 = selection($0) }
             canvas.cursor = Position(row: line.row, column: line.column)
@@ -23,9 +23,9 @@ extension Frame {
     /// The names of the topics in view that may have to be cut: each has to be told from the others.
     private func topicNames(in area: Rect) -> [SafeText] {
         (0..<area.rows).compactMap { offset in
-            let row = model.sidebarRow(at: model.sidebar.firstVisible + offset)
+            let row = model.sidebarRow(at: model.screen.sidebar.firstVisible + offset)
             guard case .topic(let place)? = row else { return nil }
-            let name = Self.shown(model.conversations.all[place].name)
+            let name = Self.shown(model.network.conversations.all[place].name)
             return name.width > NameCut.least ? name : nil
         }
     }
@@ -38,25 +38,26 @@ extension Frame {
     ) {
         switch row {
         case .topicsHeading:
-            let count = model.conversations.count
-            let words = model.conversations.order == .byActivity ? " by activity" : count > 99 ? " \(count)" : ""
+            let count = model.network.conversations.count
+            let words =
+                model.network.conversations.order == .byActivity ? " by activity" : count > 99 ? " \(count)" : ""
             canvas.write(
                 " TOPICS" + words, row: line.row, column: line.column, width: line.columns, style: theme.heading)
         case .allLetters:
             if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
             canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
-            let unread = model.inbox.boxes.isEmpty && model.unreadLetters > 0 ? model.unreadLetters : 0
+            let unread = model.network.inbox.boxes.isEmpty && model.unreadLetters > 0 ? model.unreadLetters : 0
             let marks = marks(model.writing.hasText(for: ""), unread > 0 ? Wording.compact(unread) : "")
             let style = unread > 0 ? theme.unread : theme.dimmed
             canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: style)
         case .topic(let place):
-            let conversation = model.conversations.all[place]
+            let conversation = model.network.conversations.all[place]
             var failed = false
             if case .failed = conversation.subscription { failed = true }
-            let isMuted = model.conversations.isMuted(conversation.name)
+            let isMuted = model.network.conversations.isMuted(conversation.name)
             let calls = conversation.unread > 0 && !isMuted
             let style = calls ? theme.unread : failed ? theme.failure : isMuted ? theme.dimmed : .plain
-            let more = model.restingTopics.contains(conversation.name) ? "+" : ""
+            let more = model.network.resting.topics.contains(conversation.name) ? "+" : ""
             let marks = marks(
                 model.writing.hasText(for: conversation.name), isMuted: isMuted,
                 conversation.unread > 0 ? conversation.unreadWords + more : "")
@@ -68,13 +69,13 @@ extension Frame {
             let markStyle = isCalled ? theme.calling : calls ? theme.unread : theme.dimmed
             canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
         case .postbox(let place):
-            let box = model.inbox.boxes[place]
-            let count = model.inbox.unreadCount(ofBox: box.id)
+            let box = model.network.inbox.boxes[place]
+            let count = model.network.inbox.unreadCount(ofBox: box.id)
             let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
             let name = Self.words(of: box, columns: line.columns - Self.countColumns)
             let room = max(0, line.columns - Self.countColumns)
             drawName(Self.shown(name).shortened(columns: room), in: line, isShown: isShown, style: style)
-            drawCount(count, of: model.inbox.counts[box.id] ?? 0, besides: name, in: line)
+            drawCount(count, of: model.network.inbox.counts[box.id] ?? 0, besides: name, in: line)
         }
     }
 
@@ -114,10 +115,10 @@ extension Frame {
     /// Arrows where rows are out of view.
     private func drawMoreMarks(_ area: Rect) {
         guard !area.isEmpty else { return }
-        if model.sidebar.firstVisible > 0 {
+        if model.screen.sidebar.firstVisible > 0 {
             canvas.write("↑", row: area.row, column: area.endColumn - 1, style: theme.dimmed)
         }
-        if model.sidebar.firstVisible + area.rows < model.sidebarCount {
+        if model.screen.sidebar.firstVisible + area.rows < model.sidebarCount {
             canvas.write("↓", row: area.endRow - 1, column: area.endColumn - 1, style: theme.dimmed)
         }
     }
@@ -139,10 +140,10 @@ extension ChatModel {
     /// postbox in view.
     func lettersInSidebar(rows: Int) -> [Int] {
         var counts = [unreadLetters]
-        for index in sidebar.firstVisible..<sidebar.firstVisible + rows {
+        for index in screen.sidebar.firstVisible..<screen.sidebar.firstVisible + rows {
             guard case .postbox(let place)? = sidebarRow(at: index) else { continue }
-            let id = inbox.boxes[place].id
-            counts += [inbox.unreadCount(ofBox: id), inbox.counts[id] ?? 0]
+            let id = network.inbox.boxes[place].id
+            counts += [network.inbox.unreadCount(ofBox: id), network.inbox.counts[id] ?? 0]
         }
         return counts
     }

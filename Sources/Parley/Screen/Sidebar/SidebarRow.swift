@@ -16,14 +16,14 @@ enum SidebarRow: Hashable, Sendable {
 
 extension ChatModel {
     /// How many rows the sidebar has.
-    var sidebarCount: Int { conversations.count + inbox.boxes.count + 2 }
+    var sidebarCount: Int { network.conversations.count + network.inbox.boxes.count + 2 }
 
     /// The sidebar's row at `index`; nil outside.
     func sidebarRow(at index: Int) -> SidebarRow? {
-        let heading = conversations.count + 1
+        let heading = network.conversations.count + 1
         if index < 0 || index >= sidebarCount { return nil }
         if index == 0 { return .topicsHeading }
-        if index < heading { return conversations.index(at: index - 1).map { .topic($0) } }
+        if index < heading { return network.conversations.index(at: index - 1).map { .topic($0) } }
         return index == heading ? .allLetters : .postbox(index - heading - 1)
     }
 }

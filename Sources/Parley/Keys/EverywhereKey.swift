@@ -1,0 +1,54 @@
+import Terminal
+
+/// What the keys do that work everywhere.
+enum EverywhereKey: String, KeyAction {
+    static let title = "Everywhere"
+
+    case commands, help, quickSwitch, firstUnread, nextUnread, focusTopics, openPostbox, foldTopics, connectionLog,
+        openLab, nextPane, previousPane, previousTopic, nextTopic, previousPlace, pageUp, pageDown, readWhole, redraw,
+        suspend, interrupt, quit, escape, topic1, topic2, topic3, topic4, topic5, topic6, topic7, topic8, topic9
+
+    /// Which of the first nine topics it goes to, from 1.
+    var topicNumber: Int? {
+        let topics: [EverywhereKey] = [.topic1, .topic2, .topic3, .topic4, .topic5, .topic6, .topic7, .topic8, .topic9]
+        return topics.firstIndex(of: self).map { $0 + 1 }
+    }
+
+    var binding: KeyBinding {
+        switch self {
+        case .commands:
+            KeyBinding([.control("k"), .alt("x")], "find a command; within a text ^K cuts the rest", hint: "commands")
+        case .help: KeyBinding(.function(1), "this help", hint: "help")
+        case .quickSwitch: KeyBinding([.control("g"), .alt("g")], "go to a topic, postbox or person", hint: "go to")
+        case .firstUnread: KeyBinding([.alt("u")], "what is new here: where you left off", hint: "first unread")
+        case .nextUnread: KeyBinding([.alt("a")], "next unread topic, mentions first; then back", hint: "next unread")
+        case .focusTopics: KeyBinding(.function(2), "go to the topics", hint: "topics")
+        case .openPostbox: KeyBinding(.function(3), "open the postbox", hint: "postbox")
+        case .foldTopics: KeyBinding(.function(5), "fold the topics away, or show them")
+        case .connectionLog: KeyBinding(.function(8), "open the connection log, or close it", hint: "log")
+        case .openLab: KeyBinding(.function(9), "break this chat's connection: a rehearsal", hint: "lab")
+        case .nextPane: KeyBinding(.tab, "next pane", hint: "pane")
+        case .previousPane: KeyBinding(.backTab, "previous pane")
+        case .previousTopic: KeyBinding([Key(.up, .alt), .control("p")], "previous topic")
+        case .nextTopic: KeyBinding([Key(.down, .alt), .control("n")], "next topic")
+        case .previousPlace: KeyBinding([.alt("/")], "back to where you were, and forth")
+        case .pageUp: KeyBinding(.pageUp, "page up")
+        case .pageDown: KeyBinding(.pageDown, "page down")
+        case .readWhole: KeyBinding(.function(4), "read a message whole that is cut short")
+        case .redraw: KeyBinding([.control("l")], "paint the screen again")
+        case .suspend: KeyBinding([.control("z")], "suspend; the shell's fg returns")
+        case .interrupt: KeyBinding([.control("c")], "clear the text; on no text twice: quit")
+        case .quit: KeyBinding([.control("q")], "quit", hint: "quit")
+        case .escape: KeyBinding(.escape, "close what lies on top, or go back to the text")
+        case .topic1: KeyBinding([.alt("1")], "topic 1")
+        case .topic2: KeyBinding([.alt("2")], "topic 2")
+        case .topic3: KeyBinding([.alt("3")], "topic 3")
+        case .topic4: KeyBinding([.alt("4")], "topic 4")
+        case .topic5: KeyBinding([.alt("5")], "topic 5")
+        case .topic6: KeyBinding([.alt("6")], "topic 6")
+        case .topic7: KeyBinding([.alt("7")], "topic 7")
+        case .topic8: KeyBinding([.alt("8")], "topic 8")
+        case .topic9: KeyBinding([.alt("9")], "topic 9")
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Terminal
+
+/// What is in front of the person, and where they are in it.
+struct Screen: Equatable, Sendable {
+    /// What the main pane shows.
+    var view = MainView.welcome
+    /// What Escape leads back to, the last one first to come.
+    var trail: [MainView] = []
+    /// Which part of the screen takes the keys.
+    var focus = Focus.compose
+    /// The keys of a chord that were pressed; more have to follow.
+    var chord: [Key] = []
+    /// Whether ^C was pressed just now on an empty compose pane.
+    var quitIsArmed = false
+    /// The messages that the main pane's keys are for.
+    var marks = Marks()
+    /// The sidebar's cursor and scroll.
+    var sidebar = Sidebar()
+    /// What lies over the panes.
+    var overlay: Overlay?
+    /// The first steps; nil where they are done, or the person was here before.
+    var tour: Tour?
+    /// The places where the person was, the present one first.
+    var visits: [Place] = []
+    /// The jump from one unread topic to the next, while the person is where it has led.
+    var jump: Jump?
+    /// What the palette's commands were chosen last, the newest first.
+    var choices: [PaletteItem.Target] = []
+    /// The last title given to the terminal.
+    var title = ""
+    /// What that was made of.
+    var titleWords: ChatModel.TitleWords?
+    /// Whether more comes than the screen can take.
+    var isBehind = false
+
+    /// The messages that the main pane's keys are for.
+    struct Marks: Equatable, Sendable {
+        /// The one that is selected.
+        var selection: ChatModel.Selection?
+        /// The one that was selected when the text was begun, for a command that is meant for it.
+        var selectionBeforeText: ChatModel.Selection?
+        /// The one that a jump has led to: the keys begin there, until one is selected.
+        var landing: ChatModel.Selection?
+        /// What is looked for in the conversation in view.
+        var find: ChatModel.Find?
+        /// What was looked for when the text was begun, for a command that goes on with it.
+        var findBeforeText: ChatModel.Find?
+        /// The one that a search has led to.
+        var found: FoundMark?
+    }
+}
+
+/// The sidebar's cursor and scroll, in rows of `sidebarRows`.
+struct Sidebar: Hashable, Sendable {
+    var cursor = 0
+    var firstVisible = 0
+    /// Whether the person has folded it away, so that the main pane has its place until it has the keys, or has had
+    /// it shown; nil for what the configuration says.
+    var foldChoice: Bool?
+}
+
+/// A way from one unread topic to the next.
+struct Jump: Hashable, Sendable {
+    /// Where it began; it ends there.
+    let origin: Place
+    /// Where it has led so far.
+    let present: Place
+}
+
+/// What lies over the panes.
+enum Overlay: Equatable, Sendable {
+    case help(scroll: Int)
+    /// Who is in the topic in view.
+    case people(scroll: Int)
+    case listing(Listing)
+    case log(LogScroll)
+    case palette(Palette)
+    case question(Question)
+}
