@@ -25,17 +25,86 @@ protocol ChatScreen: AnyObject {
 
 extension TerminalSession: ChatScreen {}
 
+/// A chat of a window, with what stands behind it.
+struct WindowChat {
+    /// What its network is called beside others.
+    let name: String
+    /// The topics to join, and whether there is a local store, which knows of others.
+    let (topics, keeps): ([String], Bool)
+    fileprivate(set) var model: ChatModel
+    fileprivate let queue: EventQueue
+    fileprivate let send: (CoreEffect) -> Bool
+    fileprivate let letGo: (() -> Void)?
+    /// Goes to the network once what that needs is there; nil when it has.
+    fileprivate var connect: (() throws -> Bool)?
+    /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is
+    /// awake.
+    fileprivate var requests: [CoreEffect] = []
+    /// When the text being written went there last.
+    private var lastDraft: ContinuousClock.Instant?
+    fileprivate static let requestLimit = 256
+    /// While somebody types, the text goes there this often, since each time wakes other threads: so that with what the
+    /// local store waits for others, no end of the process takes more than the last tenth of a second.
+    static let draftPause = Duration.milliseconds(40)
+
+    /// - Parameters:
+    ///   - send: takes what is not for the terminal; false when it cannot.
+    ///   - letGo: lets the connection go, as the process is about to stop; it takes a part of a second at most.
+    ///   - connect: goes to the network, and tells whether it has; asked whenever the screen is woken, until it has.
+    init(
+        _ name: String, _ model: ChatModel, topics: [String] = [], keeps: Bool = false, queue: EventQueue,
+        send: @escaping (CoreEffect) -> Bool, letGo: (() -> Void)? = nil, connect: (() throws -> Bool)? = nil
+    ) {
+        (self.name, self.model, self.queue) = (name, model, queue)
+        (self.topics, self.keeps) = (topics, keeps)
+        (self.send, self.letGo, self.connect) = (send, letGo, connect)
+    }
+
+    fileprivate var nextChange: ContinuousClock.Instant? { model.nextChange(after: model.now.instant) }
+
+    fileprivate mutating func request(_ effect: CoreEffect) {
+        // A later text of the same conversation says all that the one before it does.
+        if case .store(.keepDraft(let draft)) = effect, case .store(.keepDraft(let earlier))? = requests.last,
+            earlier.conversation == draft.conversation
+        {
+            requests.removeLast()
+        }
+        requests.append(effect)
+    }
+
+    /// Whether what was asked for is handed over now. The text that is being written waits a moment behind the one
+    /// before it, unless there is something else as well.
+    fileprivate var isDue: Bool { draftDue.map { $0 <= model.now.instant } ?? true }
+
+    /// When the text being written is handed over that waits alone; nil where it does not.
+    fileprivate var draftDue: ContinuousClock.Instant? {
+        guard let lastDraft, !requests.isEmpty, requests.allSatisfy(\.isDraft) else { return nil }
+        return lastDraft + Self.draftPause
+    }
+
+    /// Hands over what was asked for.
+    ///
+    /// - Returns: what could not be taken.
+    fileprivate mutating func handOver() -> Int {
+        let due = requests
+        if due.contains(where: \.isDraft) { lastDraft = model.now.instant }
+        requests.removeAll(keepingCapacity: true)
+        return due.count { !send($0) }
+    }
+}
+
 /// The screen's thread: sleeps in the terminal's poll, updates the model, draws. `ScreenPace` says what comes first.
 struct ChatLoop {
-    private(set) var model: ChatModel
+    /// The chats of the window, one for each network.
+    private(set) var chats: [WindowChat]
+    /// The one in front of the person.
+    private(set) var front = 0
     /// The signal that asked for the end, if one did.
     private(set) var endingSignal: Int32?
 
     private let screen: any ChatScreen
-    private let queue: EventQueue
     private let clock: () -> Moment
-    private let send: (CoreEffect) -> Bool
-    private let letGo: (() -> Void)?
+    private let open: (String) throws -> WindowChat
     private var pace = ScreenPace()
     private var pasteWatch = PasteWatch()
     private let texts = WrappedTexts()
@@ -43,51 +112,55 @@ struct ChatLoop {
     private let colors: Int
     private var theme: Theme
     private var isOver = false
+    /// The chats that may be left, as the person has said since they began to quit.
+    private var leaving: Set<Int> = []
+    /// The chat whose news are taken in next.
+    private var nextSource = 0
     /// What goes to the terminal with the next frame, however often it changes until then.
     private var title: String?
     private var rings = false
-    /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is
-    /// awake.
-    private var requests: [CoreEffect] = []
-    private static let requestLimit = 256
-    /// When the text being written went there last.
-    private var lastDraft: ContinuousClock.Instant?
-    /// While somebody types, the text goes there this often, since each time wakes other threads: so that with what the
-    /// local store waits for others, no end of the process takes more than the last tenth of a second.
-    static let draftPause = Duration.milliseconds(40)
 
     /// - Parameters:
     ///   - appearance: how the screen has to look.
     ///   - colors: how many colours the terminal has; 0 for none.
     ///   - clock: tells the time.
-    ///   - send: takes what is not for the terminal; false when it cannot.
-    ///   - letGo: lets the connection go, as the process is about to stop; it takes a part of a second at most.
+    ///   - open: makes the chat of another profile.
     init(
-        _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, appearance: Appearance = Appearance(),
-        colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (CoreEffect) -> Bool,
-        letGo: (() -> Void)? = nil
+        _ screen: any ChatScreen, _ chats: [WindowChat], appearance: Appearance = Appearance(), colors: Int = 256,
+        clock: @escaping () -> Moment, open: @escaping (String) throws -> WindowChat = { _ in throw NoOtherChat() }
     ) {
-        self.letGo = letGo
         self.appearance = appearance
         self.colors = colors
         theme = appearance.theme(colors: colors)
         self.screen = screen
-        self.queue = queue
-        self.model = model
+        self.chats = chats
         self.clock = clock
-        self.send = send
+        self.open = open
     }
 
+    /// There are no profiles to open.
+    struct NoOtherChat: Error, CustomStringConvertible {
+        let description = "No other network can be opened here."
+    }
+
+    /// The chat in front.
+    var model: ChatModel { chats[front].model }
+
     /// Draws the first frame.
-    mutating func begin(_ topics: [String], keeps: Bool) {
-        apply(.start(topics: topics, keeps: keeps), by: .person)
+    mutating func begin() {
+        for place in chats.indices { begin(place) }
         takeStep()
+    }
+
+    private mutating func begin(_ place: Int) {
+        chats[place].model.window.isInFront = place == front
+        apply(.start(topics: chats[place].topics, keeps: chats[place].keeps), to: place, by: .person)
     }
 
     /// Goes on until the person leaves, or the terminal does.
     mutating func run() {
         while !isOver { takeStep() }
-        handOver()
+        for place in chats.indices { handOver(place) }
     }
 
     /// Goes on until something is there that comes from another thread, which wakes the screen then.
@@ -104,7 +177,8 @@ struct ChatLoop {
     /// Does what comes next.
     mutating func takeStep() {
         // By the model's own time, so that no change is passed over that came due meanwhile.
-        let nextChange = model.nextChange(after: model.now.instant)
+        var nextChange: ContinuousClock.Instant?
+        for chat in chats { nextChange = [nextChange, chat.nextChange].compactMap(\.self).min() }
         switch pace.next(now: clock().instant, canShow: !screen.hasPendingFrame, nextChange: nextChange) {
         case .wait(let deadline): wait(until: deadline)
         case .takeNews: takePortion()
@@ -116,7 +190,8 @@ struct ChatLoop {
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
-        let wakes = screen.wait(until: [deadline, draftDue, pasteWatch.due].compactMap(\.self).min())
+        let dues = [deadline, pasteWatch.due] + chats.map(\.draftDue)
+        let wakes = screen.wait(until: dues.compactMap(\.self).min())
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
         if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }
@@ -126,9 +201,9 @@ struct ChatLoop {
         switch wake {
         case .input(let events):
             type(pasteWatch.take(events, at: clock().instant))
-        case .resized(let size): apply(.resized(size), by: .person)
-        case .resumed: apply(.resumed, by: .person)
-        case .attached(let isAttached): apply(.attached(isAttached), by: .person)
+        case .resized(let size): applyToAll(.resized(size), by: .person)
+        case .resumed: applyToAll(.resumed, by: .person)
+        case .attached(let isAttached): applyToAll(.attached(isAttached), by: .person)
         case .suspending: suspend()
         case .hangUp:
             type(pasteWatch.flush(asPaste: true))
@@ -137,7 +212,10 @@ struct ChatLoop {
             type(pasteWatch.flush(asPaste: true))
             endingSignal = signal
             isOver = true
-        case .woken: pace.newsCame(isAwaited: queue.takeAnswerFlag())
+        case .woken:
+            let isAwaited = chats.reduce(false) { $1.queue.takeAnswerFlag() || $0 }
+            pace.newsCame(isAwaited: isAwaited)
+            connectWhatIsReady()
         case .timedOut, .shown: break
         }
     }
@@ -146,7 +224,13 @@ struct ChatLoop {
     private mutating func type(_ events: [InputEvent]) {
         for event in events {
             if case .reply(let reply) = event { take(reply) }
-            apply(.input(event), by: .person)
+            lookAround()
+            // Whoever goes on with something else has not said that the chats may be left.
+            if !model.asksSomething { leaving = [] }
+            switch event {
+            case .focusIn, .focusOut: applyToAll(.input(event), by: .person)
+            case .key, .mouse, .paste, .pasteCut, .reply: apply(.input(event), to: front, by: .person)
+            }
         }
     }
 
@@ -173,11 +257,11 @@ struct ChatLoop {
         var messages = 0
         var instant = begin.instant
         while messages < ScreenPace.portionMessages, begin.instant.duration(to: instant) < ScreenPace.portionTime {
-            guard let (event, count) = queue.take() else {
+            guard let (place, event, count) = takeNews() else {
                 pace.tookPortion(isLast: true, isEmpty: messages == 0)
                 return noteBehind(instant)
             }
-            apply(event, by: isInView(event) ? .person : .news)
+            apply(event, to: place, by: isInView(event, of: place) ? .person : .news)
             messages += count
             instant = clock().instant
         }
@@ -185,9 +269,20 @@ struct ChatLoop {
         noteBehind(instant)
     }
 
+    /// The next of what the networks tell, of each in turn.
+    private mutating func takeNews() -> (place: Int, event: ChatEvent, messages: Int)? {
+        for offset in chats.indices {
+            let place = (nextSource + offset) % chats.count
+            guard let (event, messages) = chats[place].queue.take() else { continue }
+            nextSource = place + 1
+            return (place, event, messages)
+        }
+        return nil
+    }
+
     /// Whether a person waits for an event and sees what it brings: it is drawn as what the person does is.
-    private func isInView(_ event: ChatEvent) -> Bool {
-        guard event.isAnswer else { return false }
+    private func isInView(_ event: ChatEvent, of place: Int) -> Bool {
+        guard place == front, event.isAnswer else { return false }
         if case .past(let name, _) = event { return model.screen.view == .conversation(name) }
         return true
     }
@@ -195,11 +290,12 @@ struct ChatLoop {
     /// A screen that does not keep up says so.
     private mutating func noteBehind(_ instant: ContinuousClock.Instant) {
         let isBehind = pace.isBehind(now: instant)
-        if isBehind != model.screen.isBehind { apply(.behind(isBehind), by: .news) }
+        if isBehind != model.screen.isBehind { applyToAll(.behind(isBehind), by: .news) }
     }
 
     private mutating func draw() {
         let begin = clock().instant
+        lookAround()
         followSettings()
         screen.present(render(model, size: screen.size, now: model.now.instant, theme: theme, texts: texts))
         if let title { screen.setTitle(title) }
@@ -213,8 +309,13 @@ struct ChatLoop {
     // MARK: Events
 
     /// Takes in an event, which a frame is drawn for.
-    private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause) {
-        carryOut(event)
+    private mutating func apply(_ event: ChatEvent, to place: Int, by cause: FrameLimiter.Cause) {
+        carryOut(event, in: place)
+        pace.invalidate(by: cause)
+    }
+
+    private mutating func applyToAll(_ event: ChatEvent, by cause: FrameLimiter.Cause) {
+        for place in chats.indices { carryOut(event, in: place) }
         pace.invalidate(by: cause)
     }
 
@@ -222,41 +323,107 @@ struct ChatLoop {
     ///
     /// - Parameter isSign: whether the person did something, for which a frame comes anyway.
     private mutating func pass(_ time: Moment, isSign: Bool = false) {
-        let isDue = model.nextChange(after: model.now.instant).map { $0 <= time.instant } ?? false
-        carryOut(.tick(time, isSign: isSign))
-        if isSign || isDue { pace.invalidate(by: .news) }
+        for place in chats.indices {
+            let isDue = chats[place].nextChange.map { $0 <= time.instant } ?? false
+            carryOut(.tick(time, isSign: isSign), in: place)
+            if isSign || isDue { pace.invalidate(by: .news) }
+        }
     }
 
-    private mutating func carryOut(_ event: ChatEvent) {
-        let effects = update(&model, event)
-        for effect in effects.core { request(effect) }
-        for effect in effects.screen { perform(effect) }
+    private mutating func carryOut(_ event: ChatEvent, in place: Int) {
+        let effects = update(&chats[place].model, event)
+        for effect in effects.core {
+            chats[place].request(effect)
+            if chats[place].requests.count >= WindowChat.requestLimit { handOver(place) }
+        }
+        for effect in effects.screen { perform(effect, of: place) }
     }
+
+    // MARK: Several networks
+
+    /// Tells the chat in front what the others show.
+    private mutating func lookAround() {
+        guard chats.count > 1 else { return }
+        let glances = chats.map { ChatGlance($0.model, named: $0.name) }
+        guard glances != model.window.chats || front != model.window.place else { return }
+        carryOut(.others(glances, place: front), in: front)
+    }
+
+    private mutating func show(_ place: Int, _ destination: ChatDestination) {
+        guard chats.indices.contains(place) else { return }
+        if place != front {
+            apply(.behindOthers, to: front, by: .person)
+            front = place
+        }
+        lookAround()
+        apply(.front(destination), to: front, by: .person)
+    }
+
+    /// Opens the chat of another profile in front, or brings it there.
+    private mutating func openChat(_ profile: String) {
+        if let place = chats.firstIndex(where: { $0.name == profile }) { return show(place, .last) }
+        do {
+            chats.append(try open(profile))
+            begin(chats.count - 1)
+            show(chats.count - 1, .last)
+        } catch {
+            apply(.notice(words(error), isFailure: true), to: front, by: .person)
+        }
+    }
+
+    /// Has the chats go to their networks for which all is ready.
+    private mutating func connectWhatIsReady() {
+        var place = 0
+        while place < chats.count {
+            do {
+                if try chats[place].connect?() == true { chats[place].connect = nil }
+                place += 1
+            } catch {
+                let name = chats[place].name
+                remove(place)
+                apply(.notice("\(name): \(words(error))", isFailure: true), to: front, by: .person)
+            }
+        }
+    }
+
+    /// Takes a chat away that has never begun. The first one is not among these.
+    private mutating func remove(_ place: Int) {
+        let isFront = place == front
+        chats.remove(at: place)
+        leaving = []
+        if isFront || front > place { front = max(0, front - 1) }
+        if chats.count == 1 { carryOut(.others([], place: 0), in: 0) }
+        if isFront { show(front, .last) }
+    }
+
+    /// Ends the loop, unless another chat has something to ask first.
+    private mutating func quit(_ place: Int) {
+        leaving.insert(place)
+        guard let next = chats.indices.first(where: { !leaving.contains($0) }) else {
+            isOver = true
+            return
+        }
+        carryOut(.leave, in: next)
+        if !isOver, !leaving.contains(next) { show(next, .last) }
+    }
+
+    private func words(_ error: any Error) -> String { CommandFailure(of: error)?.text ?? "\(error)" }
 
     // MARK: Effects
 
-    private mutating func perform(_ effect: ScreenEffect) {
+    private mutating func perform(_ effect: ScreenEffect, of place: Int) {
         switch effect {
-        case .quit: isOver = true
+        case .quit: quit(place)
         case .redraw: screen.redraw()
         case .bell: ringWithFrame()
-        case .notify(let notification, let isTest): notify(notification, isTest: isTest)
+        case .notify(let notification, let isTest): notify(notification, isTest: isTest, of: place)
         case .copy(let text): screen.copy(text)
-        case .edit(let text): edit(text)
-        case .setTitle(let title): self.title = title
+        case .edit(let text): edit(text, of: place)
+        case .setTitle(let title): if place == front { self.title = title }
         case .suspendProcess: suspend()
+        case .showChat(let place, let destination): show(place, destination)
+        case .openChat(let profile): openChat(profile)
         }
-    }
-
-    private mutating func request(_ effect: CoreEffect) {
-        // A later text of the same conversation says all that the one before it does.
-        if case .store(.keepDraft(let draft)) = effect, case .store(.keepDraft(let earlier))? = requests.last,
-            earlier.conversation == draft.conversation
-        {
-            requests.removeLast()
-        }
-        requests.append(effect)
-        if requests.count >= Self.requestLimit { handOver() }
     }
 
     /// Of all reasons to ring there are at a time, the bell rings once.
@@ -265,51 +432,41 @@ struct ChatLoop {
         pace.invalidate(by: .news)
     }
 
-    private mutating func notify(_ notification: TerminalNotification, isTest: Bool) {
-        let methods = screen.notify(notification, by: model.settings.notifications.by.use)
-        if methods.contains(.bell), model.settings.bell != .nothing {
-            ringWithFrame()
-        }
-        if isTest { apply(.notified(by: methods), by: .person) }
+    private mutating func notify(_ notification: TerminalNotification, isTest: Bool, of place: Int) {
+        let settings = chats[place].model.settings
+        let methods = screen.notify(notification, by: settings.notifications.by.use)
+        if methods.contains(.bell), settings.bell != .nothing { ringWithFrame() }
+        if isTest { apply(.notified(by: methods), to: place, by: .person) }
     }
 
-    /// Hands over what was asked for. The text that is being written waits a moment behind the one before it, unless
-    /// there is something else as well.
     private mutating func handOverWhatIsDue() {
-        guard let draftDue, draftDue > model.now.instant else { return handOver() }
+        for place in chats.indices where chats[place].isDue { handOver(place) }
     }
 
-    /// When the text being written is handed over that waits alone; nil where it does not.
-    private var draftDue: ContinuousClock.Instant? {
-        guard let lastDraft, !requests.isEmpty, requests.allSatisfy(\.isDraft) else { return nil }
-        return lastDraft + Self.draftPause
-    }
-
-    private mutating func handOver() {
-        let due = requests
-        if due.contains(where: \.isDraft) { lastDraft = model.now.instant }
-        requests.removeAll(keepingCapacity: true)
-        for effect in due where !send(effect) {
-            apply(.notice(EngineRun.tooMuch, isFailure: true), by: .news)
+    private mutating func handOver(_ place: Int) {
+        for _ in 0..<chats[place].handOver() {
+            apply(.notice(EngineRun.tooMuch, isFailure: true), to: place, by: .news)
         }
     }
 
-    private mutating func edit(_ text: String) {
+    private mutating func edit(_ text: String, of place: Int) {
         // What was typed is kept while somebody else has the terminal.
-        handOver()
+        handOver(place)
         let outcome = screen.edit(text)
         pass(clock(), isSign: true)
-        apply(.edited(outcome), by: .person)
+        apply(.edited(outcome), to: place, by: .person)
     }
 
     private mutating func suspend() {
-        apply(.suspending, by: .person)
-        handOver()
-        letGo?()
+        applyToAll(.suspending, by: .person)
+        for place in chats.indices {
+            handOver(place)
+            chats[place].letGo?()
+        }
         let isStopped = screen.suspend()
         pass(clock())
-        apply(.resumed, by: .person)
-        if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), by: .person) }
+        applyToAll(.resumed, by: .person)
+        if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), to: front, by: .person) }
     }
 }
 

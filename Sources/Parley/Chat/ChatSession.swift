@@ -1,41 +1,61 @@
 import Relay
 import Terminal
 
-/// The interactive client: the terminal and the engine, and the loop between them.
+/// What a chat needs to be opened.
+struct ChatPlan: Sendable {
+    /// What its network is called beside others.
+    var name: String
+    var connection: ConnectionPlan
+    var suspension: Suspension
+    /// The topics to join, beside those that were joined before.
+    var topics: [String]
+    var configuration: ChatConfiguration
+}
+
+/// The interactive client: the terminal and the engines, one for each network, and the loop between them.
 struct ChatSession {
-    private let engine: EngineRun
-    private let queue: EventQueue
-    private let configuration: ChatConfiguration
+    private let engines: Engines
     private var loop: ChatLoop
 
     /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is
     /// read, made or touched.
     ///
-    /// - Throws: what keeps the screen or the network's own files from being used; the terminal is as it was then.
-    static func run(
-        _ plan: ConnectionPlan, _ suspension: Suspension, topics: [String], configuration: ChatConfiguration
-    ) throws {
+    /// - Parameters:
+    ///   - plans: the chats of the window; the first one is in front.
+    ///   - planning: makes the plan of another profile.
+    /// - Throws: what keeps the screen or the first network's own files from being used; the terminal is as it was
+    ///   then.
+    static func run(_ plans: [ChatPlan], planning: @escaping (String) throws -> ChatPlan) throws {
+        guard let first = plans.first else { return }
         let log = ErrorLog()
         let terminal: TerminalSession
         var options = TerminalSession.Options()
         // Without a log the terminal's own capture keeps the screen clean.
         options.capturesStandardError = log == nil
-        options.focus = plan.watchesLifecycle
+        options.focus = plans.contains(where: \.connection.watchesLifecycle)
         options.terminationGrace = EngineRun.endingSeconds
-        options.asksBackground = plan.appearance.asksTerminal && options.colors
+        options.asksBackground = first.connection.appearance.asksTerminal && options.colors
         do throws(TerminalError) { terminal = try TerminalSession(options: options) } catch {
             log?.end()
             var words = error.description
             if case .notATerminal = error { words += " parley --plain needs none." }
             throw CommandFailure(CommandFailure.badConfiguration, words)
         }
-        var session = ChatSession(terminal, plan, suspension, configuration)
-        session.begin(topics, keeps: plan.store != nil)
-        let (waker, policy) = (terminal.waker, suspension.policy)
-        let preparation = Preparation(wake: { waker.wake() }) { try Connector(plan, for: .chat(policy)) }
+        let engines = Engines(terminal)
+        let main = EngineRun(queue: engines.newQueue())
+        var chats = [engines.chat(first, main)]
+        for plan in plans.dropFirst() { chats.append(engines.chat(plan)) }
+        let loop = ChatLoop(
+            terminal, chats, appearance: first.connection.appearance, colors: terminal.colorCount,
+            clock: { engines.now }, open: { engines.chat(try planning($0)) })
+        var session = ChatSession(engines: engines, loop: loop)
+        session.loop.begin()
+        let preparation = engines.prepare(first)
         do {
             // Another program may hold the network's files: keys count meanwhile, and so does an end.
-            if let prepared = session.loop.run(until: { preparation.result }) { session.connect(try prepared.get()) }
+            if let prepared = session.loop.run(until: { preparation.result }) {
+                main.start(try prepared.get(), first.configuration)
+            }
         } catch {
             terminal.close()
             log?.end()
@@ -44,44 +64,61 @@ struct ChatSession {
         }
         session.loop.run()
         terminal.close(endsProcess: true)
-        session.engine.end()
+        EngineRun.end(engines.runs)
         log?.end()
         session.endBySignal(terminal)
-        if let failure = session.loop.model.connectionGivenUp { throw failure }
+        if let failure = session.loop.chats.lazy.compactMap(\.model.connectionGivenUp).first { throw failure }
     }
-
-    private init(
-        _ terminal: TerminalSession, _ plan: ConnectionPlan, _ suspension: Suspension,
-        _ configuration: ChatConfiguration
-    ) {
-        self.configuration = configuration
-        queue = EventQueue { [waker = terminal.waker] in waker.wake() }
-        engine = EngineRun(queue: queue)
-        var model = ChatModel(
-            identity: plan.identity, size: terminal.size, now: Self.now, status: .initialized,
-            origin: RelayClient.newID())
-        model.configure(configuration.settings)
-        model.attention.suspension.time = suspension.policy.grace
-        model.attention.isWatched = plan.watchesLifecycle
-        loop = ChatLoop(
-            terminal, queue: queue, model: model, appearance: plan.appearance, colors: terminal.colorCount,
-            clock: { Self.now }, send: { [engine] in engine.send($0) }, letGo: { [engine] in engine.letGo() })
-    }
-
-    private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
-
-    /// Draws the first frame.
-    private mutating func begin(_ topics: [String], keeps: Bool) {
-        // What was joined before is known when the store is open.
-        let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !keeps
-        loop.begin(isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps)
-    }
-
-    private func connect(_ connector: Connector) { engine.start(connector, configuration) }
 
     /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of
     /// that.
     private func endBySignal(_ terminal: TerminalSession) {
         if let signal = loop.endingSignal ?? terminal.pendingSignal { TerminalSession.endProcess(by: signal) }
+    }
+}
+
+/// Makes the chats of a window, and knows their engines. All on the screen's thread.
+private final class Engines {
+    private let terminal: TerminalSession
+    private(set) var runs: [EngineRun] = []
+
+    init(_ terminal: TerminalSession) { self.terminal = terminal }
+
+    var now: Moment { Moment(instant: .now, wall: WallClock.now) }
+
+    func newQueue() -> EventQueue { EventQueue { [waker = terminal.waker] in waker.wake() } }
+
+    /// Has a chat's way to its network prepared, on another thread.
+    func prepare(_ plan: ChatPlan) -> Preparation<Connector> {
+        let (waker, connection, policy) = (terminal.waker, plan.connection, plan.suspension.policy)
+        return Preparation(wake: { waker.wake() }) { try Connector(connection, for: .chat(policy)) }
+    }
+
+    /// A chat that goes to its network by itself.
+    func chat(_ plan: ChatPlan) -> WindowChat {
+        let run = EngineRun(queue: newQueue())
+        let preparation = prepare(plan)
+        return chat(plan, run) {
+            guard let prepared = preparation.result else { return false }
+            run.start(try prepared.get(), plan.configuration)
+            return true
+        }
+    }
+
+    /// A chat over an engine.
+    func chat(_ plan: ChatPlan, _ run: EngineRun, connect: (() throws -> Bool)? = nil) -> WindowChat {
+        runs.append(run)
+        var model = ChatModel(
+            identity: plan.connection.identity, size: terminal.size, now: now, status: .initialized,
+            origin: RelayClient.newID())
+        model.configure(plan.configuration.settings)
+        model.attention.suspension.time = plan.suspension.policy.grace
+        model.attention.isWatched = plan.connection.watchesLifecycle
+        // What was joined before is known when the store is open.
+        let keeps = plan.connection.store != nil
+        let isNothingNamed = plan.topics.isEmpty && plan.configuration.settings.join.isEmpty && !keeps
+        return WindowChat(
+            plan.name, model, topics: isNothingNamed ? [ChatModel.firstTopic] : plan.topics, keeps: keeps,
+            queue: run.queue, send: { run.send($0) }, letGo: { run.letGo() }, connect: connect)
     }
 }

@@ -12,7 +12,7 @@ final class EngineRun {
 
     private let (stream, requests) = AsyncStream.makeStream(
         of: ChatEngine.Request.self, bufferingPolicy: .bufferingOldest(EngineRun.limit))
-    private let queue: EventQueue
+    let queue: EventQueue
     /// Opened when what was typed is kept, and when the session is over; nil before the start.
     private var ends: (kept: Gate, left: Gate)?
 
@@ -47,18 +47,24 @@ final class EngineRun {
     /// So long the end may take altogether, with a second to spare, in seconds.
     static let endingSeconds: UInt32 = 13
 
-    /// Keeps what was typed, for which a slow disk gets ten seconds, and leaves the network in good order, for two
+    /// Keeps what was typed, for which a slow disk gets ten seconds, and leaves the networks in good order, for two
     /// seconds at most.
-    func end() {
-        guard let (kept, left) = ends else { return }
-        queue.close()
-        requests.finish()
-        if !kept.wait(atMost: .seconds(2)) {
+    static func end(_ runs: [EngineRun]) {
+        let ends = runs.compactMap(\.ends)
+        for run in runs where run.ends != nil {
+            run.queue.close()
+            run.requests.finish()
+        }
+        let slow = Gate.closed(ends.map(\.kept), after: .seconds(2))
+        if !slow.isEmpty {
             Output.complain("Still writing what you typed to the local store; ^C ends it without.")
-            if !kept.wait(atMost: .seconds(8)) {
+            if !Gate.closed(slow, after: .seconds(8)).isEmpty {
                 Output.complain("The local store did not take what you typed last: it is lost where it was not sent.")
             }
         }
-        left.wait(atMost: .seconds(2))
+        _ = Gate.closed(ends.map(\.left), after: .seconds(2))
     }
+
+    /// Ends this one.
+    func end() { Self.end([self]) }
 }

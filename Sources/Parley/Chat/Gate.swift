@@ -15,4 +15,12 @@ struct Gate: Sendable {
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         return semaphore.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success
     }
+
+    /// Waits until all are open, no longer than that altogether.
+    ///
+    /// - Returns: those that are not.
+    static func closed(_ gates: [Gate], after limit: Duration) -> [Gate] {
+        let end = ContinuousClock.now + limit
+        return gates.filter { !$0.wait(atMost: max(.zero, ContinuousClock.now.duration(to: end))) }
+    }
 }

@@ -5,7 +5,8 @@ import RelayNetwork
 
 /// Who to be and where to connect, as far as the command line says.
 protocol ConnectionFlags {
-    var profile: String? { get }
+    /// The profiles of the configuration file: one, but for the chat.
+    var profiles: [String] { get }
     var server: [String] { get }
     var creds: String? { get }
     var user: String? { get }
@@ -14,15 +15,16 @@ protocol ConnectionFlags {
     var log: String? { get }
 }
 
-/// A command line that does not say. No parser has to be made for it, which takes as long as a tenth of the start.
+/// What no command line says, or only of one profile. No parser has to be made for it, which takes as long as a tenth of
+/// the start.
 struct NoConnectionFlags: ConnectionFlags {
-    let profile: String? = nil
+    var profiles: [String] = []
     let server: [String] = []
     let creds: String? = nil
     let user: String? = nil
-    let config: String? = nil
-    let proxy: String? = nil
-    let log: String? = nil
+    var config: String?
+    var proxy: String?
+    var log: String?
 }
 
 /// Who to be and where to connect, and what is logged of it, for every subcommand but the lab's.
@@ -32,7 +34,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     @Option(help: ArgumentHelp("Append to this file what the connection does, for a bug report.", valueName: "file"))
     var log: String?
 
-    var profile: String? { target.profile }
+    var profiles: [String] { target.profiles }
     var server: [String] { target.server }
     var creds: String? { target.creds }
     var user: String? { target.user }
@@ -42,8 +44,11 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
 /// Who to be and where to connect.
 struct ConnectionTarget: ParsableArguments, ConnectionFlags {
-    @Option(help: ArgumentHelp("A profile of the configuration file.", valueName: "name"))
-    var profile: String?
+    @Option(
+        name: .customLong("profile"),
+        help: ArgumentHelp(
+            "A profile of the configuration file; for the chat several, each with its network.", valueName: "name"))
+    var profiles: [String] = []
 
     @Option(help: ArgumentHelp("A server, nats:// or tls://; may be given several times.", valueName: "url"))
     var server: [String] = []
@@ -93,6 +98,26 @@ struct ConnectTimeoutOption: ParsableArguments {
 }
 
 extension ConnectionFlags {
+    var profile: String? { profiles.first }
+
+    /// These flags for each of several profiles.
+    ///
+    /// - Throws: what says otherwise who to be, as that belongs to none of them; a profile that is named twice.
+    func each(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [NoConnectionFlags] {
+        let flags = [("--server", !server.isEmpty), ("--creds", creds != nil), ("--as", user != nil)]
+        let variables = ["PARLEY_API_KEY", "PARLEY_SECRET", "PARLEY_TOKEN"].map { ($0, environment[$0] != nil) }
+        if let (name, _) = (flags + variables).first(where: \.1) {
+            throw CommandFailure(
+                CommandFailure.usage,
+                "\(name) belongs to no profile, so it does not go with several; leave it out, or name one profile.")
+        }
+        if let twice = profiles.first(where: { name in profiles.count { $0 == name } > 1 }) {
+            throw CommandFailure(
+                CommandFailure.usage, "--profile \(Output.safe(twice)) is there twice; once is enough.")
+        }
+        return profiles.map { NoConnectionFlags(profiles: [$0], config: config, proxy: proxy, log: log) }
+    }
+
     /// Where flags, then the environment, then the configuration file say to connect.
     ///
     /// - Parameter file: the configuration file; nil to read it.
@@ -148,6 +173,9 @@ extension ConnectionFlags {
     ///
     /// - Parameter file: the configuration file; nil to read it.
     func effectiveProfile(_ environment: [String: String], file: ConfigurationFile? = nil) throws -> Profile {
+        guard profiles.count < 2 else {
+            throw CommandFailure(CommandFailure.usage, "Several profiles are for the chat alone; name one here.")
+        }
         let file = try file ?? ConfigurationFile.load(flag: config, environment)
         var profile = try file.profile(profile)
         profile.retention = profile.retention ?? file.retention

@@ -129,16 +129,22 @@ func reportingFailures(_ body: () throws -> Void) throws {
     do { try body() } catch { throw reported(error) }
 }
 
+extension CommandFailure {
+    /// What an error means for whoever called the program; nil where that is not known.
+    init?(of error: any Error) {
+        switch error {
+        case let error as CommandFailure: self = error
+        case let error as RelayError: self.init(error)
+        case let error as NetworkError: self.init(error)
+        case is CancellationError: self.init(Self.interrupted, "Interrupted.")
+        default: return nil
+        }
+    }
+}
+
 /// Says what went wrong, where that was not said yet, and gives the exit status for it.
 private func reported(_ error: any Error) -> any Error {
-    let failure: CommandFailure
-    switch error {
-    case let error as CommandFailure: failure = error
-    case let error as RelayError: failure = CommandFailure(error)
-    case let error as NetworkError: failure = CommandFailure(error)
-    case is CancellationError: failure = CommandFailure(CommandFailure.interrupted, "Interrupted.")
-    default: return error
-    }
+    guard let failure = CommandFailure(of: error) else { return error }
     Output.complain("parley: " + failure.text)
     return ExitCode(failure.code)
 }

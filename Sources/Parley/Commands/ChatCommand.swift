@@ -35,19 +35,37 @@ struct ChatCommand: ParsableCommand {
     ) throws {
         try reportingFailures {
             for topic in topics { _ = try StoreOptions.pattern(topic) }
-            var (plan, configuration) = try flags.chat()
-            plan.connectTimeout = limit ?? plan.connectTimeout
-            var suspension = Suspension()
-            if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
-            if let suspendAfter { suspension.time = suspendAfter.time }
-            guard !plain else {
-                // What reads lines from elsewhere has no terminal to watch.
-                plan.handlesLifecycle = plan.handlesLifecycle ?? (isatty(STDIN_FILENO) == 1)
-                let connector = try Connector(plan, for: .chat(suspension.policy))
-                return try PlainSession.run(connector, topics: topics, configuration: configuration)
+            func plan(_ flags: some ConnectionFlags, topics: [String] = []) throws -> ChatPlan {
+                var (plan, configuration) = try flags.chat()
+                plan.connectTimeout = limit ?? plan.connectTimeout
+                var suspension = Suspension()
+                if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
+                if let suspendAfter { suspension.time = suspendAfter.time }
+                return ChatPlan(
+                    name: flags.profile ?? plan.identity.network, connection: plan, suspension: suspension,
+                    topics: topics, configuration: configuration)
             }
-            try Connector.check(plan)
-            try ChatSession.run(plan, suspension, topics: topics, configuration: configuration)
+            guard !plain else {
+                var plan = try plan(flags)
+                // What reads lines from elsewhere has no terminal to watch.
+                plan.connection.handlesLifecycle = plan.connection.handlesLifecycle ?? (isatty(STDIN_FILENO) == 1)
+                let connector = try Connector(plan.connection, for: .chat(plan.suspension.policy))
+                return try PlainSession.run(connector, topics: topics, configuration: plan.configuration)
+            }
+            var plans: [ChatPlan] = []
+            if flags.profiles.count < 2 {
+                plans = [try plan(flags, topics: topics)]
+            } else {
+                for flags in try flags.each() { plans.append(try plan(flags, topics: plans.isEmpty ? topics : [])) }
+            }
+            for plan in plans { try Connector.check(plan.connection) }
+            // Those of the command line say nothing of another profile.
+            let (config, log) = (flags.config, flags.log)
+            try ChatSession.run(plans) { name in
+                let plan = try plan(NoConnectionFlags(profiles: [name], config: config, log: log))
+                try Connector.check(plan.connection)
+                return plan
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ struct ScreenMeasurement {
         let screen = MeasuredScreen(size: size, news: news, load: .flood, keys: 0)
         var loop = loop(screen, joined(Array(Self.topics[..<1])))
         let seconds = self.seconds {
-            loop.begin([], keeps: false)
+            loop.begin()
             loop.run()
         }
         let sending = Self.seconds(screen.sending)
@@ -81,7 +81,7 @@ struct ScreenMeasurement {
         }
         let screen = MeasuredScreen(size: size, news: news, load: .rate(rate / batch), keys: keys)
         var loop = loop(screen, model)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         return screen
     }
@@ -107,7 +107,7 @@ struct ScreenMeasurement {
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
 
     private func loop(_ screen: MeasuredScreen, _ model: ChatModel) -> ChatLoop {
-        ChatLoop(screen, queue: screen.queue, model: model, clock: { Self.now }, send: { _ in true })
+        ChatLoop(screen, [WindowChat("", model, queue: screen.queue, send: { _ in true })], clock: { Self.now })
     }
 
     private func joined(_ topics: [String]) -> ChatModel {

@@ -168,7 +168,11 @@ extension SlashCommand {
             "close what is in view: leave the topic, or go back; leave that topic"
         ) { $0.word.isEmpty ? .close : .leave($0.word) },
         Entry("disconnect", "disconnect and stay offline until /reconnect") { _ in .disconnect },
-        Entry("reconnect", aka: ["connect"], "connect now") { _ in .reconnect },
+        Entry("reconnect", "connect now") { _ in .reconnect },
+        Entry(
+            "connect", takes: .name("[PROFILE]"),
+            "chat on the network of another profile too, in this window; alone, connect now"
+        ) { $0.word.isEmpty ? .reconnect : .openChat($0.word) },
         Entry("log", "show what happened to the connection") { _ in .log },
         Entry(
             "lab", takes: .word("[save FILE]"),

@@ -57,6 +57,7 @@ enum SlashCommand: Hashable, Sendable {
     case close
     case disconnect
     case reconnect
+    case openChat(String)
     case log
     case lab(LabRequest)
     case errors

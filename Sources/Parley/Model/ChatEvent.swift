@@ -5,6 +5,14 @@ import Terminal
 /// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of
 /// time.
 enum ChatEvent: Equatable, Sendable {
+    /// The chat comes in front, before the others of its window.
+    case front(ChatDestination)
+    /// Another chat of the window comes in front.
+    case behindOthers
+    /// What all chats of the window show of themselves, and the place of this one.
+    case others([ChatGlance], place: Int)
+    /// The window is to be closed, as the person has said in front of another one.
+    case leave
     /// The client starts, with the topics to join; where there is a local store, once that is open.
     case start(topics: [String], keeps: Bool = false)
     /// The local store is open, with what the person was at; nil where it cannot be used.

@@ -19,6 +19,8 @@ struct ChatModel: Equatable, Sendable {
     var network: NetworkState
     /// What is in front of the person.
     var screen = Screen()
+    /// Where it stands beside the chats of other networks.
+    var window = WindowPlace()
     /// The text being written.
     var compose = Compose()
     /// Where it is being written, and what is being written elsewhere.
@@ -74,7 +76,9 @@ struct ChatModel: Equatable, Sendable {
 
     /// Whether the person can be taken to see the newest row of what is shown.
     var isWatching: Bool {
-        guard attention.tracker.isForeground, screen.overlay == nil, case .conversation(let name) = screen.view else {
+        guard window.isInFront, attention.tracker.isForeground, screen.overlay == nil,
+            case .conversation(let name) = screen.view
+        else {
             return false
         }
         return network.conversations.named(name)?.scroll == .bottom

@@ -15,4 +15,8 @@ enum ScreenEffect: Equatable, Sendable {
     case copy(String)
     /// Already free of controls.
     case setTitle(String)
+    /// Bring another chat of the window in front, by its place.
+    case showChat(Int, ChatDestination)
+    /// Open the chat of another profile beside this one, or bring it in front.
+    case openChat(profile: String)
 }

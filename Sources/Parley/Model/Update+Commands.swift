@@ -181,6 +181,7 @@ extension ChatModel {
         case .keyResults: showKeyResults()
         case .close: return closeView()
         case .disconnect: return disconnectUnlessUnsent()
+        case .openChat(let profile): return .screen(.openChat(profile: profile))
         case .reconnect:
             say("Connecting …", about: .connection)
             return [.connection(.reconnect)]

@@ -5,20 +5,30 @@ import Terminal
 func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     var effects: ChatEffects = []
     // From its parts, as reading it from a model that changes would copy that.
-    let lookedAt = ChatModel.lookedAt(model.screen.view, model.attention.tracker)
+    let lookedAt = model.window.isInFront ? ChatModel.lookedAt(model.screen.view, model.attention.tracker) : nil
     let mark = model.deskMark
     let textBefore = model.compose.editor.utf8Count
     let noticeBefore = model.notices.shown
     let traits = event.traits
     model.notices.answerPerson = traits.contains(.person)
     switch event {
+    case .front(let destination):
+        effects = model.comeToFront(destination)
+    case .behindOthers:
+        model.goBehind()
+    case .others(let chats, let place):
+        model.take(chats, place: place)
+    case .leave:
+        effects = model.quit()
     case .start(let topics, let keeps):
         effects = keeps ? model.startOpening(topics) : model.start(topics)
     case .opened(let desk):
         effects = model.opened(desk)
     case .tick(let moment, let isSign):
         model.pass(moment)
-        if isSign { model.attention.lastSign = moment.instant }
+        if isSign, model.window.isInFront { model.attention.lastSign = moment.instant }
+        // Who does something in front of another one looks at the terminal.
+        if isSign, !model.window.isInFront { model.attention.lastInput = moment.instant }
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
         let departure = model.noteIdleness()
@@ -142,7 +152,7 @@ extension ChatEvent {
 
 extension ChatModel {
     /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
-    var lookedAt: String? { Self.lookedAt(screen.view, attention.tracker) }
+    var lookedAt: String? { !window.isInFront ? nil : Self.lookedAt(screen.view, attention.tracker) }
 
     fileprivate static func lookedAt(_ view: MainView, _ attention: FocusTracker) -> String? {
         guard attention.isForeground, case .conversation(let name) = view else { return nil }
@@ -164,7 +174,10 @@ extension ChatModel {
 
     /// The terminal's title, where it has to be another one. Few events change what it says.
     fileprivate mutating func titleToSet() -> ChatEffects {
-        let words = TitleWords(identity: network.identity, unread: unreadMessages, mentions: unseenMentions)
+        let others = window.others
+        let words = TitleWords(
+            identity: network.identity, unread: others.reduce(unreadMessages) { $0 + $1.chat.unread },
+            mentions: others.reduce(unseenMentions) { $0 + $1.chat.mentions })
         guard words != screen.titleWords else { return [] }
         screen.titleWords = words
         let text = words.text

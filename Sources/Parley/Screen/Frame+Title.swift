@@ -22,11 +22,14 @@ extension Frame {
             attemptBegan: model.network.times.attemptBegan, now: now)
     }
 
-    /// What is counted.
+    /// What is counted, on all networks of the window.
     var counts: TitleLine.Counts {
-        TitleLine.Counts(
-            queued: model.network.outbox.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
-            letters: model.unreadLetters)
+        let others = model.window.others.map(\.chat)
+        return TitleLine.Counts(
+            queued: others.reduce(model.network.outbox.queuedCount) { $0 + $1.queued },
+            mentions: others.reduce(model.unseenMentions) { $0 + $1.mentions },
+            unread: others.reduce(model.unreadMessages) { $0 + $1.unread },
+            letters: others.reduce(model.unreadLetters) { $0 + $1.letters })
     }
 
     /// The style of a state's symbol and word.

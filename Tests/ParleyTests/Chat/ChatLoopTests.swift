@@ -116,6 +116,16 @@ private final class RehearsedScreen: ChatScreen {
     }
 }
 
+extension ChatLoop {
+    /// The loop of one chat.
+    fileprivate init(
+        _ screen: RehearsedScreen, queue: EventQueue, model: ChatModel, clock: @escaping () -> Moment,
+        send: @escaping (CoreEffect) -> Bool, letGo: (() -> Void)? = nil
+    ) {
+        self.init(screen, [WindowChat("local", model, queue: queue, send: send, letGo: letGo)], clock: clock)
+    }
+}
+
 @Suite("The screen's loop")
 struct ChatLoopTests {
     private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "chat.dev"]
@@ -149,7 +159,7 @@ struct ChatLoopTests {
             (at: Desk.start + .milliseconds(10 + $0.offset), wake: .input([.key($0.element)]))
         }
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(loop.model.compose.text == "ok, edited")
     }
@@ -163,7 +173,7 @@ struct ChatLoopTests {
             (at: Desk.start + .milliseconds(10 + $0.offset), wake: .input([.key($0.element)]))
         }
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(screen.copies == ["take this"])
     }
@@ -181,7 +191,7 @@ struct ChatLoopTests {
                     return true
                 },
                 letGo: { steps.append("let go, \(screen.suspensions)") })
-            loop.begin([], keeps: false)
+            loop.begin()
             loop.run()
             #expect(steps == ["active false", "let go, 0", "active true"] && screen.suspensions == 1)
         }
@@ -202,7 +212,7 @@ struct ChatLoopTests {
                 told.append(effect)
                 return true
             })
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(
             toldBefore.contains { if case .store(.keepDraft(let draft)) = $0 { draft.text == "ok" } else { false } })
@@ -222,7 +232,7 @@ struct ChatLoopTests {
                 if case .connection(.setActive) = effect { told.append(effect) }
                 return true
             })
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(told == [.connection(.setActive(false)), .connection(.setActive(true))])
     }
@@ -255,7 +265,7 @@ struct ChatLoopTests {
                     }
                     return true
                 })
-            loop.begin([], keeps: false)
+            loop.begin()
             loop.run()
             #expect(told == way.told, "\(way.wake)")
         }
@@ -273,7 +283,7 @@ struct ChatLoopTests {
             let call = message(1, "alice: look")
             screen.news = [(Desk.start + .milliseconds(5), .topic("chat.lobby", .messages([call])))]
             var loop = loop(screen, desk)
-            loop.begin([], keeps: false)
+            loop.begin()
             loop.run()
             #expect(screen.notifications == [TerminalNotification(title: "bob in chat.lobby", body: "alice: look")])
             #expect(screen.bells == bells)
@@ -295,7 +305,7 @@ struct ChatLoopTests {
                 return (Desk.start + .milliseconds(number), .topic("chat.lobby", .messages([call])))
             }
             var loop = loop(screen, desk)
-            loop.begin([], keeps: false)
+            loop.begin()
             loop.run()
             #expect(screen.notifications.map(\.body) == ["alice: 5", "alice: 6"])
             #expect(screen.bells == 2, "\(method)")
@@ -313,7 +323,7 @@ struct ChatLoopTests {
         ]
         screen.news = [(Desk.start + .milliseconds(5), .topic("chat.lobby", .messages([message(1, "missed")])))]
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(screen.frame(with: "1 new in 1 topic") != nil)
         let continuations = loop.model.network.log.entries.filter { $0.event == .life(.continued) }
@@ -339,7 +349,7 @@ struct ChatLoopTests {
                     if case .topics(.publish) = effect { count += 1 }
                     return true
                 })
-            loop.begin([], keeps: false)
+            loop.begin()
             loop.run()
             #expect(count == sent)
             #expect((screen.frame(with: "line 30") != nil) == (sent == 0))
@@ -357,7 +367,7 @@ struct ChatLoopTests {
             (at: Desk.start + .seconds(1), wake: .hangUp),
         ]
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(screen.notifications.map(\.title) == ["Parley"])
         #expect(loop.model.notices.shown?.text.hasPrefix("Sent by OSC 777. ") == true)
@@ -374,7 +384,7 @@ struct ChatLoopTests {
         let times = (1...letters.count).map { Desk.start + Duration.milliseconds(2 * $0) }
         screen.inputs = zip(times, letters).map { (at: $0, wake: key($1)) }
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
 
         for (time, text) in zip(times, ["> Q", "> QW", "> QWZ"]) {
@@ -400,7 +410,7 @@ struct ChatLoopTests {
         let screen = RehearsedScreen(pace: .nanoseconds(1))
         screen.news = flood(20_000)
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         screen.inputs = [(at: Desk.start + .milliseconds(1) + .nanoseconds(100), wake: key("Q"))]
         var before = 0
         while screen.frame(with: "> Q") == nil {
@@ -420,7 +430,7 @@ struct ChatLoopTests {
         let screen = RehearsedScreen()
         screen.news = flood(1_000, every: .milliseconds(1))
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         // A second, of which each frame takes a thirtieth; and one for the beginning.
         #expect((25...33).contains(screen.frames.count), "\(screen.frames.count)")
@@ -439,7 +449,7 @@ struct ChatLoopTests {
             (Desk.start + .milliseconds(5), .past("chat.lobby", .kept(kept))),
         ]
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         let frame = try #require(screen.frame(with: "what was kept"))
         #expect(frame.at - Desk.start < .milliseconds(6), "after \(frame.at - Desk.start)")
@@ -454,7 +464,7 @@ struct ChatLoopTests {
             return (Desk.start + .milliseconds(number), news)
         }
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(screen.frames.count < 12, "\(screen.frames.count)")
         #expect(screen.offered == 200 && screen.queue.take() == nil)
@@ -468,7 +478,7 @@ struct ChatLoopTests {
             (Desk.start + .seconds(9), .topic("chat.lobby", .messages([message(2, "second")]))),
         ]
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         for (text, second) in [("first", 5), ("second", 9)] {
             let frame = try #require(screen.frame(with: text))
@@ -481,7 +491,7 @@ struct ChatLoopTests {
     func idle() {
         let screen = RehearsedScreen()
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(screen.sleeps == 1 && screen.frames.count == 1)
     }
@@ -497,7 +507,7 @@ struct ChatLoopTests {
         screen.news = [(at: Desk.start + .seconds(22), event: .statusChanged(silent))]
         screen.inputs = [(at: Desk.start + .milliseconds(25_500), wake: .hangUp)]
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         func titles(_ seconds: Range<Int>) -> [String] {
             screen.frames.filter {
@@ -522,7 +532,7 @@ struct ChatLoopTests {
         ]
         screen.takesNoOutput = true
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         let blocked = screen.frames.filter { $0.at < Desk.start + .seconds(3) }
         // The first frame, and the key's.
@@ -537,7 +547,7 @@ struct ChatLoopTests {
         let screen = RehearsedScreen(pace: .milliseconds(10))
         screen.news = flood(40_000)
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         let late = try #require(screen.frame(with: "behind, catching up"))
         #expect(late.at - Desk.start >= .seconds(1))
@@ -560,7 +570,7 @@ struct ChatLoopTests {
                 if case .topics(.publish(_, "chat.lobby", "hi")) = effect { published.append(screen.frames.count) }
                 return true
             })
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         // Of the frames the first is that of the beginning, the second that of the keys; the third is not drawn any
         // more.
@@ -583,12 +593,12 @@ struct ChatLoopTests {
                 if case .store(.keepDraft(let draft)) = effect { kept.append((screen.instant, draft.text)) }
                 return true
             })
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         for (place, time) in times.enumerated() {
             let state = String(text[...place])
             let first = try #require(kept.first { $0.text.hasPrefix(state) }, "\(state)")
-            #expect(first.at - time <= ChatLoop.draftPause + .milliseconds(2), "\(state) after \(first.at - time)")
+            #expect(first.at - time <= WindowChat.draftPause + .milliseconds(2), "\(state) after \(first.at - time)")
         }
         // The first key goes at once, as does one behind a pause.
         #expect(kept.first?.text == "a" && kept.last?.text == String(text))
@@ -618,7 +628,7 @@ struct ChatLoopTests {
                 }
                 return true
             })
-        loop.begin([], keeps: false)
+        loop.begin()
         loop.run()
         #expect(
             asked == ["keep “h”", "keep “hi”", "keep “”", "publish hi", "keep “Q”", "keep “QW”"])
@@ -632,7 +642,7 @@ struct ChatLoopTests {
             (at: Desk.start + .seconds(3), wake: key("W")),
         ]
         var loop = loop(screen, desk)
-        loop.begin([], keeps: false)
+        loop.begin()
         let found = loop.run(until: { screen.instant >= Desk.start + .seconds(2) ? "there" : nil })
         #expect(found == "there" && screen.frame(with: "> Q") != nil && loop.model.compose.text == "Q")
         loop.run()
@@ -650,7 +660,7 @@ struct ChatLoopTests {
                 (at: Desk.start + .seconds(1), wake: wake), (at: Desk.start + .seconds(2), wake: .woken),
             ]
             var loop = loop(screen, desk)
-            loop.begin([], keeps: false)
+            loop.begin()
             let found = loop.run(until: { screen.instant >= Desk.start + .seconds(2) ? "there" : nil })
             loop.run()
             #expect(found == nil && loop.endingSignal == signal && screen.inputsTaken == 1, "\(wake)")
@@ -667,7 +677,7 @@ struct ChatLoopTests {
             return (Desk.start + .seconds(1), .topic(Self.topics[index % 4], .messages([news])))
         }
         var loop = loop(screen, away)
-        loop.begin([], keeps: false)
+        loop.begin()
         let isHeard = loop.run(until: { screen.bells > 0 && screen.instant < Desk.start + .seconds(11) ? true : nil })
         #expect(isHeard == true && screen.bells == 1)
         loop.run()

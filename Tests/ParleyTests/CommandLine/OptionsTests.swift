@@ -45,6 +45,28 @@ struct OptionsTests {
         #expect { try chat.run() } throws: { ParleyCommand.exitCode(for: $0).rawValue == CommandFailure.badData }
     }
 
+    @Test("Several profiles are for the chat, each once, and what says otherwise who to be does not go with them")
+    func severalProfiles() throws {
+        let two = ["--profile", "home", "--profile", "work"]
+        let flags = try ConnectionOptions.parse(two + ["--config", "c.json"])
+        let each = try flags.each([:])
+        #expect(each.map(\.profile) == ["home", "work"] && each.allSatisfy { $0.config == "c.json" })
+        #expect(throws: CommandFailure.self) { try flags.plan([:]) }
+        let refused: [([String], [String: String], String)] = [
+            (["--profile", "home"], [:], "--profile home is there twice"),
+            (["--server", "nats://x"], [:], "--server belongs to no profile"),
+            (["--creds", "f"], [:], "--creds belongs"), (["--as", "alice"], [:], "--as belongs"),
+            ([], ["PARLEY_API_KEY": "k"], "PARLEY_API_KEY belongs"),
+            ([], ["PARLEY_TOKEN": "t"], "PARLEY_TOKEN belongs"),
+        ]
+        for (more, environment, words) in refused {
+            let failure = #expect(throws: CommandFailure.self) {
+                try ConnectionOptions.parse(two + more).each(environment)
+            }
+            #expect(failure?.code == CommandFailure.usage && failure?.text.contains(words) == true, "\(more)")
+        }
+    }
+
     @Test("A server's address that is none is wrong usage in a flag, and a bad configuration in a profile")
     func addresses() throws {
         let folder = try TemporaryDirectory("config")

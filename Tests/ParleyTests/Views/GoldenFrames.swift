@@ -487,7 +487,7 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ─────────────────────────────────────────────── 67 of 182 ─┐
+            ▌cha┌─ Commands ─────────────────────────────────────────────── 68 of 183 ─┐
              cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │
@@ -508,7 +508,7 @@ struct GoldenFrames {
                 │                                                                      │   ↺
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/67
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/68
             """)
     }
 

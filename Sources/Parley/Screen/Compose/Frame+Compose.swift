@@ -286,7 +286,9 @@ extension ChatModel {
     /// Only keys that do something now are hinted, with so many rows for the main pane.
     fileprivate func isUseful(_ action: EverywhereKey, rows: Int) -> Bool {
         switch action {
-        case .nextUnread: return unreadMessages > 0 && !isPaneCovered
+        case .nextUnread:
+            let isUnread = unreadMessages > 0 || window.others.contains { $0.chat.unread > 0 }
+            return isUnread && !isPaneCovered
         case .firstUnread: return !isPaneCovered && isFirstUnreadAbove(rows: rows)
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
         // A ledger is left with it, for another rehearsal.

@@ -53,7 +53,8 @@ extension SlashCommand {
         case .join, .leave, .write, .quote, .resend, .discard, .unsent, .edit, .history, .more, .search, .find, .open,
             .read, .details,
             .links, .link, .who, .ignore, .unignore, .mute, .unmute, .notify, .suspendAfter, .away, .back, .inbox,
-            .postbox, .sent, .delete, .save, .topics, .next, .close, .disconnect, .reconnect, .log, .lab, .errors,
+            .postbox, .sent, .delete, .save, .topics, .next, .close, .disconnect, .reconnect, .openChat, .log, .lab,
+            .errors,
             .help, .keyResults, .quit:
             false
         }

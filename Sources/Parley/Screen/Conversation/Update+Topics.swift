@@ -285,7 +285,9 @@ extension ChatModel {
             }
             return []
         }
+        if let effects = goElsewhere(where: { $0.mentions > 0 }) { return effects }
         guard let name = nextTopic(from: 1, where: { $0.unread > 0 }) else {
+            if let effects = goElsewhere(where: { $0.unread > 0 }) { return effects }
             if let before, before.origin != present { return go(to: before.origin) }
             say("Nothing is unread.")
             return []

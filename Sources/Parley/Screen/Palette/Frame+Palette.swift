@@ -128,7 +128,7 @@ extension Frame {
         switch item.target {
         case .command, .everywhere, .editing, .own: return (item.note, theme.hintKey)
         case .line: return (item.note, theme.dimmed)
-        case .person: return ("", theme.dimmed)
+        case .person, .elsewhere: return ("", theme.dimmed)
         case .place(.topic(let name)):
             let unread = model.network.conversations.named(name).flatMap { $0.unread > 0 ? $0.unreadWords : nil }
             return (unread ?? "", theme.unread)

@@ -21,6 +21,8 @@ struct PaletteItem: Hashable, Sendable {
         case line(topic: String, RowPosition)
         /// Somebody to write to.
         case person(String)
+        /// What is in another chat of the window.
+        case elsewhere(chat: Int, ChatDestination)
     }
 
     let target: Target
@@ -148,6 +150,15 @@ extension ChatModel {
         var items: [PaletteItem] = []
         for place in Array(screen.visits.dropFirst()) + unread + order {
             if let item = known.removeValue(forKey: place) { items.append(item) }
+        }
+        for (place, chat) in window.others {
+            func add(_ title: String, _ destination: ChatDestination) {
+                items.append(
+                    PaletteItem(target: .elsewhere(chat: place, destination), title: title, detail: "on \(chat.name)"))
+            }
+            add(chat.name, .last)
+            for topic in chat.topics { add(topic.name, .place(.topic(topic.name))) }
+            add("all letters", .place(.letters(nil)))
         }
         return items + peopleItems()
     }

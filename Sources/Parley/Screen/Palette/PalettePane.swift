@@ -248,6 +248,9 @@ struct PalettePane: Pane {
         case .line(let topic, let position):
             model.screen.overlay = nil
             return model.goToLine(position, in: topic)
+        case .elsewhere(let chat, let destination):
+            model.screen.overlay = nil
+            return .screen(.showChat(chat, destination))
         case .person(let name):
             model.screen.overlay = nil
             model.writeTo(name)

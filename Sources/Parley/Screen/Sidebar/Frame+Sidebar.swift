@@ -5,7 +5,7 @@ extension Frame {
     /// The joined topics and the postboxes, with what waits in each.
     func drawSidebar(_ area: Rect) {
         canvas.fill(area)
-        let shown = model.screen.view.pane.sidebarIndex(in: model)
+        let shown = model.screen.view.pane.sidebarIndex(in: model).map { model.sidebarStart + $0 }
         let topics = topicNames(in: area)
         for offset in 0..<area.rows {
             let index = model.screen.sidebar.firstVisible + offset
@@ -41,6 +41,9 @@ extension Frame {
             let count = model.network.conversations.count
             let words =
                 model.network.conversations.order == .byActivity ? " by activity" : count > 99 ? " \(count)" : ""
+            guard model.window.chats.count < 2 else {
+                return drawHeading(of: model.window.place, in: line)
+            }
             canvas.write(
                 " TOPICS" + words, row: line.row, column: line.column, width: line.columns, style: theme.heading)
         case .allLetters:
@@ -68,6 +71,12 @@ extension Frame {
             let isCalled = calls && !conversation.mentions.isEmpty
             let markStyle = isCalled ? theme.calling : calls ? theme.unread : theme.dimmed
             canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
+        case .chat(let place): drawHeading(of: place, in: line)
+        case .topicElsewhere(let chat, let place): draw(model.window.chats[chat].topics[place], in: line)
+        case .lettersElsewhere(let chat):
+            let letters = model.window.chats[chat].letters
+            canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
+            drawCount(letters, of: letters, besides: "POSTBOX", in: line)
         case .postbox(let place):
             let box = model.network.inbox.boxes[place]
             let count = model.network.inbox.unreadCount(ofBox: box.id)
@@ -77,6 +86,28 @@ extension Frame {
             drawName(Self.shown(name).shortened(columns: room), in: line, isShown: isShown, style: style)
             drawCount(count, of: model.network.inbox.counts[box.id] ?? 0, besides: name, in: line)
         }
+    }
+
+    /// The heading of a network, with the state of its connection.
+    private func drawHeading(of place: Int, in line: Rect) {
+        let chat = model.window.chats[place]
+        // What is known of the one in front is newer than what it shows of itself to the others.
+        let own = place == model.window.place ? statusText : nil
+        let symbol = own.map { String($0.title.prefix(1)) } ?? chat.symbol
+        let sign = canvas.write(
+            symbol, row: line.row, column: line.column + 1, style: style(of: own?.kind ?? chat.kind))
+        let name = SafeText(chat.name.prefix(64).uppercased()).shortened(columns: max(0, line.columns - 3 - sign))
+        canvas.write(name, row: line.row, column: line.column + sign + 2, style: theme.heading)
+    }
+
+    private func draw(_ topic: ChatGlance.Topic, in line: Rect) {
+        let calls = topic.unread > 0 && !topic.isMuted
+        let marks = marks(topic.hasText, isMuted: topic.isMuted, topic.words)
+        let room = line.columns - Self.countColumns - max(0, marks.count - 4)
+        let style = calls ? theme.unread : topic.isMuted ? theme.dimmed : .plain
+        drawName(Self.shown(topic.name).shortened(columns: max(0, room)), in: line, isShown: false, style: style)
+        let markStyle = calls && topic.mentions > 0 ? theme.calling : calls ? theme.unread : theme.dimmed
+        canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
     }
 
     /// Columns of a row beside the name.

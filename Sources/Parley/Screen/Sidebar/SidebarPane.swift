@@ -24,9 +24,9 @@ struct SidebarPane: Pane {
     func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
         let cursor = model.screen.sidebar.cursor
         switch action {
-        case .up: model.screen.sidebar.cursor -= model.sidebarRow(at: cursor - 1)?.isSelectable == true ? 1 : 0
-        case .down: model.screen.sidebar.cursor += model.sidebarRow(at: cursor + 1)?.isSelectable == true ? 1 : 0
-        case .toBeginning: model.screen.sidebar.cursor = 1
+        case .up: model.screen.sidebar.cursor = model.sidebarRow(from: cursor, by: -1)
+        case .down: model.screen.sidebar.cursor = model.sidebarRow(from: cursor, by: 1)
+        case .toBeginning: model.screen.sidebar.cursor = model.sidebarRow(from: -1, by: 1)
         case .toEnd: model.screen.sidebar.cursor = model.sidebarCount - 1
         case .open: return open(cursor, on: &model)
         case .moveUp: move(by: -1, on: &model)
@@ -62,13 +62,14 @@ struct SidebarPane: Pane {
         let isByHand = model.network.conversations.order == .byHand
         model.network.conversations.show(in: isByHand ? .byActivity : .byHand)
         if let place = name.flatMap({ model.network.conversations.place(of: $0) }) {
-            model.screen.sidebar.cursor = place + 1
+            model.screen.sidebar.cursor = model.sidebarStart + place + 1
         }
         model.say(isByHand ? "The topic with the newest message stands first." : "The topics stand as you put them.")
     }
 
     func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
-        model.screen.sidebar.cursor = min(max(1, model.screen.sidebar.cursor - lines), model.sidebarCount - 1)
+        let first = model.sidebarRow(from: -1, by: 1)
+        model.screen.sidebar.cursor = min(max(first, model.screen.sidebar.cursor - lines), model.sidebarCount - 1)
         return []
     }
 
@@ -92,6 +93,10 @@ struct SidebarPane: Pane {
         case .postbox(let place):
             model.screen.focus = .main
             return model.openInbox(model.network.inbox.boxes[place].id)
+        case .chat(let place): return .screen(.showChat(place, .last))
+        case .topicElsewhere(let chat, let place):
+            return .screen(.showChat(chat, .place(.topic(model.window.chats[chat].topics[place].name))))
+        case .lettersElsewhere(let chat): return .screen(.showChat(chat, .place(.letters(nil))))
         case .topicsHeading, nil: break
         }
         return []
@@ -99,7 +104,8 @@ struct SidebarPane: Pane {
 
     func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
         if model.screen.focus != .sidebar {
-            model.screen.sidebar.cursor = model.screen.view.pane.sidebarIndex(in: model) ?? 1
+            model.screen.sidebar.cursor =
+                model.sidebarStart + (model.screen.view.pane.sidebarIndex(in: model) ?? 1)
         }
         model.screen.sidebar.cursor = min(max(0, model.screen.sidebar.cursor), model.sidebarCount - 1)
         guard let area = layout.sidebar else { return }

@@ -9,6 +9,12 @@ enum SidebarRow: Hashable, Sendable {
     case allLetters
     /// One postbox, by its place in the list.
     case postbox(Int)
+    /// The heading of another network's chat, by that one's place in the window.
+    case chat(Int)
+    /// A topic of another one, by its place there.
+    case topicElsewhere(chat: Int, Int)
+    /// The letters of another one.
+    case lettersElsewhere(chat: Int)
 
     /// Whether the cursor can be on it.
     var isSelectable: Bool { self != .topicsHeading }
@@ -16,14 +22,45 @@ enum SidebarRow: Hashable, Sendable {
 
 extension ChatModel {
     /// How many rows the sidebar has.
-    var sidebarCount: Int { network.conversations.count + network.inbox.boxes.count + 2 }
+    var sidebarCount: Int { window.others.reduce(ownSidebarCount) { $0 + $1.chat.rows } }
+
+    private var ownSidebarCount: Int { network.conversations.count + network.inbox.boxes.count + 2 }
+
+    /// The rows of the networks that stand above this one.
+    var sidebarStart: Int { window.chats.prefix(window.place).reduce(0) { $0 + $1.rows } }
 
     /// The sidebar's row at `index`; nil outside.
     func sidebarRow(at index: Int) -> SidebarRow? {
+        guard window.chats.count > 1 else { return ownSidebarRow(at: index) }
+        var index = index
+        guard index >= 0 else { return nil }
+        for (place, chat) in window.chats.enumerated() {
+            let rows = place == window.place ? ownSidebarCount : chat.rows
+            guard index >= rows else {
+                if place == window.place { return ownSidebarRow(at: index) }
+                if index == 0 { return .chat(place) }
+                return index == rows - 1 ? .lettersElsewhere(chat: place) : .topicElsewhere(chat: place, index - 1)
+            }
+            index -= rows
+        }
+        return nil
+    }
+
+    private func ownSidebarRow(at index: Int) -> SidebarRow? {
         let heading = network.conversations.count + 1
-        if index < 0 || index >= sidebarCount { return nil }
+        if index < 0 || index >= ownSidebarCount { return nil }
         if index == 0 { return .topicsHeading }
         if index < heading { return network.conversations.index(at: index - 1).map { .topic($0) } }
         return index == heading ? .allLetters : .postbox(index - heading - 1)
+    }
+
+    /// The nearest row that the cursor can be on, from a place of it on in a direction; that place where none is.
+    func sidebarRow(from index: Int, by step: Int) -> Int {
+        var next = index + step
+        while let row = sidebarRow(at: next) {
+            if row.isSelectable { return next }
+            next += step
+        }
+        return index
     }
 }

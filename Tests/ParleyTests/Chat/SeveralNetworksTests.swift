@@ -1,0 +1,264 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+/// A terminal whose person does one thing after the other, and sees what is drawn in between.
+private final class StepScreen: ChatScreen {
+    var size = Size(rows: 24, columns: 100)
+    var hasPendingFrame: Bool { false }
+    var linkUse = LinkUse.auto
+    private(set) var rows: [String] = []
+    private(set) var titles: [String] = []
+    private var steps: [(StepScreen) -> [TerminalSession.Wake]]
+    private var instant = Desk.start
+
+    init(_ steps: [(StepScreen) -> [TerminalSession.Wake]]) { self.steps = steps.reversed() }
+
+    func now() -> Moment {
+        instant += .milliseconds(1)
+        return Moment(instant: instant, wall: Desk.wall)
+    }
+
+    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake] {
+        if let deadline, deadline <= instant + .milliseconds(100) {
+            instant = max(instant, deadline)
+            return [.timedOut]
+        }
+        instant += .milliseconds(100)
+        guard let step = steps.popLast() else { return [.hangUp] }
+        return step(self)
+    }
+
+    func present(_ canvas: Canvas) { rows = canvas.rows }
+    func redraw() {}
+    func bell() {}
+    func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] { [] }
+    func setTitle(_ title: String) { titles.append(title) }
+    func edit(_ text: String) -> TextEditor.Outcome { .written(text) }
+    func copy(_ text: String) {}
+    func suspend() -> Bool { true }
+
+    func shows(_ text: String) -> Bool { rows.contains { $0.contains(text) } }
+
+    /// The row of the sidebar that has a text.
+    func side(_ text: String) -> String? {
+        rows.compactMap { $0.split(separator: "│").first.map(String.init) }.first { $0.contains(text) }
+    }
+}
+
+@Suite("Several networks in one window")
+struct SeveralNetworksTests {
+    private static func keys(_ text: String) -> TerminalSession.Wake {
+        .input(text.map { .key($0 == "\n" ? Key(.enter) : .plain($0)) })
+    }
+
+    private static func press(_ keys: Key...) -> TerminalSession.Wake { .input(keys.map { .key($0) }) }
+
+    /// The chats of two networks, and what was asked of each.
+    private final class Window {
+        let queues = [EventQueue {}, EventQueue {}]
+        var asked: [[CoreEffect]] = [[], [], []]
+        var opened: [String] = []
+
+        /// Runs the window until its person has done everything, or has left it.
+        ///
+        /// - Returns: the loop at its end.
+        @discardableResult
+        func run(
+            home: Desk = .joined("chat.family"), work: Desk = .joined("chat.team"), connect: (() throws -> Bool)? = nil,
+            steps: [(StepScreen) -> [TerminalSession.Wake]]
+        ) -> (screen: StepScreen, loop: ChatLoop) {
+            let screen = StepScreen(steps)
+            var models = [home.model, work.model]
+            for index in models.indices { models[index].size = screen.size }
+            let chats = ["home", "work"].enumerated().map { index, name in
+                WindowChat(
+                    name, models[index], queue: queues[index],
+                    send: { [self] in
+                        asked[index].append($0)
+                        return true
+                    }, connect: index == 1 ? connect : nil)
+            }
+            var loop = ChatLoop(
+                screen, chats, clock: { screen.now() },
+                open: { [self] name in
+                    guard name == "club" else { throw CommandFailure(78, "There is no profile “\(name)”.") }
+                    opened.append(name)
+                    var model = Desk.joined("chat.dance").model
+                    model.size = screen.size
+                    return WindowChat(name, model, queue: EventQueue {}, send: { _ in true })
+                })
+            loop.begin()
+            loop.run()
+            return (screen, loop)
+        }
+
+        /// A message at the second network.
+        func say(_ text: String, at sequence: UInt64 = 1) -> [TerminalSession.Wake] {
+            _ = queues[1].offer(.topic("chat.team", .messages([message(sequence, text, topic: "chat.team")])))
+            return [.woken]
+        }
+    }
+
+    @Test("Each stands in the sidebar with its state; what is unread elsewhere is a key away, and each keeps its text")
+    func between() {
+        let window = Window()
+        let (screen, loop) = window.run(steps: [
+            { _ in [Self.keys("dear")] },
+            { screen in
+                #expect(screen.side("● HOME") != nil && screen.side("● WORK") != nil)
+                #expect(screen.side("chat.team") != nil && screen.shows("> dear"))
+                return window.say("shall we?")
+            },
+            { screen in
+                #expect(screen.side("chat.team")?.contains("1") == true, "\(screen.rows)")
+                #expect(screen.titles.last == "(1) parley alice@local" && !screen.shows("shall we?"))
+                return [Self.press(.alt("a"))]
+            },
+            { screen in
+                #expect(screen.shows("── chat.team") && screen.shows("shall we?") && !screen.shows("> dear"))
+                #expect(screen.side("chat.family")?.contains("✎") == true)
+                #expect(screen.titles.last == "parley alice@local")
+                return [Self.keys("yes\n")]
+            },
+            { _ in [Self.press(.control("g"))] },
+            { _ in [Self.keys("family\n")] },
+            { screen in
+                #expect(screen.shows("── chat.family") && screen.shows("> dear"), "\(screen.rows)")
+                return []
+            },
+        ])
+        #expect(loop.front == 0 && !screen.rows.isEmpty)
+        func lines(_ effects: [CoreEffect]) -> [String] {
+            effects.compactMap {
+                if case .topics(.publish(_, let topic, let text)) = $0 { "\(topic): \(text)" } else { nil }
+            }
+        }
+        #expect(lines(window.asked[0]).isEmpty && lines(window.asked[1]) == ["chat.team: yes"])
+    }
+
+    @Test("What is out of sight counts as unread, and the outage of one says nothing of the other")
+    func apart() {
+        let window = Window()
+        window.run(steps: [
+            { _ in window.say("one") },
+            { _ in
+                _ = window.queues[1].offer(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 2)))
+                return [.woken]
+            },
+            { screen in
+                #expect(screen.side("↻ WORK") != nil && screen.side("● HOME") != nil && screen.shows("● CONNECTED"))
+                #expect(screen.side("chat.team")?.contains("1") == true)
+                return [Self.keys("still here\n")]
+            },
+            { screen in
+                #expect(screen.shows("still here"))
+                return []
+            },
+        ])
+    }
+
+    @Test("The sidebar's rows lead to any network's topics and letters, by keys and by the mouse")
+    func rows() {
+        let window = Window()
+        let (_, loop) = window.run(steps: [
+            { _ in [Self.press(Key(.function(2)))] },
+            { screen in
+                // Down to the heading of the other network and on to its topic.
+                [Self.press(Key(.end), Key(.up), Key(.enter))]
+            },
+            { screen in
+                #expect(screen.shows("── chat.team"), "\(screen.rows)")
+                let row = screen.rows.firstIndex { $0.contains("chat.family") } ?? 0
+                return [.input([.mouse(MouseEvent(kind: .press, button: .left, row: row, column: 3))])]
+            },
+            { screen in
+                #expect(screen.shows("── chat.family"))
+                return []
+            },
+        ])
+        #expect(loop.front == 0)
+    }
+
+    @Test("/connect opens the chat of another profile, brings one in front that is open, and says why where it cannot")
+    func opening() {
+        let window = Window()
+        let (_, loop) = window.run(steps: [
+            { _ in [Self.keys("/connect club\n")] },
+            { screen in
+                #expect(screen.side("● CLUB") != nil && screen.shows("── chat.dance"), "\(screen.rows)")
+                return [Self.keys("/connect work\n")]
+            },
+            { screen in
+                #expect(screen.shows("── chat.team"))
+                return [Self.keys("/connect nowhere\n")]
+            },
+            { screen in
+                #expect(screen.shows("There is no profile “nowhere”."))
+                return []
+            },
+        ])
+        #expect(window.opened == ["club"] && loop.chats.map(\.name) == ["home", "work", "club"])
+    }
+
+    @Test("A network that cannot be gone to at all is told and leaves the window; the other one goes on")
+    func failing() {
+        let window = Window()
+        let (_, loop) = window.run(
+            connect: { throw CommandFailure(78, "The profile has no servers.") },
+            steps: [
+                { _ in [.woken] },
+                { screen in
+                    #expect(screen.shows("work: The profile has no servers.") && screen.side("WORK") == nil)
+                    #expect(screen.side("TOPICS") != nil)
+                    return [Self.keys("on\n")]
+                },
+                { screen in
+                    #expect(screen.shows("on"))
+                    return []
+                },
+            ])
+        #expect(loop.chats.count == 1)
+    }
+
+    @Test("Whoever quits is asked by each network that has something unsent, and stays where they say no")
+    func quitting() {
+        var work = Desk.joined("chat.team", state: .reconnecting)
+        work.enter("not sent yet")
+        for answer in ["n", "y"] {
+            let window = Window()
+            var wasAsked = false
+            let (_, loop) = window.run(
+                work: work,
+                steps: [
+                    { _ in [Self.press(.control("q"))] },
+                    { screen in
+                        wasAsked =
+                            screen.shows("1 message is not sent yet. Quit anyway?") && screen.shows("── chat.team")
+                        return [Self.keys(answer)]
+                    },
+                    { _ in
+                        // Only who has said no comes here.
+                        [Self.keys("x")]
+                    },
+                ])
+            #expect(wasAsked)
+            #expect(loop.model.compose.text == (answer == "n" ? "x" : ""))
+        }
+    }
+
+    @Test("The terminal's focus and the end of the process are told to all networks")
+    func focus() {
+        let window = Window()
+        window.run(steps: [
+            { _ in [.input([.focusIn])] }, { _ in [.input([.focusOut])] },
+            { _ in [.input([.focusIn])] },
+        ])
+        for asked in window.asked.prefix(2) {
+            let told = asked.compactMap { if case .connection(.setActive(let isActive)) = $0 { isActive } else { nil } }
+            #expect(told == [false, true])
+        }
+    }
+}
