@@ -24,7 +24,7 @@ struct FeaturesTests {
     @Test("The table has all features, and says of each whether Parley has it")
     func complete() throws {
         let rows = try Self.rows()
-        #expect(rows.count == 42 && Set(rows.map { $0.first ?? "" }).count == 42)
+        #expect(rows.count == 43 && Set(rows.map { $0.first ?? "" }).count == 43)
         for row in rows {
             #expect(row.count == 8, "\(row)")
             #expect(row.count > 5 && ["yes", "not yet"].contains(row[5]), "\(row)")
