@@ -153,7 +153,7 @@ struct ChatLoop {
     }
 
     private mutating func begin(_ place: Int) {
-        chats[place].model.window.isInFront = place == front
+        (chats[place].model.window.isInFront, chats[place].model.window.place) = (place == front, place)
         apply(.start(topics: chats[place].topics, keeps: chats[place].keeps), to: place, by: .person)
     }
 

@@ -13,7 +13,8 @@ extension ChatModel {
         network.opening = nil
         network.keepsDesk = desk.map { !$0.isReadOnly } ?? false
         let kept = desk ?? KeptDesk()
-        if network.keepsDesk, kept.isUntouched { screen.tour = Tour() }
+        // One network's steps are enough for all that are in the window.
+        if network.keepsDesk, kept.isUntouched, window.place == 0 { screen.tour = Tour() }
         network.quiet.ignored.formUnion(kept.ignored)
         hideIgnored()
         bringBack(mutes: kept.muted)

@@ -221,7 +221,9 @@ struct LetterTests {
         #expect(desk.model.network.outbox.queuedCount == 1 && desk.model.compose.isEmpty)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 4))))
-        #expect(desk.model.notices.shown?.text == "✓ bob/work has the letter." && desk.model.network.outbox.queuedCount == 0)
+        #expect(
+            desk.model.notices.shown?.text == "✓ bob/work has the letter."
+                && desk.model.network.outbox.queuedCount == 0)
     }
 
     @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")

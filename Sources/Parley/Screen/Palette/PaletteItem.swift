@@ -152,13 +152,13 @@ extension ChatModel {
             if let item = known.removeValue(forKey: place) { items.append(item) }
         }
         for (place, chat) in window.others {
-            func add(_ title: String, _ destination: ChatDestination) {
+            func add(_ title: String, _ detail: String, _ destination: ChatDestination) {
                 items.append(
-                    PaletteItem(target: .elsewhere(chat: place, destination), title: title, detail: "on \(chat.name)"))
+                    PaletteItem(target: .elsewhere(chat: place, destination), title: title, detail: detail))
             }
-            add(chat.name, .last)
-            for topic in chat.topics { add(topic.name, .place(.topic(topic.name))) }
-            add("all letters", .place(.letters(nil)))
+            add(chat.name, "network", .last)
+            for topic in chat.topics { add(topic.name, "on \(chat.name)", .place(.topic(topic.name))) }
+            add("all letters", "on \(chat.name)", .place(.letters(nil)))
         }
         return items + peopleItems()
     }
