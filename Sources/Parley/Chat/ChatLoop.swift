@@ -177,8 +177,7 @@ struct ChatLoop {
     /// Does what comes next.
     mutating func takeStep() {
         // By the model's own time, so that no change is passed over that came due meanwhile.
-        var nextChange: ContinuousClock.Instant?
-        for chat in chats { nextChange = [nextChange, chat.nextChange].compactMap(\.self).min() }
+        let nextChange = earliest { chats[$0].nextChange }
         switch pace.next(now: clock().instant, canShow: !screen.hasPendingFrame, nextChange: nextChange) {
         case .wait(let deadline): wait(until: deadline)
         case .takeNews: takePortion()
@@ -186,12 +185,22 @@ struct ChatLoop {
         }
     }
 
+    /// The first of the moments that the chats have.
+    private func earliest(_ moment: (Int) -> ContinuousClock.Instant?) -> ContinuousClock.Instant? {
+        var first: ContinuousClock.Instant?
+        for place in chats.indices {
+            guard let next = moment(place) else { continue }
+            first = first.map { min($0, next) } ?? next
+        }
+        return first
+    }
+
     // MARK: Steps
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
-        let dues = [deadline, pasteWatch.due] + chats.map(\.draftDue)
-        let wakes = screen.wait(until: dues.compactMap(\.self).min())
+        let draftDue = earliest { chats[$0].draftDue }
+        let wakes = screen.wait(until: [deadline, draftDue, pasteWatch.due].compactMap(\.self).min())
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
         if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }
@@ -213,7 +222,8 @@ struct ChatLoop {
             endingSignal = signal
             isOver = true
         case .woken:
-            let isAwaited = chats.reduce(false) { $1.queue.takeAnswerFlag() || $0 }
+            var isAwaited = false
+            for place in chats.indices where chats[place].queue.takeAnswerFlag() { isAwaited = true }
             pace.newsCame(isAwaited: isAwaited)
             connectWhatIsReady()
         case .timedOut, .shown: break
@@ -226,7 +236,7 @@ struct ChatLoop {
             if case .reply(let reply) = event { take(reply) }
             lookAround()
             // Whoever goes on with something else has not said that the chats may be left.
-            if !model.asksSomething { leaving = [] }
+            if !chats[front].model.asksSomething { leaving = [] }
             switch event {
             case .focusIn, .focusOut: applyToAll(.input(event), by: .person)
             case .key, .mouse, .paste, .pasteCut, .reply: apply(.input(event), to: front, by: .person)
@@ -243,7 +253,7 @@ struct ChatLoop {
 
     /// Draws again where the configuration's word does.
     private mutating func followSettings() {
-        let settings = model.settings
+        let settings = chats[front].model.settings
         if settings.links.use != screen.linkUse { screen.linkUse = settings.links.use }
         guard settings.theme != appearance.setting || settings.symbols != appearance.symbols else { return }
         (appearance.setting, appearance.symbols) = (settings.theme, settings.symbols)
@@ -283,21 +293,23 @@ struct ChatLoop {
     /// Whether a person waits for an event and sees what it brings: it is drawn as what the person does is.
     private func isInView(_ event: ChatEvent, of place: Int) -> Bool {
         guard place == front, event.isAnswer else { return false }
-        if case .past(let name, _) = event { return model.screen.view == .conversation(name) }
+        if case .past(let name, _) = event { return chats[front].model.screen.view == .conversation(name) }
         return true
     }
 
     /// A screen that does not keep up says so.
     private mutating func noteBehind(_ instant: ContinuousClock.Instant) {
         let isBehind = pace.isBehind(now: instant)
-        if isBehind != model.screen.isBehind { applyToAll(.behind(isBehind), by: .news) }
+        if isBehind != chats[front].model.screen.isBehind { applyToAll(.behind(isBehind), by: .news) }
     }
 
     private mutating func draw() {
         let begin = clock().instant
         lookAround()
         followSettings()
-        screen.present(render(model, size: screen.size, now: model.now.instant, theme: theme, texts: texts))
+        screen.present(
+            render(
+                chats[front].model, size: screen.size, now: chats[front].model.now.instant, theme: theme, texts: texts))
         if let title { screen.setTitle(title) }
         if rings { screen.bell() }
         title = nil
@@ -345,7 +357,7 @@ struct ChatLoop {
     private mutating func lookAround() {
         guard chats.count > 1 else { return }
         let glances = chats.map { ChatGlance($0.model, named: $0.name) }
-        guard glances != model.window.chats || front != model.window.place else { return }
+        guard glances != chats[front].model.window.chats || front != chats[front].model.window.place else { return }
         carryOut(.others(glances, place: front), in: front)
     }
 

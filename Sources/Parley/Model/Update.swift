@@ -176,7 +176,7 @@ extension ChatModel {
     fileprivate mutating func titleToSet() -> ChatEffects {
         let others = window.others
         let words = TitleWords(
-            identity: network.identity, unread: others.reduce(unreadMessages) { $0 + $1.chat.unread },
+            identity: shownIdentity, unread: others.reduce(unreadMessages) { $0 + $1.chat.unread },
             mentions: others.reduce(unseenMentions) { $0 + $1.chat.mentions })
         guard words != screen.titleWords else { return [] }
         screen.titleWords = words

@@ -11,7 +11,8 @@ struct WindowPlace: Equatable, Sendable {
 
     /// What the others show.
     var others: [(place: Int, chat: ChatGlance)] {
-        chats.enumerated().filter { $0.offset != place }.map { (place: $0.offset, chat: $0.element) }
+        guard chats.count > 1 else { return [] }
+        return chats.enumerated().filter { $0.offset != place }.map { (place: $0.offset, chat: $0.element) }
     }
 }
 
@@ -88,6 +89,13 @@ extension ChatModel {
         case .unread: return showNextUnread()
         case .last: return []
         }
+    }
+
+    /// Who is signed in where, as the titles say it: beside other networks by what this one is called there.
+    var shownIdentity: Identity {
+        var identity = network.identity
+        if window.chats.indices.contains(window.place) { identity.network = window.chats[window.place].name }
+        return identity
     }
 
     /// Whether a question waits for the person's answer.

@@ -7,7 +7,7 @@ extension Frame {
         canvas.fill(area, with: "─", style: theme.rule)
         let status = statusText
         let line = TitleLine(
-            model.network.identity, isAway: model.network.people.own != .here, status, counts, columns: area.columns)
+            model.shownIdentity, isAway: model.network.people.own != .here, status, counts, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)
         canvas.write(line.left + SafeText(" "), row: area.row, column: area.column, style: theme.title)
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }

@@ -114,13 +114,13 @@ struct SeveralNetworksTests {
             },
             { screen in
                 #expect(screen.side("chat.team")?.contains("1") == true, "\(screen.rows)")
-                #expect(screen.titles.last == "(1) parley alice@local" && !screen.shows("shall we?"))
+                #expect(screen.titles.last == "(1) parley alice@home" && !screen.shows("shall we?"))
                 return [Self.press(.alt("a"))]
             },
             { screen in
                 #expect(screen.shows("── chat.team") && screen.shows("shall we?") && !screen.shows("> dear"))
                 #expect(screen.side("chat.family")?.contains("✎") == true)
-                #expect(screen.titles.last == "parley alice@local")
+                #expect(screen.titles.last == "parley alice@work")
                 return [Self.keys("yes\n")]
             },
             { _ in [Self.press(.control("g"))] },
