@@ -29,13 +29,14 @@ extension TerminalSession: ChatScreen {}
 struct WindowChat {
     /// What its network is called beside others.
     let name: String
+    /// The profile that says where it is; nil for one by flags alone.
+    let profile: String?
     /// The topics to join, and whether there is a local store, which knows of others.
     let (topics, keeps): ([String], Bool)
     fileprivate(set) var model: ChatModel
     fileprivate let queue: EventQueue
     fileprivate let send: (CoreEffect) -> Bool
-    fileprivate let letGo: (() -> Void)?
-    /// Goes to the network once what that needs is there; nil when it has.
+    /// Connects once the preparation is done; nil after that.
     fileprivate var connect: (() throws -> Bool)?
     /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is
     /// awake.
@@ -49,15 +50,15 @@ struct WindowChat {
 
     /// - Parameters:
     ///   - send: takes what is not for the terminal; false when it cannot.
-    ///   - letGo: lets the connection go, as the process is about to stop; it takes a part of a second at most.
     ///   - connect: goes to the network, and tells whether it has; asked whenever the screen is woken, until it has.
     init(
-        _ name: String, _ model: ChatModel, topics: [String] = [], keeps: Bool = false, queue: EventQueue,
-        send: @escaping (CoreEffect) -> Bool, letGo: (() -> Void)? = nil, connect: (() throws -> Bool)? = nil
+        _ name: String, profile: String? = nil, _ model: ChatModel, topics: [String] = [], keeps: Bool = false,
+        queue: EventQueue,
+        send: @escaping (CoreEffect) -> Bool, connect: (() throws -> Bool)? = nil
     ) {
-        (self.name, self.model, self.queue) = (name, model, queue)
+        (self.name, self.profile, self.model, self.queue) = (name, profile, model, queue)
         (self.topics, self.keeps) = (topics, keeps)
-        (self.send, self.letGo, self.connect) = (send, letGo, connect)
+        (self.send, self.connect) = (send, connect)
     }
 
     fileprivate var nextChange: ContinuousClock.Instant? { model.nextChange(after: model.now.instant) }
@@ -86,6 +87,7 @@ struct WindowChat {
     ///
     /// - Returns: what could not be taken.
     fileprivate mutating func handOver() -> Int {
+        guard !requests.isEmpty else { return 0 }
         let due = requests
         if due.contains(where: \.isDraft) { lastDraft = model.now.instant }
         requests.removeAll(keepingCapacity: true)
@@ -105,6 +107,7 @@ struct ChatLoop {
     private let screen: any ChatScreen
     private let clock: () -> Moment
     private let open: (String) throws -> WindowChat
+    private let letGo: () -> Void
     private var pace = ScreenPace()
     private var pasteWatch = PasteWatch()
     private let texts = WrappedTexts()
@@ -125,10 +128,13 @@ struct ChatLoop {
     ///   - colors: how many colours the terminal has; 0 for none.
     ///   - clock: tells the time.
     ///   - open: makes the chat of another profile.
+    ///   - letGo: lets all connections go, as the process is about to stop; it takes a part of a second at most.
     init(
         _ screen: any ChatScreen, _ chats: [WindowChat], appearance: Appearance = Appearance(), colors: Int = 256,
-        clock: @escaping () -> Moment, open: @escaping (String) throws -> WindowChat = { _ in throw NoOtherChat() }
+        clock: @escaping () -> Moment, open: @escaping (String) throws -> WindowChat = { _ in throw NoOtherChat() },
+        letGo: @escaping () -> Void = {}
     ) {
+        self.letGo = letGo
         self.appearance = appearance
         self.colors = colors
         theme = appearance.theme(colors: colors)
@@ -148,6 +154,7 @@ struct ChatLoop {
 
     /// Draws the first frame.
     mutating func begin() {
+        tellWhetherAlone()
         for place in chats.indices { begin(place) }
         takeStep()
     }
@@ -235,12 +242,14 @@ struct ChatLoop {
         for event in events {
             if case .reply(let reply) = event { take(reply) }
             lookAround()
-            // Whoever goes on with something else has not said that the chats may be left.
-            if !chats[front].model.asksSomething { leaving = [] }
             switch event {
-            case .focusIn, .focusOut: applyToAll(.input(event), by: .person)
-            case .key, .mouse, .paste, .pasteCut, .reply: apply(.input(event), to: front, by: .person)
+            case .focusIn, .focusOut, .reply: applyToAll(.input(event), by: .person)
+            case .key, .mouse, .paste, .pasteCut:
+                for place in chats.indices where place != front { carryOut(.inputElsewhere(event), in: place) }
+                apply(.input(event), to: front, by: .person)
             }
+            // Whoever goes on with something else takes back what they said about leaving.
+            if !isOver, !chats[front].model.asksSomething { leaving = [] }
         }
     }
 
@@ -338,7 +347,7 @@ struct ChatLoop {
         for place in chats.indices {
             let isDue = chats[place].nextChange.map { $0 <= time.instant } ?? false
             carryOut(.tick(time, isSign: isSign), in: place)
-            if isSign || isDue { pace.invalidate(by: .news) }
+            if place == front, isSign || isDue { pace.invalidate(by: .news) }
         }
     }
 
@@ -356,7 +365,9 @@ struct ChatLoop {
     /// Tells the chat in front what the others show.
     private mutating func lookAround() {
         guard chats.count > 1 else { return }
-        let glances = chats.map { ChatGlance($0.model, named: $0.name) }
+        let glances = chats.indices.map {
+            ChatGlance(chats[$0].model, named: chats[$0].name, isInFront: $0 == front)
+        }
         guard glances != chats[front].model.window.chats || front != chats[front].model.window.place else { return }
         carryOut(.others(glances, place: front), in: front)
     }
@@ -364,7 +375,13 @@ struct ChatLoop {
     private mutating func show(_ place: Int, _ destination: ChatDestination) {
         guard chats.indices.contains(place) else { return }
         if place != front {
+            let (begun, foldChoice) = (chats[front].model.window.origin, chats[front].model.screen.sidebar.foldChoice)
             apply(.behindOthers, to: front, by: .person)
+            chats[front].model.window.origin = nil
+            // Where Alt-a began it leads back to at last.
+            let origin = destination == .unread ? begun ?? front : nil
+            chats[place].model.window.origin = origin == place ? nil : origin
+            chats[place].model.screen.sidebar.foldChoice = foldChoice
             front = place
         }
         lookAround()
@@ -373,9 +390,14 @@ struct ChatLoop {
 
     /// Opens the chat of another profile in front, or brings it there.
     private mutating func openChat(_ profile: String) {
-        if let place = chats.firstIndex(where: { $0.name == profile }) { return show(place, .last) }
+        if let place = chats.firstIndex(where: { $0.profile == profile }) { return show(place, .last) }
         do {
-            chats.append(try open(profile))
+            var chat = try open(profile)
+            // The terminal has said of itself what it has to say.
+            chat.model.attention.tracker = chats[front].model.attention.tracker
+            chat.model.attention.suspension.isDetached = chats[front].model.attention.suspension.isDetached
+            chats.append(chat)
+            tellWhetherAlone()
             begin(chats.count - 1)
             show(chats.count - 1, .last)
         } catch {
@@ -383,7 +405,11 @@ struct ChatLoop {
         }
     }
 
-    /// Has the chats go to their networks for which all is ready.
+    private mutating func tellWhetherAlone() {
+        for place in chats.indices { chats[place].model.window.isAlone = chats.count == 1 }
+    }
+
+    /// Connects the chats whose preparation is done.
     private mutating func connectWhatIsReady() {
         var place = 0
         while place < chats.count {
@@ -401,11 +427,16 @@ struct ChatLoop {
     /// Takes a chat away that has never begun. The first one is not among these.
     private mutating func remove(_ place: Int) {
         let isFront = place == front
+        let text = chats[place].model.compose.text
         chats.remove(at: place)
+        tellWhetherAlone()
         leaving = []
         if isFront || front > place { front = max(0, front - 1) }
         if chats.count == 1 { carryOut(.others([], place: 0), in: 0) }
-        if isFront { show(front, .last) }
+        guard isFront else { return }
+        show(front, .last)
+        // What was written there meanwhile is not lost.
+        if !text.isEmpty, chats[front].model.compose.isEmpty { apply(.edited(.written(text)), to: front, by: .person) }
     }
 
     /// Ends the loop, unless another chat has something to ask first.
@@ -463,7 +494,7 @@ struct ChatLoop {
 
     private mutating func edit(_ text: String, of place: Int) {
         // What was typed is kept while somebody else has the terminal.
-        handOver(place)
+        for place in chats.indices { handOver(place) }
         let outcome = screen.edit(text)
         pass(clock(), isSign: true)
         apply(.edited(outcome), to: place, by: .person)
@@ -471,10 +502,8 @@ struct ChatLoop {
 
     private mutating func suspend() {
         applyToAll(.suspending, by: .person)
-        for place in chats.indices {
-            handOver(place)
-            chats[place].letGo?()
-        }
+        for place in chats.indices { handOver(place) }
+        letGo()
         let isStopped = screen.suspend()
         pass(clock())
         applyToAll(.resumed, by: .person)

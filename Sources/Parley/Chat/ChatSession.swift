@@ -5,6 +5,8 @@ import Terminal
 struct ChatPlan: Sendable {
     /// What its network is called beside others.
     var name: String
+    /// The profile that says where it is; nil for one by flags alone.
+    var profile: String?
     var connection: ConnectionPlan
     var suspension: Suspension
     /// The topics to join, beside those that were joined before.
@@ -47,7 +49,8 @@ struct ChatSession {
         for plan in plans.dropFirst() { chats.append(engines.chat(plan)) }
         let loop = ChatLoop(
             terminal, chats, appearance: first.connection.appearance, colors: terminal.colorCount,
-            clock: { engines.now }, open: { engines.chat(try planning($0)) })
+            clock: { engines.now }, open: { engines.chat(try planning($0)) },
+            letGo: { EngineRun.letGo(engines.runs) })
         var session = ChatSession(engines: engines, loop: loop)
         session.loop.begin()
         let preparation = engines.prepare(first)
@@ -58,6 +61,8 @@ struct ChatSession {
             }
         } catch {
             terminal.close()
+            // Those of other networks may have begun.
+            EngineRun.end(engines.runs)
             log?.end()
             session.endBySignal(terminal)
             throw error
@@ -67,7 +72,7 @@ struct ChatSession {
         EngineRun.end(engines.runs)
         log?.end()
         session.endBySignal(terminal)
-        if let failure = session.loop.chats.lazy.compactMap(\.model.connectionGivenUp).first { throw failure }
+        if session.loop.chats.count == 1, let failure = session.loop.model.connectionGivenUp { throw failure }
     }
 
     /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of
@@ -118,7 +123,8 @@ private final class Engines {
         let keeps = plan.connection.store != nil
         let isNothingNamed = plan.topics.isEmpty && plan.configuration.settings.join.isEmpty && !keeps
         return WindowChat(
-            plan.name, model, topics: isNothingNamed ? [ChatModel.firstTopic] : plan.topics, keeps: keeps,
-            queue: run.queue, send: { run.send($0) }, letGo: { run.letGo() }, connect: connect)
+            plan.name, profile: plan.profile, model, topics: isNothingNamed ? [ChatModel.firstTopic] : plan.topics,
+            keeps: keeps,
+            queue: run.queue, send: { run.send($0) }, connect: connect)
     }
 }

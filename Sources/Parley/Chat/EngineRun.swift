@@ -23,13 +23,15 @@ final class EngineRun {
         if case .dropped = requests.yield(.effect(effect)) { false } else { true }
     }
 
-    /// Lets the connection go in good order, behind all that was asked for, as the process is about to stop. The
+    /// Lets the connections go in good order, behind all that was asked for, as the process is about to stop. The
     /// calling thread waits for that, though not for long.
-    func letGo() {
-        guard ends != nil else { return }
-        let done = Gate()
-        requests.yield(.letGo(done))
-        done.wait(atMost: Self.patience)
+    static func letGo(_ runs: [EngineRun]) {
+        let gates = runs.filter { $0.ends != nil }.map { run in
+            let done = Gate()
+            run.requests.yield(.letGo(done))
+            return done
+        }
+        _ = Gate.closed(gates, after: patience)
     }
 
     /// Goes to the network.

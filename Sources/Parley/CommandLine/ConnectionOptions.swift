@@ -15,8 +15,8 @@ protocol ConnectionFlags {
     var log: String? { get }
 }
 
-/// What no command line says, or only of one profile. No parser has to be made for it, which takes as long as a tenth of
-/// the start.
+/// Flags that no command line gave, but for a profile and what goes with it. No parser has to be made for it, which
+/// takes as long as a tenth of the start.
 struct NoConnectionFlags: ConnectionFlags {
     var profiles: [String] = []
     let server: [String] = []
@@ -47,7 +47,7 @@ struct ConnectionTarget: ParsableArguments, ConnectionFlags {
     @Option(
         name: .customLong("profile"),
         help: ArgumentHelp(
-            "A profile of the configuration file; for the chat several, each with its network.", valueName: "name"))
+            "A profile of the configuration file; repeat it to chat on several networks.", valueName: "name"))
     var profiles: [String] = []
 
     @Option(help: ArgumentHelp("A server, nats:// or tls://; may be given several times.", valueName: "url"))
@@ -174,7 +174,7 @@ extension ConnectionFlags {
     /// - Parameter file: the configuration file; nil to read it.
     func effectiveProfile(_ environment: [String: String], file: ConfigurationFile? = nil) throws -> Profile {
         guard profiles.count < 2 else {
-            throw CommandFailure(CommandFailure.usage, "Several profiles are for the chat alone; name one here.")
+            throw CommandFailure(CommandFailure.usage, "Several profiles need the chat's screen; name one here.")
         }
         let file = try file ?? ConfigurationFile.load(flag: config, environment)
         var profile = try file.profile(profile)

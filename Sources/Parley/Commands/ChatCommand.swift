@@ -42,7 +42,10 @@ struct ChatCommand: ParsableCommand {
                 if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
                 if let suspendAfter { suspension.time = suspendAfter.time }
                 return ChatPlan(
-                    name: flags.profile ?? plan.identity.network, connection: plan, suspension: suspension,
+                    name: flags.profile ?? plan.identity.network,
+                    // Without flags it is the profile that needs no name.
+                    profile: flags.profile ?? (flags.server.isEmpty && flags.user == nil ? "default" : nil),
+                    connection: plan, suspension: suspension,
                     topics: topics, configuration: configuration)
             }
             guard !plain else {
@@ -59,10 +62,11 @@ struct ChatCommand: ParsableCommand {
                 for flags in try flags.each() { plans.append(try plan(flags, topics: plans.isEmpty ? topics : [])) }
             }
             for plan in plans { try Connector.check(plan.connection) }
-            // Those of the command line say nothing of another profile.
-            let (config, log) = (flags.config, flags.log)
+            // Who to be, as the command line says it, is for the first one alone.
+            let (config, proxy, log) = (flags.config, flags.proxy, flags.log)
             try ChatSession.run(plans) { name in
-                let plan = try plan(NoConnectionFlags(profiles: [name], config: config, log: log))
+                let flags = try NoConnectionFlags(profiles: [name], config: config, proxy: proxy, log: log).each()
+                let plan = try plan(flags[0])
                 try Connector.check(plan.connection)
                 return plan
             }

@@ -42,7 +42,7 @@ struct ConfigCheckCommand: ParsableCommand {
         try reportingFailures {
             let source = try ConfigurationSource(flag: connection.config, ProcessInfo.processInfo.environment)
             // A profile that is named has to be there.
-            _ = try source.file.profile(connection.profile)
+            for name in connection.profiles { _ = try source.file.profile(name) }
             try source.checkFiles(ProcessInfo.processInfo.environment)
             let (path, isNamed) = ConfigurationFile.place(flag: connection.config, ProcessInfo.processInfo.environment)
             if !isNamed, path.hasSuffix(".json"), FileManager.default.fileExists(atPath: path + "5") {

@@ -116,9 +116,12 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// Whether the local store of the user whom the words name has a topic.
     private static func isKnownTopic(_ word: String, of words: [String]) -> Bool {
-        guard let chat = try? ChatCommand.parse(words), let path = try? chat.connection.plan().store else {
-            return false
-        }
+        guard let chat = try? ChatCommand.parse(words) else { return false }
+        // Those of the command line are for the first profile.
+        let flags = NoConnectionFlags(
+            profiles: Array(chat.connection.profiles.prefix(1)), config: chat.connection.config)
+        let isOne = chat.connection.profiles.count < 2
+        guard let path = try? isOne ? chat.connection.plan().store : flags.plan().store else { return false }
         return LocalStore.hasTopic(word, inFile: path)
     }
 

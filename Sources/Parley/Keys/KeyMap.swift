@@ -97,8 +97,7 @@ struct KeyMap: Hashable, Sendable {
     }
 
     private func entry<Action: KeyAction>(of action: Action) -> Entry? {
-        let name = action.name
-        return self[Action.self].entries.first { $0.name == name }
+        zip(Action.allCases, self[Action.self].entries).first { $0.0 == action }?.1
     }
 
     // MARK: Dispatch

@@ -108,7 +108,7 @@ enum SlashCommand: Hashable, Sendable {
         "hilight": "highlights in the configuration file are words that call you as your name does.",
         "highlight": "highlights in the configuration file are words that call you as your name does.",
         "reload": "A changed configuration file counts at once.",
-        "server": "Another server is another start: parley --server URL, or --profile NAME.",
+        "server": "/connect PROFILE chats on another network too; parley --server URL begins on one without a profile.",
         "kick": "In a shell, parley network user does that.",
         "ban": "In a shell, parley network user does that.",
         "invite": "In a shell, parley network user does that.",

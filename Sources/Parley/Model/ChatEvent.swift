@@ -7,6 +7,8 @@ import Terminal
 enum ChatEvent: Equatable, Sendable {
     /// The chat comes in front, before the others of its window.
     case front(ChatDestination)
+    /// The person does something in front of another chat of the window.
+    case inputElsewhere(InputEvent)
     /// Another chat of the window comes in front.
     case behindOthers
     /// What all chats of the window show of themselves, and the place of this one.

@@ -24,7 +24,7 @@ struct Screen: Equatable, Sendable {
     var visits: [Place] = []
     /// The jump from one unread topic to the next, while the person is where it has led.
     var jump: Jump?
-    /// What the palette's commands were chosen last, the newest first.
+    /// What was chosen last in the palette, the newest first.
     var choices: [PaletteItem.Target] = []
     /// The last title given to the terminal.
     var title = ""
@@ -50,7 +50,7 @@ struct Screen: Equatable, Sendable {
     }
 }
 
-/// The sidebar's cursor and scroll, in rows of `sidebarRows`.
+/// The sidebar's cursor and scroll, in rows of `sidebarRow(at:)`.
 struct Sidebar: Hashable, Sendable {
     var cursor = 0
     var firstVisible = 0

@@ -181,7 +181,9 @@ extension ChatModel {
         case .keyResults: showKeyResults()
         case .close: return closeView()
         case .disconnect: return disconnectUnlessUnsent()
-        case .openChat(let profile): return .screen(.openChat(profile: profile))
+        case .openChat(let profile):
+            guard !hasScreen else { return .screen(.openChat(profile: profile)) }
+            say("Another network needs the screen; here parley --plain --profile NAME is for one.", .failure)
         case .reconnect:
             say("Connecting …", about: .connection)
             return [.connection(.reconnect)]

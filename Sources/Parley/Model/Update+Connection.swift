@@ -28,8 +28,9 @@ extension ChatModel {
                 say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
             }
             let effects = call(forEnd: newStatus.reason)
-            // Whoever sets a time limit does not wait longer. What they wrote meanwhile is asked about.
-            return hasScreen && connectionGivenUp != nil ? effects + quit() : effects
+            // Whoever sets a time limit does not wait longer. What they wrote meanwhile is asked about. Other networks
+            // go on.
+            return hasScreen && window.isAlone && connectionGivenUp != nil ? effects + quit() : effects
         case .reconnecting:
             if let reason = newStatus.reason { sayMeanwhile(reason.words, about: .connection) }
         case .initialized, .connecting, .suspended:

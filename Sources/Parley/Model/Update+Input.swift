@@ -4,12 +4,7 @@ import Terminal
 extension ChatModel {
     /// Takes in what the terminal sent. Any input means that the person is here.
     mutating func handleInput(_ input: InputEvent) -> ChatEffects {
-        // What another program has switched on of the focus counts no more than what this one does not ask for.
-        let change = attention.isWatched || input.isTyped ? attention.tracker.handle(input) : nil
-        if let change {
-            network.log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
-        }
-        var effects = noteAttention(change)
+        var effects = noteSign(input)
         if input.isTyped || input == .focusIn { attention.lastInput = now.instant }
         if input.isTyped {
             notices.pass(at: now.instant)
@@ -34,6 +29,16 @@ extension ChatModel {
             effects += handleMouse(mouse)
         }
         return effects
+    }
+
+    /// Takes in what an input says of where the person is.
+    mutating func noteSign(_ input: InputEvent) -> ChatEffects {
+        // What another program has switched on of the focus counts no more than what this one does not ask for.
+        let change = attention.isWatched || input.isTyped ? attention.tracker.handle(input) : nil
+        if let change {
+            network.log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
+        }
+        return noteAttention(change)
     }
 
     private mutating func paste(_ text: String) {

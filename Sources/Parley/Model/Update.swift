@@ -14,6 +14,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
     switch event {
     case .front(let destination):
         effects = model.comeToFront(destination)
+    case .inputElsewhere(let input):
+        effects = model.noteSignElsewhere(input)
     case .behindOthers:
         model.goBehind()
     case .others(let chats, let place):
@@ -26,9 +28,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
         effects = model.opened(desk)
     case .tick(let moment, let isSign):
         model.pass(moment)
-        if isSign, model.window.isInFront { model.attention.lastSign = moment.instant }
-        // Who does something in front of another one looks at the terminal.
-        if isSign, !model.window.isInFront { model.attention.lastInput = moment.instant }
+        if isSign { model.attention.lastSign = moment.instant }
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
         let departure = model.noteIdleness()
@@ -152,7 +152,7 @@ extension ChatEvent {
 
 extension ChatModel {
     /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
-    var lookedAt: String? { !window.isInFront ? nil : Self.lookedAt(screen.view, attention.tracker) }
+    var lookedAt: String? { window.isInFront ? Self.lookedAt(screen.view, attention.tracker) : nil }
 
     fileprivate static func lookedAt(_ view: MainView, _ attention: FocusTracker) -> String? {
         guard attention.isForeground, case .conversation(let name) = view else { return nil }

@@ -1,9 +1,14 @@
 import Relay
+import Terminal
 
 /// Where a chat stands in a window that has several, one for each network.
 struct WindowPlace: Equatable, Sendable {
+    /// Whether the window has no other.
+    var isAlone = true
     /// Whether the person has it in front of them.
     var isInFront = true
+    /// Where Alt-a has led here from, which it leads back to when nothing is unread any more.
+    var origin: Int?
     /// Its place among them.
     var place = 0
     /// What each shows of itself beside the others, in their order; empty while there is one alone.
@@ -23,40 +28,56 @@ struct ChatGlance: Equatable, Sendable {
         let name: String
         let unread: Int
         let mentions: Int
-        /// What the row says of both.
-        let words: String
         let isMuted: Bool
         let hasText: Bool
+        let hasFailed: Bool
+        /// Whether it is not followed while nobody looks, so that more may be unread.
+        let rests: Bool
+
+        /// What the row says of what is unread.
+        var words: String {
+            unread > 0 ? Conversation.unreadWords(unread, mentions: mentions) + (rests ? "+" : "") : ""
+        }
     }
 
     /// What its network is called.
     let name: String
     let symbol: String
     let kind: StatusText.Kind
-    /// Its topics, as they stand there.
+    /// Its topics, as they stand there; none of the chat in front, which shows them itself.
     let topics: [Topic]
     /// Letters that were not read.
     let letters: Int
+    /// Whether a letter or command is being written where no topic is in view.
+    let hasText: Bool
     /// Messages that wait to be sent there.
     let queued: Int
 
-    init(_ model: ChatModel, named name: String) {
+    init(_ model: ChatModel, named name: String, isInFront: Bool) {
         self.name = name
         let status = model.network.status
         symbol = status.state.symbol
         kind = StatusText.Kind(status.state, isSilent: status.silentSince != nil)
         letters = model.unreadLetters
         queued = model.network.outbox.queuedCount
+        func hasText(_ place: String) -> Bool {
+            model.writing.hasText(for: place) || model.writing.place == place && model.compose.hasContent
+        }
+        self.hasText = hasText("")
+        guard !isInFront else {
+            topics = []
+            return
+        }
         let conversations = model.network.conversations
-        topics = conversations.all.indices.compactMap { place in
-            conversations.shown(at: place).map { topic in
-                let isMuted = conversations.isMuted(topic.name)
-                return Topic(
-                    name: topic.name, unread: topic.unread, mentions: topic.mentions.count,
-                    words: topic.unread > 0 ? topic.unreadWords : "", isMuted: isMuted,
-                    hasText: model.writing.hasText(for: topic.name)
-                        || model.writing.place == topic.name && model.compose.hasContent)
-            }
+        // By their places: a value for each would be a copy of all that it holds.
+        topics = conversations.all.indices.compactMap { conversations.index(at: $0) }.map { index in
+            let name = conversations.all[index].name
+            var hasFailed = false
+            if case .failed = conversations.all[index].subscription { hasFailed = true }
+            return Topic(
+                name: name, unread: conversations.all[index].unread,
+                mentions: conversations.all[index].mentions.count, isMuted: conversations.isMuted(name),
+                hasText: hasText(name), hasFailed: hasFailed, rests: model.network.resting.topics.contains(name))
         }
     }
 
@@ -81,6 +102,8 @@ extension ChatModel {
     /// The chat has come in front of the person.
     mutating func comeToFront(_ destination: ChatDestination) -> ChatEffects {
         window.isInFront = true
+        // Whoever left it by its sidebar comes for what it shows.
+        if screen.focus == .sidebar { screen.focus = .compose }
         // The terminal has the title of another one.
         (screen.title, screen.titleWords) = ("", nil)
         attention.lastInput = now.instant
@@ -103,15 +126,42 @@ extension ChatModel {
 
     /// Takes in what all chats of the window show; the cursor stays on its row.
     mutating func take(_ chats: [ChatGlance], place: Int) {
-        let before = sidebarStart
+        let (old, start, row) = (window.chats, sidebarStart, sidebarRow(at: screen.sidebar.cursor))
         (window.chats, window.place) = (chats, place)
-        if screen.focus == .sidebar { screen.sidebar.cursor += sidebarStart - before }
+        guard screen.focus == .sidebar else { return }
+        switch row {
+        case .chat(let chat): screen.sidebar.cursor = sidebarHeading(of: chat)
+        case .lettersElsewhere(let chat) where chats.indices.contains(chat):
+            screen.sidebar.cursor = sidebarHeading(of: chat) + chats[chat].rows - 1
+        case .topicElsewhere(let chat, let topic) where chats.indices.contains(chat):
+            let name = old[chat].topics[topic].name
+            let index = chats[chat].topics.firstIndex { $0.name == name }
+            screen.sidebar.cursor = sidebarHeading(of: chat) + (index.map { $0 + 1 } ?? 0)
+        case .topicsHeading, .topic, .allLetters, .postbox, .lettersElsewhere, .topicElsewhere, nil:
+            screen.sidebar.cursor += sidebarStart - start
+        }
+    }
+
+    /// The person does something in front of another chat of the window.
+    mutating func noteSignElsewhere(_ input: InputEvent) -> ChatEffects {
+        attention.lastInput = now.instant
+        return noteSign(input)
     }
 
     /// The person is at another chat of the window.
     mutating func goBehind() {
         window.isInFront = false
+        if asksToDeleteAndQuit { network.inbox.deletion.release(now: now.instant) }
         screen.overlay = nil
+    }
+
+    /// Goes back to the chat of the window that Alt-a has led here from.
+    ///
+    /// - Returns: nil where it has not.
+    mutating func goBackFromElsewhere() -> ChatEffects? {
+        guard let origin = window.origin else { return nil }
+        window.origin = nil
+        return .screen(.showChat(origin, .last))
     }
 
     /// Goes to another chat of the window where something there calls the person, or is unread.

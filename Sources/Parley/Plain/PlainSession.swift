@@ -181,7 +181,7 @@ struct PlainSession {
     /// Lets the connection go, stops the process as whoever asked for it wants, and goes on when it is continued.
     private mutating func suspend(_ signals: EndingSignals) {
         apply(.suspending)
-        engine.letGo()
+        EngineRun.letGo([engine])
         signals.stop()
         apply(.resumed)
     }

@@ -120,9 +120,9 @@ extension ChatLoop {
     /// The loop of one chat.
     fileprivate init(
         _ screen: RehearsedScreen, queue: EventQueue, model: ChatModel, clock: @escaping () -> Moment,
-        send: @escaping (CoreEffect) -> Bool, letGo: (() -> Void)? = nil
+        send: @escaping (CoreEffect) -> Bool, letGo: @escaping () -> Void = {}
     ) {
-        self.init(screen, [WindowChat("local", model, queue: queue, send: send, letGo: letGo)], clock: clock)
+        self.init(screen, [WindowChat("local", model, queue: queue, send: send)], clock: clock, letGo: letGo)
     }
 }
 

@@ -18,7 +18,7 @@ struct EngineRunTests {
         #expect(taken == EngineRun.limit)
         #expect(!engine.send(.connection(.nudge)))
         // Nothing is there that could be let go or ended.
-        engine.letGo()
+        EngineRun.letGo([engine])
         engine.end()
     }
 

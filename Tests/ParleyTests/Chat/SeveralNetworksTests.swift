@@ -75,7 +75,7 @@ struct SeveralNetworksTests {
             for index in models.indices { models[index].size = screen.size }
             let chats = ["home", "work"].enumerated().map { index, name in
                 WindowChat(
-                    name, models[index], queue: queues[index],
+                    name, profile: name, models[index], queue: queues[index],
                     send: { [self] in
                         asked[index].append($0)
                         return true
@@ -88,7 +88,7 @@ struct SeveralNetworksTests {
                     opened.append(name)
                     var model = Desk.joined("chat.dance").model
                     model.size = screen.size
-                    return WindowChat(name, model, queue: EventQueue {}, send: { _ in true })
+                    return WindowChat(name, profile: name, model, queue: EventQueue {}, send: { _ in true })
                 })
             loop.begin()
             loop.run()
@@ -249,16 +249,89 @@ struct SeveralNetworksTests {
         }
     }
 
-    @Test("The terminal's focus and the end of the process are told to all networks")
+    @Test("The terminal's focus is told to all networks, and so is that the person does something again")
     func focus() {
+        // A terminal that says that it reports, and whose report of a return is lost.
+        let reports = InputEvent.reply(.mode(number: 1004, state: 1))
         let window = Window()
         window.run(steps: [
-            { _ in [.input([.focusIn])] }, { _ in [.input([.focusOut])] },
-            { _ in [.input([.focusIn])] },
+            { _ in [.input([reports])] }, { _ in [.input([.focusOut])] }, { _ in [Self.keys("x")] },
         ])
         for asked in window.asked.prefix(2) {
             let told = asked.compactMap { if case .connection(.setActive(let isActive)) = $0 { isActive } else { nil } }
             #expect(told == [false, true])
         }
+    }
+
+    @Test("A network that is opened later knows what the terminal has said of its focus")
+    func openedLater() {
+        let window = Window()
+        let (_, loop) = window.run(steps: [
+            { _ in [.input([.reply(.mode(number: 1004, state: 1))])] }, { _ in [Self.keys("/connect club\n")] },
+            { _ in [.input([.focusOut])] },
+        ])
+        #expect(loop.chats.allSatisfy { !$0.model.attention.tracker.isForeground })
+    }
+
+    @Test("The time limit of one network's first connection leaves the others alone")
+    func timeLimit() {
+        let window = Window()
+        let (_, loop) = window.run(steps: [
+            { _ in
+                let end = ConnectionStatus(state: .disconnected, reason: .timeLimit(.seconds(20)))
+                _ = window.queues[1].offer(.statusChanged(end))
+                return [.woken]
+            },
+            { screen in
+                #expect(screen.side("✕ WORK") != nil)
+                return [Self.keys("still here")]
+            },
+        ])
+        #expect(loop.model.compose.text == "still here")
+    }
+
+    @Test("Alt-a leads back to where it began when nothing is unread any more")
+    func back() {
+        let window = Window()
+        let (_, loop) = window.run(steps: [
+            { _ in window.say("one") }, { _ in [Self.press(.alt("a"))] },
+            { screen in
+                #expect(screen.shows("── chat.team"))
+                return [Self.press(.alt("a"))]
+            },
+        ])
+        #expect(loop.front == 0)
+    }
+
+    @Test("Who leaves a network by its sidebar finds the text with the keys on return; others are not told of typing")
+    func leaving() {
+        let window = Window()
+        let (_, loop) = window.run(steps: [
+            { _ in [Self.keys("dear ")] }, { _ in [Self.press(Key(.function(2)))] },
+            { _ in [Self.press(Key(.end), Key(.up), Key(.enter))] }, { _ in [Self.press(.control("g"))] },
+            { _ in [Self.keys("family\n")] }, { _ in [Self.keys("all")] },
+        ])
+        #expect(loop.front == 0 && loop.model.compose.text == "dear all")
+        let typing = window.asked[0].compactMap {
+            if case .people(.typing(let topic)) = $0 { topic ?? "-" } else { nil }
+        }
+        #expect(typing == ["chat.family", "-", "chat.family"])
+    }
+
+    @Test("The sidebar's cursor stays on its row whatever changes above it")
+    func cursor() {
+        let window = Window()
+        let (_, loop) = window.run(steps: [
+            // At the other network, on the first one's only topic.
+            { _ in [Self.keys("/connect work\n")] }, { _ in [Self.press(Key(.function(2)))] },
+            { _ in [Self.press(Key(.home), Key(.down))] },
+            { _ in
+                // It has another one now, and stands by activity.
+                _ = window.queues[0].offer(.topic("chat.family", .messages([message(1, "x", topic: "chat.family")])))
+                return [.woken]
+            },
+            { _ in [Self.press(Key(.enter))] },
+        ])
+        #expect(loop.front == 0 && loop.model.screen.view == .conversation("chat.family"))
     }
 }

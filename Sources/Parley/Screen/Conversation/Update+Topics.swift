@@ -289,6 +289,7 @@ extension ChatModel {
         guard let name = nextTopic(from: 1, where: { $0.unread > 0 }) else {
             if let effects = goElsewhere(where: { $0.unread > 0 }) { return effects }
             if let before, before.origin != present { return go(to: before.origin) }
+            if let effects = goBackFromElsewhere() { return effects }
             say("Nothing is unread.")
             return []
         }

@@ -128,6 +128,9 @@ extension Frame {
         switch item.target {
         case .command, .everywhere, .editing, .own: return (item.note, theme.hintKey)
         case .line: return (item.note, theme.dimmed)
+        case .elsewhere(let chat, .place(.topic(let name))):
+            let topic = model.window.chats[chat].topics.first { $0.name == name }
+            return (topic?.words ?? "", theme.unread)
         case .person, .elsewhere: return ("", theme.dimmed)
         case .place(.topic(let name)):
             let unread = model.network.conversations.named(name).flatMap { $0.unread > 0 ? $0.unreadWords : nil }

@@ -238,7 +238,9 @@ struct PalettePane: Pane {
             model.noteChoice(item.target)
             let panes: [any Pane] = [ComposePane(), SidebarPane(), model.screen.view.pane]
             guard let pane = panes.first(where: { Swift.type(of: $0).title == title }) else {
-                model.say("\(item.note): that belongs to another part of the screen, \(title).")
+                model.say(
+                    "\(item.note.isEmpty ? item.title : item.note): that belongs to another part of the screen, \(title)."
+                )
                 return []
             }
             return pane.choose(at: place, on: &model)

@@ -36,7 +36,7 @@ extension ChatModel {
     /// The topic that the text would go to if it were sent now; nil where it is no line for a topic, and where the
     /// person does not want it told.
     private var topicOfTyping: String? {
-        guard settings.typing, compose.hasContent, !compose.isCommand,
+        guard window.isInFront, settings.typing, compose.hasContent, !compose.isCommand,
             case .topic(let topic) = screen.view.pane.addressee(in: self)
         else { return nil }
         return topic

@@ -76,7 +76,9 @@ extension Frame {
         case .lettersElsewhere(let chat):
             let letters = model.window.chats[chat].letters
             canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
-            drawCount(letters, of: letters, besides: "POSTBOX", in: line)
+            let marks = marks(model.window.chats[chat].hasText, letters > 0 ? Wording.compact(letters) : "")
+            let style = letters > 0 ? theme.unread : theme.dimmed
+            canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: style)
         case .postbox(let place):
             let box = model.network.inbox.boxes[place]
             let count = model.network.inbox.unreadCount(ofBox: box.id)
@@ -103,9 +105,12 @@ extension Frame {
     private func draw(_ topic: ChatGlance.Topic, in line: Rect) {
         let calls = topic.unread > 0 && !topic.isMuted
         let marks = marks(topic.hasText, isMuted: topic.isMuted, topic.words)
-        let room = line.columns - Self.countColumns - max(0, marks.count - 4)
-        let style = calls ? theme.unread : topic.isMuted ? theme.dimmed : .plain
-        drawName(Self.shown(topic.name).shortened(columns: max(0, room)), in: line, isShown: false, style: style)
+        let sign = SafeText(topic.hasFailed ? "✗ " : "")
+        let room = line.columns - Self.countColumns - max(0, marks.count - 4) - sign.width
+        let style =
+            calls ? theme.unread : topic.hasFailed ? theme.failure : topic.isMuted ? theme.dimmed : .plain
+        let name = sign + Self.shown(topic.name).shortened(columns: max(0, room))
+        drawName(name, in: line, isShown: false, style: style)
         let markStyle = calls && topic.mentions > 0 ? theme.calling : calls ? theme.unread : theme.dimmed
         canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
     }
@@ -157,10 +162,12 @@ extension Frame {
 
 extension Conversation {
     /// What is unread, in at most five columns: `9`, `@2 9`, or `@2` where both are too much.
-    var unreadWords: String {
+    var unreadWords: String { Self.unreadWords(unread, mentions: mentions.count) }
+
+    static func unreadWords(_ unread: Int, mentions: Int) -> String {
         let count = Wording.compact(unread)
-        guard !mentions.isEmpty else { return count }
-        let called = "@\(Wording.compact(mentions.count))"
+        guard mentions > 0 else { return count }
+        let called = "@\(Wording.compact(mentions))"
         let both = "\(called) \(count)"
         return both.count <= 5 ? both : called
     }

@@ -69,7 +69,9 @@ struct SidebarPane: Pane {
 
     func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
         let first = model.sidebarRow(from: -1, by: 1)
-        model.screen.sidebar.cursor = min(max(first, model.screen.sidebar.cursor - lines), model.sidebarCount - 1)
+        let cursor = min(max(first, model.screen.sidebar.cursor - lines), model.sidebarCount - 1)
+        let isSelectable = model.sidebarRow(at: cursor)?.isSelectable == true
+        model.screen.sidebar.cursor = isSelectable ? cursor : model.sidebarRow(from: cursor, by: lines > 0 ? -1 : 1)
         return []
     }
 

@@ -2,6 +2,7 @@ import Relay
 
 /// One row of the sidebar.
 enum SidebarRow: Hashable, Sendable {
+    /// The heading of the topics; beside other networks that of their own one.
     case topicsHeading
     /// A joined topic, by its index in the list, wherever it is shown.
     case topic(Int)
@@ -28,6 +29,13 @@ extension ChatModel {
 
     /// The rows of the networks that stand above this one.
     var sidebarStart: Int { window.chats.prefix(window.place).reduce(0) { $0 + $1.rows } }
+
+    /// The row of a network's heading.
+    func sidebarHeading(of chat: Int) -> Int {
+        window.chats.prefix(chat).enumerated().reduce(0) { rows, next in
+            rows + (next.offset == window.place ? ownSidebarCount : next.element.rows)
+        }
+    }
 
     /// The sidebar's row at `index`; nil outside.
     func sidebarRow(at index: Int) -> SidebarRow? {
