@@ -53,8 +53,7 @@ struct WindowChat {
     ///   - connect: goes to the network, and tells whether it has; asked whenever the screen is woken, until it has.
     init(
         _ name: String, profile: String? = nil, _ model: ChatModel, topics: [String] = [], keeps: Bool = false,
-        queue: EventQueue,
-        send: @escaping (CoreEffect) -> Bool, connect: (() throws -> Bool)? = nil
+        queue: EventQueue, send: @escaping (CoreEffect) -> Bool, connect: (() throws -> Bool)? = nil
     ) {
         (self.name, self.profile, self.model, self.queue) = (name, profile, model, queue)
         (self.topics, self.keeps) = (topics, keeps)
@@ -245,7 +244,9 @@ struct ChatLoop {
             switch event {
             case .focusIn, .focusOut, .reply: applyToAll(.input(event), by: .person)
             case .key, .mouse, .paste, .pasteCut:
-                for place in chats.indices where place != front { carryOut(.inputElsewhere(event), in: place) }
+                for place in chats.indices where place != front && chats[place].model.awaitsSign {
+                    carryOut(.inputElsewhere(event), in: place)
+                }
                 apply(.input(event), to: front, by: .person)
             }
             // Whoever goes on with something else takes back what they said about leaving.

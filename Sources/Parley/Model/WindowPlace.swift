@@ -142,6 +142,13 @@ extension ChatModel {
         }
     }
 
+    /// Whether it tells this chat anything that the person does something in front of another one: many keys come at a
+    /// time.
+    var awaitsSign: Bool {
+        guard attention.tracker.isForeground, let last = attention.lastInput else { return true }
+        return last.duration(to: now.instant) >= .seconds(1)
+    }
+
     /// The person does something in front of another chat of the window.
     mutating func noteSignElsewhere(_ input: InputEvent) -> ChatEffects {
         attention.lastInput = now.instant
