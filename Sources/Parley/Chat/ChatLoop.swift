@@ -277,10 +277,11 @@ struct ChatLoop {
         var messages = 0
         var instant = begin.instant
         while messages < ScreenPace.portionMessages, begin.instant.duration(to: instant) < ScreenPace.portionTime {
-            guard let (place, event, count) = takeNews() else {
+            guard let (source, news, count) = takeNews() else {
                 pace.tookPortion(isLast: true, isEmpty: messages == 0)
                 return noteBehind(instant)
             }
+            let (place, event) = addressed(news, from: source)
             apply(event, to: place, by: isInView(event, of: place) ? .person : .news)
             messages += count
             instant = clock().instant
@@ -371,6 +372,32 @@ struct ChatLoop {
         }
         guard glances != chats[front].model.window.chats || front != chats[front].model.window.place else { return }
         carryOut(.others(glances, place: front), in: front)
+    }
+
+    /// Looks for the same in what the others have. One that has not begun has nothing.
+    private mutating func search(_ request: UInt64, _ query: SearchQuery, _ limit: Int, for place: Int) {
+        for other in chats.indices where other != place {
+            if chats[other].connect == nil {
+                chats[other].request(.search(.find(request: request, query, limit: limit, asker: place)))
+            } else {
+                let answer = Search.Answer(chat: other, items: [], isComplete: true)
+                carryOut(.search(.foundElsewhere(request: request, answer)), in: place)
+            }
+        }
+    }
+
+    /// To which chat news of one go: what another one has asked for is for that.
+    private func addressed(_ event: ChatEvent, from place: Int) -> (place: Int, event: ChatEvent) {
+        let (request, asker, answer): (UInt64, Int, Search.Answer)
+        switch event {
+        case .search(.found(let number, let items, let isComplete, let chat?)):
+            (request, asker, answer) = (number, chat, .init(chat: place, items: items, isComplete: isComplete))
+        case .search(.failed(let number, _, let chat?)):
+            (request, asker, answer) = (number, chat, .init(chat: place, items: [], isComplete: true))
+        default: return (place, event)
+        }
+        let isThere = chats.indices.contains(asker)
+        return (isThere ? asker : place, .search(.foundElsewhere(request: request, answer)))
     }
 
     private mutating func show(_ place: Int, _ destination: ChatDestination) {
@@ -466,6 +493,7 @@ struct ChatLoop {
         case .setTitle(let title): if place == front { self.title = title }
         case .suspendProcess: suspend()
         case .showChat(let place, let destination): show(place, destination)
+        case .searchElsewhere(let request, let query, let limit): search(request, query, limit, for: place)
         case .openChat(let profile): openChat(profile)
         }
     }

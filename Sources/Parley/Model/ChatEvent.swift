@@ -114,10 +114,13 @@ enum ChatEvent: Equatable, Sendable {
 
     /// Answers of the local store to a search.
     enum SearchNews: Equatable, Sendable {
-        /// A portion, the newest first, and whether there is no more.
-        case found(request: UInt64, [FoundItem], isComplete: Bool)
+        /// A portion, the newest first, and whether there is no more. The asker is the place of another chat of the
+        /// window that has asked for it; nil for the chat itself.
+        case found(request: UInt64, [FoundItem], isComplete: Bool, asker: Int? = nil)
+        /// What another network of the window has of it.
+        case foundElsewhere(request: UInt64, Search.Answer)
         /// Why there is none.
-        case failed(request: UInt64, String)
+        case failed(request: UInt64, String, asker: Int? = nil)
         /// Messages around a place.
         case around(request: UInt64, ExcerptPart)
         case aroundFailed(request: UInt64, String)

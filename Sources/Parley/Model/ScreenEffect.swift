@@ -1,3 +1,4 @@
+import Relay
 import Terminal
 
 /// What the screen's thread does with the terminal and with its own process.
@@ -17,6 +18,8 @@ enum ScreenEffect: Equatable, Sendable {
     case setTitle(String)
     /// Bring another chat of the window in front, by its place.
     case showChat(Int, ChatDestination)
+    /// Look for the same in what the other networks of the window have.
+    case searchElsewhere(request: UInt64, SearchQuery, limit: Int)
     /// Open the chat of another profile beside this one, or bring it in front.
     case openChat(profile: String)
 }

@@ -94,6 +94,8 @@ enum ChatDestination: Hashable, Sendable {
     case place(Place)
     /// What is unread there, mentions first.
     case unread
+    /// A message that was found, and what was looked for.
+    case found(FoundMessage, SearchQuery)
     /// Whatever was there last.
     case last
 }
@@ -110,6 +112,7 @@ extension ChatModel {
         switch destination {
         case .place(let place): return go(to: place)
         case .unread: return showNextUnread()
+        case .found(let message, let query): return openFound(message, query)
         case .last: return []
         }
     }

@@ -121,8 +121,8 @@ extension PlainAnnouncer {
     /// What the local store has answered.
     mutating func search(_ news: ChatEvent.SearchNews, _ model: inout ChatModel) -> [String] {
         switch news {
-        case .found: return found(model)
-        case .failed(_, let words): return [words]
+        case .found, .foundElsewhere: return found(model)
+        case .failed(_, let words, _): return [words]
         // It is told where something else is here already.
         case .aroundFailed(_, let words):
             guard case .excerpt(let excerpt) = model.screen.view else { return [] }

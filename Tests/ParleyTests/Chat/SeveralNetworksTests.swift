@@ -318,6 +318,75 @@ struct SeveralNetworksTests {
         #expect(typing == ["chat.family", "-", "chat.family"])
     }
 
+    @Test("/search looks through what is kept of all networks, the newest first, and goes to what another one has")
+    func searching() {
+        func item(_ topic: String, _ text: String, minutes: Int64) -> FoundItem {
+            let place = KeptPlace(stream: StreamIdentity(name: "s", incarnation: 1), sequence: UInt64(minutes))
+            let time = Timestamp(milliseconds: Desk.wall.milliseconds + minutes * 60_000)
+            return .message(
+                FoundMessage(topic: topic, place: place, id: text, from: "bob", time: time, text: text))
+        }
+        let window = Window()
+        var request: UInt64 = 0
+        let (_, loop) = window.run(steps: [
+            { _ in [Self.keys("/search build\n")] },
+            { screen in
+                for asked in window.asked.prefix(2) {
+                    let finds = asked.compactMap { effect -> (UInt64, Int?)? in
+                        guard case .search(.find(let request, _, _, let asker)) = effect else { return nil }
+                        return (request, asker)
+                    }
+                    #expect(finds.count == 1)
+                    request = finds.first?.0 ?? 0
+                }
+                let own = [item("chat.family", "build 9", minutes: 9), item("chat.family", "build 1", minutes: 1)]
+                _ = window.queues[0].offer(.search(.found(request: request, own, isComplete: true)))
+                #expect(screen.shows("Searching …"))
+                return [.woken]
+            },
+            { screen in
+                #expect(screen.shows("Searching …"))
+                // It has more behind these, so that what is older elsewhere comes with the next portion.
+                let others = [item("chat.team", "build 8", minutes: 8), item("chat.team", "build 5", minutes: 5)]
+                let news = ChatEvent.SearchNews.found(request: request, others, isComplete: false, asker: 0)
+                _ = window.queues[1].offer(.search(news))
+                return [.woken]
+            },
+            { screen in
+                let found = screen.rows.filter { $0.contains("build ") && $0.contains("bob") }
+                #expect(found.count == 3 && found[0].contains("build 9") && found[2].contains("build 5"), "\(found)")
+                #expect(found[1].contains("work: chat.team") && !found[0].contains("home"))
+                return [Self.press(Key(.down), Key(.enter))]
+            },
+            { screen in
+                #expect(screen.shows("chat.team ─ around"), "\(screen.rows)")
+                return []
+            },
+        ])
+        #expect(loop.front == 1)
+    }
+
+    @Test("What one network cannot look through is no reason to show nothing of the others")
+    func searchingInPart() {
+        let window = Window()
+        window.run(steps: [
+            { _ in [Self.keys("/search build\n")] },
+            { _ in
+                for (index, asker) in [nil, 0].enumerated() {
+                    for case .search(.find(let request, _, _, _)) in window.asked[index] {
+                        let news = ChatEvent.SearchNews.failed(request: request, "Nothing is kept.", asker: asker)
+                        _ = window.queues[index].offer(.search(news))
+                    }
+                }
+                return [.woken]
+            },
+            { screen in
+                #expect(screen.shows("Nothing was found on this machine."), "\(screen.rows)")
+                return []
+            },
+        ])
+    }
+
     @Test("The sidebar's cursor stays on its row whatever changes above it")
     func cursor() {
         let window = Window()

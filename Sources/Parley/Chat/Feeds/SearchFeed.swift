@@ -5,7 +5,8 @@ struct SearchFeed: Sendable {
     /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// Look for a portion of what a query means in the local store.
-        case find(request: UInt64, SearchQuery, limit: Int)
+        /// The asker is the place of another chat of the window; nil for its own.
+        case find(request: UInt64, SearchQuery, limit: Int, asker: Int? = nil)
         /// Read what the local store has of a topic or pattern around a place, up to `limit` messages to each side.
         case readAround(request: UInt64, topic: String, KeptPlace, ExcerptPart.Direction, limit: Int)
     }
@@ -23,25 +24,27 @@ struct SearchFeed: Sendable {
 
     func perform(_ request: Request) {
         switch request {
-        case .find(let request, let query, let limit): find(request, query, limit)
+        case .find(let request, let query, let limit, let asker): find(request, query, limit, asker)
         case .readAround(let request, let topic, let place, let direction, let limit):
             readAround(request, topic, place, direction, limit)
         }
     }
 
     /// Looks for a portion of what a query means.
-    private func find(_ request: UInt64, _ query: SearchQuery, _ limit: Int) {
+    private func find(_ request: UInt64, _ query: SearchQuery, _ limit: Int, _ asker: Int?) {
         inOrder.add { [client, queue] in
             guard let store = await client.keptStore() else {
-                return await queue.send(.search(.failed(request: request, StoreFeed.nothingKept)))
+                return await queue.send(.search(.failed(request: request, StoreFeed.nothingKept, asker: asker)))
             }
             do throws(RelayError) {
                 let result = try await store.search(query, limit: limit)
                 await queue.send(
                     .search(
-                        .found(request: request, result.hits.map(FoundItem.init), isComplete: result.isComplete)))
+                        .found(
+                            request: request, result.hits.map(FoundItem.init), isComplete: result.isComplete,
+                            asker: asker)))
             } catch {
-                await queue.send(.search(.failed(request: request, error.words)))
+                await queue.send(.search(.failed(request: request, error.words, asker: asker)))
             }
         }
     }

@@ -65,7 +65,8 @@ extension Frame {
             guard search.items.indices.contains(index) else { break }
             let row = Rect(
                 row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
-            draw(search.items[index], in: row, columns, match, isSelected: index == search.selected)
+            let item = search.items[index]
+            draw(item, of: search.places[item], in: row, columns, match, isSelected: index == search.selected)
         }
         drawFoundLetter(search, parts, match)
     }
@@ -117,7 +118,7 @@ extension Frame {
     }
 
     private func draw(
-        _ item: FoundItem, in row: Rect, _ columns: SearchColumns, _ match: SearchMatch, isSelected: Bool
+        _ item: FoundItem, of chat: Int?, in row: Rect, _ columns: SearchColumns, _ match: SearchMatch, isSelected: Bool
     ) {
         canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
         var column = row.column + SearchColumns.indent
@@ -126,7 +127,7 @@ extension Frame {
             canvas.write(stamp, row: row.row, column: column, style: theme.time)
             column += columns.time + 2
         }
-        let (from, place, text) = parts(of: item)
+        let (from, place, text) = parts(of: item, chat)
         var name = SafeText(name: from)
         if case .letter = item { name = SafeText("✉ ") + name }
         name = name.truncated(columns: columns.from)
@@ -152,7 +153,11 @@ extension Frame {
     }
 
     /// Who wrote it, where it is, and what it says.
-    private func parts(of item: FoundItem) -> (from: String, place: String, text: String) {
+    private func parts(of item: FoundItem, _ chat: Int?) -> (from: String, place: String, text: String) {
+        if let chat, model.window.chats.indices.contains(chat) {
+            let (from, place, text) = parts(of: item, nil)
+            return (from, "\(model.window.chats[chat].name): \(place)", text)
+        }
         switch item {
         case .message(let message): return (message.from.isEmpty ? "?" : message.from, message.topic, message.text)
         case .letter(let letter):
@@ -168,7 +173,7 @@ extension Frame {
     private func drawFoundLetter(_ search: Search, _ parts: SearchLayout, _ match: SearchMatch) {
         guard let letter = search.openLetter, let reader = parts.reader else { return }
         if let heading = parts.readerHeading {
-            let (from, place, _) = self.parts(of: .letter(letter))
+            let (from, place, _) = self.parts(of: .letter(letter), search.places[.letter(letter)])
             let stamp = CivilTime(letter.time, zone: model.zone).shortStamp.drop { $0 == " " }
             let about = LetterSubject.suffix(letter.subject)
             let words = "from \(SafeText(name: from)) to \(place.prefix(64)), \(stamp)\(about)"

@@ -10,8 +10,14 @@ struct Search: Hashable, Sendable {
     private(set) var items: [FoundItem] = []
     /// Whether that is all. There may be more than a portion, or than a search looks at.
     private(set) var isComplete = false
+    /// Of what other networks of the window have, which of them has it, by its place.
+    private(set) var places: [FoundItem: Int] = [:]
     /// The portion being fetched; nil when none is.
     fileprivate(set) var request: UInt64?
+    /// How many networks have still to say what they have of it.
+    fileprivate var awaited = 0
+    /// What others have said of it.
+    private var answers: [Answer] = []
     /// Why the last portion could not be read.
     private(set) var failure: String?
     /// The selected row.
@@ -22,6 +28,15 @@ struct Search: Hashable, Sendable {
     fileprivate(set) var isReading = false
     /// Lines of the open letter above the reader's upper edge.
     fileprivate(set) var readerScroll = 0
+
+    /// What one network has of a portion.
+    struct Answer: Hashable, Sendable {
+        /// Its place in the window; nil for the one that the person is at.
+        var chat: Int?
+        /// The newest first.
+        let items: [FoundItem]
+        let isComplete: Bool
+    }
 
     /// What one portion has.
     static let portion = 100
@@ -60,8 +75,26 @@ struct Search: Hashable, Sendable {
         return items.suffix(from: begin.map { $0 + 1 } ?? 0)
     }
 
+    /// Takes in what one network has. When all have answered, the portion is what they have back to where the first of
+    /// them has more.
+    mutating func take(_ answer: Answer) {
+        answers.append(answer)
+        awaited -= 1
+        guard awaited <= 0 else { return }
+        let end = answers.filter { !$0.isComplete }.compactMap { $0.items.last?.time }.max()
+        var found: [FoundItem] = []
+        for answer in answers {
+            let items = answer.items.filter { item in end.map { $0 <= item.time } ?? true }
+            if let chat = answer.chat { for item in items { places[item] = chat } }
+            found += items
+        }
+        if answers.count > 1 { found.sort { $1.time < $0.time } }
+        take(found, isComplete: answers.allSatisfy(\.isComplete))
+        answers = []
+    }
+
     /// Takes in a portion, each item once.
-    mutating func take(_ found: [FoundItem], isComplete: Bool) {
+    private mutating func take(_ found: [FoundItem], isComplete: Bool) {
         // Only what has the last moment comes again.
         let known = Set(lastMoment)
         let new = found.filter { !known.contains($0) }
@@ -74,6 +107,8 @@ struct Search: Hashable, Sendable {
 
     /// A portion could not be read.
     mutating func fail(_ words: String) {
+        // What others have is shown all the same.
+        guard awaited <= 1, answers.isEmpty else { return take(Answer(items: [], isComplete: true)) }
         request = nil
         failure = words
     }
@@ -185,7 +220,7 @@ struct SearchPane: Pane {
 
     private func open(on model: inout ChatModel) -> ChatEffects {
         switch search.selectedItem {
-        case .message(let message): return model.openFound(message, search.query)
+        case .message(let message): return model.openFound(message, of: search)
         case .letter:
             var search = search
             search.isReading.toggle()
@@ -288,10 +323,16 @@ extension ChatModel {
         screen.marks.found = nil
         screen.focus = .main
         switch search.items[number - 1] {
-        case .message(let message): return openFound(message, search.query)
+        case .message(let message): return openFound(message, of: search)
         case .letter(let letter): read(reader(of: letter))
         }
         return []
+    }
+
+    /// Goes to a message that was found, on whichever network.
+    fileprivate mutating func openFound(_ message: FoundMessage, of search: Search) -> ChatEffects {
+        guard let chat = search.places[.message(message)] else { return openFound(message, search.query) }
+        return .screen(.showChat(chat, .found(message, search.query)))
     }
 
     /// A letter that was found as a whole.
@@ -319,16 +360,20 @@ extension ChatModel {
         let request = newNumber()
         let (query, limit) = search.next
         search.request = request
+        search.awaited = max(1, window.chats.count)
         screen.view = .search(search)
-        return [.search(.find(request: request, query, limit: limit))]
+        let own: ChatEffects = [.search(.find(request: request, query, limit: limit))]
+        return window.chats.count > 1 ? own + .screen(.searchElsewhere(request: request, query, limit: limit)) : own
     }
 
     /// Takes in what the store has found, wherever its search is by now.
     mutating func handleSearchNews(_ news: ChatEvent.SearchNews) {
         switch news {
-        case .found(let request, let items, let isComplete):
-            changeSearch(of: request) { $0.take(items, isComplete: isComplete) }
-        case .failed(let request, let words):
+        case .found(let request, let items, let isComplete, _):
+            changeSearch(of: request) { $0.take(Search.Answer(items: items, isComplete: isComplete)) }
+        case .foundElsewhere(let request, let answer):
+            changeSearch(of: request) { $0.take(answer) }
+        case .failed(let request, let words, _):
             changeSearch(of: request) { $0.fail(words) }
         case .around(let request, let part):
             takeExcerpt(part, of: request)
