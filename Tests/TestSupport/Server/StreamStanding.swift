@@ -155,13 +155,16 @@ private struct Standstill {
 
     /// Takes another look.
     ///
-    /// - Returns: a server that is to be started once more; each is three times at most.
+    /// - Returns: a server that is to be started once more, three times at most: first one whose copy stands still, and
+    ///   where that has not helped the one that leads the stream, so that another comes to lead it.
     mutating func next(_ standings: [String: StreamStanding]) -> String? {
         let now = standings.filter { !$0.value.isWhole }
         for (name, standing) in now where standing != lacking[name] { since[name] = .now }
         lacking = now
-        let stuck = lacking.filter { isLong($0.key) }.values.flatMap(\.stuck)
-        guard let server = stuck.first(where: { restarts[$0, default: 0] < 3 }) else { return nil }
+        let still = lacking.filter { isLong($0.key) && !$0.value.stuck.isEmpty }.values
+        let servers = still.flatMap(\.stuck) + still.compactMap(\.leader)
+        let next = servers.min { restarts[$0, default: 0] < restarts[$1, default: 0] }
+        guard let server = next, restarts[server, default: 0] < 3 else { return nil }
         restarts[server, default: 0] += 1
         since = lacking.mapValues { _ in .now }
         return server
