@@ -31,7 +31,7 @@ struct PlainCommandsTests {
             switch effect {
             case .topics(.publish(let id, _, _)), .letters(.post(let id, _, _, _, _)):
                 lines += plain.send(.published(PublishNews(id: id, state: .queued)))
-            case .search(.find(let request, _, _)):
+            case .search(.find(let request, _, _, _)):
                 lines += plain.send(.search(.found(request: request, [], isComplete: true)))
             case .letters(.listPage(let request, _, _, _, _)):
                 lines += plain.send(.postbox(.page(request: request, ListOutput(items: [], nextToken: nil))))
@@ -106,7 +106,7 @@ struct PlainCommandsTests {
         _ = plain.enter("/search needle")
         let request = try #require(
             plain.effects.core.lazy.compactMap {
-                if case .search(.find(let request, _, _)) = $0 { request } else { nil }
+                if case .search(.find(let request, _, _, _)) = $0 { request } else { nil }
             }
             .first)
         let stream = StreamIdentity(name: "local_stream", incarnation: 7)
