@@ -25,8 +25,9 @@ protocol ChatScreen: AnyObject {
 
 extension TerminalSession: ChatScreen {}
 
-/// A chat of a window, with what stands behind it.
-struct WindowChat {
+/// A chat of a window, with what stands behind it. All on the screen's thread; no value, so that nothing copies all that
+/// it holds.
+final class WindowChat {
     /// What its network is called beside others.
     let name: String
     /// The profile that says where it is; nil for one by flags alone.
@@ -62,7 +63,7 @@ struct WindowChat {
 
     fileprivate var nextChange: ContinuousClock.Instant? { model.nextChange(after: model.now.instant) }
 
-    fileprivate mutating func request(_ effect: CoreEffect) {
+    fileprivate func request(_ effect: CoreEffect) {
         // A later text of the same conversation says all that the one before it does.
         if case .store(.keepDraft(let draft)) = effect, case .store(.keepDraft(let earlier))? = requests.last,
             earlier.conversation == draft.conversation
@@ -85,7 +86,7 @@ struct WindowChat {
     /// Hands over what was asked for.
     ///
     /// - Returns: what could not be taken.
-    fileprivate mutating func handOver() -> Int {
+    fileprivate func handOver() -> Int {
         guard !requests.isEmpty else { return 0 }
         let due = requests
         if due.contains(where: \.isDraft) { lastDraft = model.now.instant }
@@ -420,7 +421,7 @@ struct ChatLoop {
     private mutating func openChat(_ profile: String) {
         if let place = chats.firstIndex(where: { $0.profile == profile }) { return show(place, .last) }
         do {
-            var chat = try open(profile)
+            let chat = try open(profile)
             // The terminal has said of itself what it has to say.
             chat.model.attention.tracker = chats[front].model.attention.tracker
             chat.model.attention.suspension.isDetached = chats[front].model.attention.suspension.isDetached

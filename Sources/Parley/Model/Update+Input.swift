@@ -100,32 +100,7 @@ extension ChatModel {
         let keys = screen.chord + [key]
         screen.chord = []
         noteSlash(key)
-        return take(keys, in: pane, isSecondInterrupt: wasArmed)
-    }
-
-    /// Does what keys that were pressed one after the other stand for in a pane.
-    private mutating func take<P: Pane>(_ keys: [Key], in pane: P, isSecondInterrupt wasArmed: Bool) -> ChatEffects {
-        guard let key = keys.last else { return [] }
-        switch settings.keys.meaning(of: keys, in: P.self, where: { pane.takes(key, as: $0, in: self) }) {
-        case .own(let action): return pane.perform(action, on: &self)
-        case .everywhere(let action):
-            if keys.count == 1, let edits = settings.keys.editorKey(for: key), pane.keeps(edits, in: self) {
-                return pane.edit(edits, for: keys, on: &self)
-            }
-            pane.prepare(for: action, on: &self)
-            return perform(action, isSecondInterrupt: wasArmed)
-        case .editing(let edits): return pane.edit(edits, for: keys, on: &self)
-        case .beginning:
-            screen.chord = keys
-            screen.quitIsArmed = wasArmed
-        // One of the editor's own that was taken away is no key of the text any more.
-        case .nothing where keys.count == 1:
-            return settings.keys.editorKey(for: key).map { pane.type($0, on: &self) } ?? []
-        // Escape only ends the chord. What was begun as one is no text.
-        case .nothing where key == Key(.escape): break
-        case .nothing: say("\(KeySequence(keys).label) is no key of this pane.")
-        }
-        return []
+        return pane.press(keys, isSecondInterrupt: wasArmed, on: &self)
     }
 
     private mutating func press(_ key: Key, over overlay: Overlay) -> ChatEffects {
@@ -296,6 +271,33 @@ extension ChatModel {
     }
 
     private var pageRows: Int { max(1, layout(on: size).main.rows - 1) }
+}
+
+extension Pane {
+    func press(_ keys: [Key], isSecondInterrupt: Bool, on model: inout ChatModel) -> ChatEffects {
+        guard let key = keys.last else { return [] }
+        let map = model.settings.keys
+        switch map.meaning(of: keys, in: Self.self, where: { takes(key, as: $0, in: model) }) {
+        case .own(let action): return perform(action, on: &model)
+        case .everywhere(let action):
+            if keys.count == 1, let edits = map.editorKey(for: key), self.keeps(edits, in: model) {
+                return edit(edits, for: keys, on: &model)
+            }
+            prepare(for: action, on: &model)
+            return model.perform(action, isSecondInterrupt: isSecondInterrupt)
+        case .editing(let edits): return edit(edits, for: keys, on: &model)
+        case .beginning:
+            model.screen.chord = keys
+            model.screen.quitIsArmed = isSecondInterrupt
+        // One of the editor's own that was taken away is no key of the text any more.
+        case .nothing where keys.count == 1:
+            return map.editorKey(for: key).map { type($0, on: &model) } ?? []
+        // Escape only ends the chord. What was begun as one is no text.
+        case .nothing where key == Key(.escape): break
+        case .nothing: model.say("\(KeySequence(keys).label) is no key of this pane.")
+        }
+        return []
+    }
 }
 
 /// What a key does in a list over the panes. It has the conversation's keys, and those of everywhere.

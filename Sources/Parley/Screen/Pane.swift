@@ -11,6 +11,11 @@ protocol Pane: Sendable {
 
     // MARK: Input
 
+    /// Does what keys that were pressed one after the other stand for.
+    ///
+    /// - Parameter isSecondInterrupt: whether the key before was ^C as well.
+    func press(_ keys: [Key], isSecondInterrupt: Bool, on model: inout ChatModel) -> ChatEffects
+
     /// Does what one of its own keys stands for.
     func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects
 
@@ -74,6 +79,9 @@ protocol Pane: Sendable {
     /// Draws it in its place.
     func draw(in frame: Frame)
 
+    /// What the bottom line says of its own keys.
+    func hints(in model: ChatModel) -> [KeyMap.Hint]
+
     /// What the bottom line says on its right of where the person looks.
     func position(in frame: Frame) -> String
 
@@ -107,7 +115,6 @@ extension Pane {
         return perform(action, on: &model)
     }
 
-    /// What the bottom line says of its own keys.
     func hints(in model: ChatModel) -> [KeyMap.Hint] {
         let actions = Action.allCases
         return model.settings.keys[Action.self].hints.filter { isUseful(actions[$0.place], in: model) }
