@@ -5,7 +5,9 @@ import Testing
 extension EndToEndTests {
     @Suite("Several networks in one window")
     struct SeveralNetworks {
-        @Test("One ends and comes back while the other chats; both have lines and letters, and are there again offline")
+        @Test(
+            "B69 One ends and comes back while the other chats; both have lines and letters, and are there again offline"
+        )
         func two() async throws {
             try await PrivateNetworkFixture.run { work in
                 try await PrivateNetworkFixture.run { home in

@@ -102,7 +102,9 @@ struct SeveralNetworksTests {
         }
     }
 
-    @Test("Each stands in the sidebar with its state; what is unread elsewhere is a key away, and each keeps its text")
+    @Test(
+        "B69 Each stands in the sidebar with its state; what is unread elsewhere is a key away, and each keeps its text"
+    )
     func between() {
         let window = Window()
         let (screen, loop) = window.run(steps: [
@@ -139,7 +141,7 @@ struct SeveralNetworksTests {
         #expect(lines(window.asked[0]).isEmpty && lines(window.asked[1]) == ["chat.team: yes"])
     }
 
-    @Test("What is out of sight counts as unread, and the outage of one says nothing of the other")
+    @Test("B69 What is out of sight counts as unread, and the outage of one says nothing of the other")
     func apart() {
         let window = Window()
         window.run(steps: [
@@ -223,7 +225,7 @@ struct SeveralNetworksTests {
         #expect(loop.chats.count == 1)
     }
 
-    @Test("Whoever quits is asked by each network that has something unsent, and stays where they say no")
+    @Test("B69 Whoever quits is asked by each network that has something unsent, and stays where they say no")
     func quitting() {
         var work = Desk.joined("chat.team", state: .reconnecting)
         work.enter("not sent yet")
@@ -273,7 +275,7 @@ struct SeveralNetworksTests {
         #expect(loop.chats.allSatisfy { !$0.model.attention.tracker.isForeground })
     }
 
-    @Test("The time limit of one network's first connection leaves the others alone")
+    @Test("B69 The time limit of one network's first connection leaves the others alone")
     func timeLimit() {
         let window = Window()
         let (_, loop) = window.run(steps: [
