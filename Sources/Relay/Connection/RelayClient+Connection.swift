@@ -61,7 +61,9 @@ extension RelayClient: ConnectionOwner {
     }
 
     package func restore(over link: LiveLink) {
-        link.restore(configuration, known: namespace, publisher)
+        // The names of an earlier connection, or of when somebody joined, hold until the service tells others.
+        let known = login.isPutOut ? nil : namespace ?? configuration.rememberedNamespace
+        link.restore(configuration, known: known, publisher)
     }
 
     /// Lets what waits leave over this link.

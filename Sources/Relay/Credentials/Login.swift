@@ -7,6 +7,9 @@ final class Login {
     /// The exclusive session; nil where sessions are shared.
     private(set) var claim: SessionClaim?
     private var verifier = ControlVerifier()
+    /// The administrator has ended this user's session, and no other one has begun: only the network's own answer says
+    /// whether it may.
+    private(set) var isPutOut = false
     /// The call of the token provider, which tells whether it has brought other credentials.
     private(set) var request: Task<Bool, Never>?
     /// Waits for the provider after a refusal.
@@ -43,7 +46,9 @@ final class Login {
 
     /// The connection's status has changed.
     func statusChanged(to status: ConnectionStatus, for client: isolated RelayClient) {
-        signIn.connectionChanged(isConnected: status.state == .connected, at: client.surroundings.clock.now)
+        let isConnected = status.state == .connected
+        if isConnected { isPutOut = false }
+        signIn.connectionChanged(isConnected: isConnected, at: client.surroundings.clock.now)
     }
 
     func sessionEnded() { signIn.sessionEnded() }
@@ -129,7 +134,9 @@ final class Login {
         for action in actions {
             switch action {
             case .cancelRequest: request?.cancel()
-            case .forgetNames: client.userChanged()
+            case .forgetNames:
+                isPutOut = false
+                client.userChanged()
             case .discardOutbox: client.publisher.discardAll()
             case .adopt(let credentials, let user):
                 client.settings.withLockedValue { settings in
@@ -169,7 +176,7 @@ final class Login {
         let credentials = signIn.credentials
         let reason = verifier.reason(
             in: bytes, for: user, issuers: credentials.issuers, at: now, key: credentials.key)
-        if let reason { end(reason, client) }
+        if let reason { putOut(reason, client) }
     }
 
     /// The network's service keeps this user out, and has signed why.
@@ -178,8 +185,13 @@ final class Login {
     func heardRefusal(_ proof: String, for client: isolated RelayClient) -> Bool {
         guard let user = signIn.credentials.user else { return false }
         let reason = ControlVerifier.reason(ofRefusal: proof, for: user, issuers: signIn.credentials.issuers)
-        if let reason { end(reason, client) }
+        if let reason { putOut(reason, client) }
         return !client.connection.hasSession
+    }
+
+    private func putOut(_ reason: ConnectionReason, _ client: isolated RelayClient) {
+        isPutOut = reason.isFinal
+        end(reason, client)
     }
 
     private func end(_ reason: ConnectionReason, _ client: isolated RelayClient) {

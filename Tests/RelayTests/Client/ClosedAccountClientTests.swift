@@ -93,6 +93,39 @@ struct ClosedAccountClientTests {
         try await eventually("nobody asks any more") { network.time.waits.isEmpty }
     }
 
+    @Test("B60: one that was put out is connected by no names of before: its next login waits for the network's answer")
+    func refusedAgain() async throws {
+        let network = try MemoryNetwork()
+        let answer = Array(try refusal(.banned, signedBy: account).utf8)
+        var configuration = network.configuration(credentials: try UserToken.credentials(signedBy: account))
+        configuration.namespace = nil
+        configuration.rememberedNamespace = MemoryNetwork.namespace
+        let client = try await network.connected(configuration)
+        network.server.service(NetworkNames.namespace) { _ in answer }
+        network.time.advance(by: .seconds(1))
+        try await client.state(is: .disconnected)
+
+        network.server.service(NetworkNames.namespace, handler: nil)
+        await client.beginConnecting()
+        try await eventually("another question") { network.time.waits.contains(.milliseconds(50)) }
+        #expect(client.status.state == .connecting)
+        network.server.service(NetworkNames.namespace) { _ in answer }
+        network.time.advance(by: .milliseconds(50))
+        try await client.state(is: .disconnected)
+        #expect(client.status.reason == .banned("spam") && network.server.dials == 2)
+
+        // Who is let in again is connected, and goes by the names of that login from then on.
+        network.server.service(NetworkNames.namespace) { _ in
+            Array(#"{"status":"NAMESPACE_RETRIEVE_SUCCESS","data":{"namespace":"test","hash":"h4sh"}}"#.utf8)
+        }
+        try await client.connect()
+        network.server.service(NetworkNames.namespace, handler: nil)
+        network.server.disconnectAll()
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
     @Test("A refusal that the user's own network has not signed ends nothing: the client tries again")
     func unproved() async throws {
         let network = try MemoryNetwork()

@@ -11,6 +11,8 @@ extension LiveLink {
     }
 
     /// Subscriptions first, then what waits in the outbox, and only then counts the connection as restored.
+    ///
+    /// - Parameter known: the names to go by while the network's service does not answer.
     func restore(_ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ publisher: Publisher) {
         guard let connection else { return }
         // Readers recognise the user's own messages by it before the outbox opens.
@@ -81,8 +83,6 @@ extension LiveLink {
         }
         let clock = surroundings.clock
         let deadline = clock.now + .seconds(5)
-        // The names of an earlier connection, or of when somebody joined, hold until the service tells others.
-        let known = known ?? configuration.rememberedNamespace
         while true {
             do throws(NATSError) {
                 return try await ask(question, connection, timeout: known == nil ? .seconds(5) : .seconds(2))
