@@ -285,7 +285,7 @@ struct ChatLoop {
     }
 
     private mutating func carryOut(_ event: ChatEvent, in place: Int) {
-        let effects = update(&chats[place].model, event)
+        let effects = update(chats[place].model, event)
         for effect in effects.core {
             chats[place].request(effect)
             if chats[place].requests.count >= WindowChat.requestLimit { handOver(place) }

@@ -113,7 +113,7 @@ private final class Engines {
     /// A chat over an engine.
     func chat(_ plan: ChatPlan, _ run: EngineRun, connect: (() throws -> Bool)? = nil) -> WindowChat {
         runs.append(run)
-        var model = ChatModel(
+        let model = ChatModel(
             identity: plan.connection.identity, size: terminal.size, now: now, status: .initialized,
             origin: RelayClient.newID())
         model.configure(plan.configuration.settings)

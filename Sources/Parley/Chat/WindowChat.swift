@@ -1,5 +1,4 @@
-/// A chat of a window, with what stands behind it. All on the screen's thread; no value, so that nothing copies all that
-/// it holds.
+/// A chat of a window, with what stands behind it. All on the screen's thread.
 final class WindowChat {
     /// What its network is called beside others.
     let name: String
@@ -7,7 +6,7 @@ final class WindowChat {
     let profile: String?
     /// The topics to join, and whether there is a local store, which knows of others.
     let (topics, keeps): ([String], Bool)
-    var model: ChatModel
+    let model: ChatModel
     let queue: EventQueue
     let send: (CoreEffect) -> Bool
     /// Connects once the preparation is done; nil after that.
@@ -18,9 +17,9 @@ final class WindowChat {
     /// When the text being written went there last.
     private var lastDraft: ContinuousClock.Instant?
     static let requestLimit = 256
-    /// While somebody types, the text goes there this often, since each time wakes other threads: so that with what the
-    /// local store waits for others, no end of the process takes more than the last tenth of a second.
-    static let draftPause = Duration.milliseconds(40)
+    /// While somebody types, the text goes there this often, since each time wakes other threads and writes to the disk:
+    /// no end of the process takes more than about the last half a second.
+    static let draftPause = Duration.milliseconds(400)
 
     /// - Parameters:
     ///   - send: takes what is not for the terminal; false when it cannot.

@@ -151,7 +151,7 @@ extension ChatModel {
     }
 
     /// Completes the command, or the word before the cursor; goes on to the next choice where that was just done.
-    mutating func complete(by step: Int) {
+    func complete(by step: Int) {
         if var standing = standingCompletion {
             standing.advance(by: step)
             show(standing)
@@ -164,7 +164,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func show(_ completion: WordCompletion) {
+    private func show(_ completion: WordCompletion) {
         compose.editor.replaceCharacters(in: completion.start..<compose.editor.cursor, with: completion.shown)
         // One choice is done with; the next Tab goes on to what follows.
         compose.completion = completion.choices.count > 1 ? (completion, compose.editor.cursor) : nil

@@ -1,10 +1,11 @@
 import Relay
 import Terminal
 
-/// All that the interactive client knows: the screen is a function of this value and of the time.
+/// All that the interactive client knows: the screen is a function of this and of the time. ``update(_:_:)`` changes it
+/// where it is; its parts are values.
 ///
 /// Remote text is kept as it came; only the views draw it, and only through the gate of `SafeText`.
-struct ChatModel: Equatable, Sendable {
+final class ChatModel {
     /// The terminal's size.
     var size: Size
     /// What both clocks last said.
@@ -63,13 +64,13 @@ struct ChatModel: Equatable, Sendable {
     }
 
     /// A number that no other request or line of this process has.
-    mutating func newNumber() -> UInt64 {
+    func newNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
     }
 
     /// A number for a message that is written now, and the id that it keeps.
-    mutating func newMessage() -> (id: String, number: UInt64) {
+    func newMessage() -> (id: String, number: UInt64) {
         let number = newNumber()
         return ("\(origin)-\(number)", number)
     }

@@ -63,13 +63,13 @@ struct Notice: Hashable, Sendable {
 
 extension ChatModel {
     /// Adds to the connection log.
-    mutating func note(_ text: String) { network.log.record(text, at: now) }
+    func note(_ text: String) { network.log.record(text, at: now) }
 
     /// Says something on the bottom line for a while. A failure can be read in the log from then on, or, where it
     /// answers to what the person did, in the list of what went wrong.
     ///
     /// - Parameter time: how long; nil for as long as suits its kind.
-    mutating func say(
+    func say(
         _ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event,
         for time: Duration? = nil
     ) {
@@ -88,7 +88,7 @@ extension ChatModel {
 
     /// Says what went wrong by itself, unless the person has just been told what became of something that they did:
     /// that stays as long as it takes to read it. The log has both.
-    mutating func sayMeanwhile(_ text: String, about subject: Notice.Subject = .event) {
+    func sayMeanwhile(_ text: String, about subject: Notice.Subject = .event) {
         guard hasScreen, let notice = notices.shown, notice.kind == .failure, notice.subject == .event,
             notice.since.duration(to: now.instant) < Notice.readingTime
         else { return say(text, .failure, about: subject) }

@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Enter in the compose pane: a command runs, a message goes to the topic in view.
-    mutating func submit() -> ChatEffects {
+    func submit() -> ChatEffects {
         compose.editor.endSearch()
         guard compose.hasContent else { return [] }
         // What was said of the text before this one is over.
@@ -29,7 +29,7 @@ extension ChatModel {
     }
 
     /// Whether a command stands below a quotation, where everybody would read it and nothing would run; says so.
-    private mutating func hidesCommand(_ text: String) -> Bool {
+    private func hidesCommand(_ text: String) -> Bool {
         guard let line = SlashCommand.lineBelowQuotation(in: text), SlashCommand.isCommand(line) else { return false }
         let name = line.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }.prefix(32)
         say("Not sent: \(name) stands below a quotation. As text it is /\(name).", .failure, about: .mistake)
@@ -37,7 +37,7 @@ extension ChatModel {
     }
 
     /// Sends what is written to the topic in view; a long text after a question.
-    private mutating func send(_ text: String) -> ChatEffects {
+    private func send(_ text: String) -> ChatEffects {
         guard let topic = writableTopic(), fits(text) else { return [] }
         if isLong(text, for: topic, .send(text: text, topic: topic)) { return [] }
         _ = compose.editor.take()
@@ -45,7 +45,7 @@ extension ChatModel {
     }
 
     /// Whether a command can run at once. Where it cannot, the person is asked or told why, and the text stays.
-    private mutating func mayRun(_ command: SlashCommand, writtenAs written: String) -> Bool {
+    private func mayRun(_ command: SlashCommand, writtenAs written: String) -> Bool {
         switch command {
         case .say(let text):
             guard let topic = writableTopic(), fits(text) else { return false }
@@ -67,7 +67,7 @@ extension ChatModel {
     }
 
     /// Whether a letter is not for a topic by mistake; says so where it is. Whoever names a postbox means a person.
-    private mutating func isForPerson(_ written: String) -> Bool {
+    private func isForPerson(_ written: String) -> Bool {
         guard let name = SlashCommand.bareRecipient(of: written), network.conversations.index(of: name) != nil,
             !namesToComplete.contains(name)
         else { return true }
@@ -76,7 +76,7 @@ extension ChatModel {
     }
 
     /// Whether a text has so many lines that it goes after a question only, and asks it.
-    private mutating func isLong(_ text: String, for recipient: String, _ act: Question.Act) -> Bool {
+    private func isLong(_ text: String, for recipient: String, _ act: Question.Act) -> Bool {
         let lines = Self.lineCount(text)
         guard lines > Compose.quietLines else { return false }
         ask(act, "Send \(Wording.grouped(lines)) lines to \(recipient)?")
@@ -85,7 +85,7 @@ extension ChatModel {
 
     /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened.
     /// Without a screen it cannot: the core refuses it, and keeps it with the reason.
-    mutating func fits(_ text: String) -> Bool {
+    func fits(_ text: String) -> Bool {
         let bytes = text.utf8.count
         guard hasScreen, bytes > network.messageBytes else { return true }
         let limit = Wording.grouped(network.messageBytes)
@@ -96,7 +96,7 @@ extension ChatModel {
     }
 
     /// Whether a letter can have a subject; says so where it cannot.
-    private mutating func fits(subject: String?) -> Bool {
+    private func fits(subject: String?) -> Bool {
         let (bytes, limit) = (subject?.utf8.count ?? 0, PostboxLetter.maximumSubjectBytes)
         guard bytes > limit else { return true }
         say("The subject has \(Wording.grouped(bytes)) bytes, it can have \(limit).", .failure)
@@ -104,7 +104,7 @@ extension ChatModel {
     }
 
     /// The topic that takes what is written; says why when there is none.
-    mutating func writableTopic() -> String? {
+    func writableTopic() -> String? {
         switch screen.view.pane.addressee(in: self) {
         case .topic(let name): return name
         case .nobody(let words):
@@ -113,7 +113,7 @@ extension ChatModel {
         }
     }
 
-    mutating func run(_ command: SlashCommand) -> ChatEffects {
+    func run(_ command: SlashCommand) -> ChatEffects {
         switch command {
         case .join(let topic): return joinChannel(topic)
         case .leave(let topic): return leave(topic.map { SlashCommand.topic(fromChannel: $0) })
@@ -198,7 +198,7 @@ extension ChatModel {
     }
 
     /// What was begun from a list ends there: its keys go on from where they were.
-    private mutating func returnToList() {
+    private func returnToList() {
         switch screen.view {
         case .inbox, .search, .reader: screen.focus = .main
         case .welcome, .conversation, .excerpt, .lab: break
@@ -206,7 +206,7 @@ extension ChatModel {
     }
 
     /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.
-    private mutating func closeView() -> ChatEffects {
+    private func closeView() -> ChatEffects {
         guard case .conversation(let name) = screen.view else {
             // Where nothing was open on the way, the topic before it is what is left behind it.
             guard !escape() else { return [] }
@@ -222,7 +222,7 @@ extension ChatModel {
     }
 
     /// Joins a topic by the name that a channel has elsewhere, and says what of it is none here.
-    private mutating func joinChannel(_ text: String) -> ChatEffects {
+    private func joinChannel(_ text: String) -> ChatEffects {
         let topic = SlashCommand.topic(fromChannel: text)
         let effects = join(topic)
         if topic != text, screen.view == .conversation(topic) { say("This is \(topic): topics have no # here.") }
@@ -230,13 +230,13 @@ extension ChatModel {
     }
 
     /// Disconnects; asks first where that gives up what is queued.
-    private mutating func disconnectUnlessUnsent() -> ChatEffects {
+    private func disconnectUnlessUnsent() -> ChatEffects {
         guard !network.outbox.messages.isEmpty else { return disconnect() }
         ask(.disconnect, "\(Self.unsentWords(network.outbox.messages.count)). Disconnect anyway?")
         return []
     }
 
-    private mutating func disconnect() -> ChatEffects {
+    private func disconnect() -> ChatEffects {
         if hasScreen {
             let isAgain = network.status.state == .disconnected
             say(isAgain ? "Disconnected already; /reconnect connects again." : "Disconnected until /reconnect.")
@@ -246,7 +246,7 @@ extension ChatModel {
 
     /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can
     /// still be undone, the question is whether they are to leave at all.
-    mutating func quit() -> ChatEffects {
+    func quit() -> ChatEffects {
         let count = network.inbox.deletion.undoableCount
         if count > 0 {
             let undo = settings.keys.label(of: .undo, in: InboxPane.self).map { " (\($0) undoes it)" } ?? ""
@@ -262,7 +262,7 @@ extension ChatModel {
     }
 
     /// Quits, as soon as what is being deleted is; asks where that takes its time.
-    private mutating func quitAfterDeletion() -> ChatEffects {
+    private func quitAfterDeletion() -> ChatEffects {
         network.inbox.deletion.settle()
         if !network.inbox.deletion.isEmpty {
             let count = network.inbox.deletion.count
@@ -275,7 +275,7 @@ extension ChatModel {
 
     /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is
     /// lost where no local store keeps it.
-    private mutating func quitUnlessUnsent() -> ChatEffects {
+    private func quitUnlessUnsent() -> ChatEffects {
         let failed = network.keepsDesk ? 0 : network.conversations.all.reduce(0) { $0 + $1.failedLines.count }
         let count = network.outbox.messages.count + failed
         guard count > 0 else { return .screen(.quit) }
@@ -289,7 +289,7 @@ extension ChatModel {
 
     // MARK: Questions
 
-    mutating func ask(_ act: Question.Act, _ text: String) {
+    func ask(_ act: Question.Act, _ text: String) {
         // Another question takes the place of one that nobody has answered.
         if asksToDeleteAndQuit { network.inbox.deletion.release(now: now.instant) }
         screen.overlay = .question(Question(act: act, text: text))
@@ -301,7 +301,7 @@ extension ChatModel {
     }
 
     /// Does what a question asked about.
-    mutating func answerYes(_ question: Question) -> ChatEffects {
+    func answerYes(_ question: Question) -> ChatEffects {
         screen.overlay = nil
         switch question.act {
         case .quit: return .screen(.quit)

@@ -1,6 +1,6 @@
 extension ChatModel {
     /// Goes by other settings from now on. It joins nothing by itself.
-    mutating func configure(_ settings: ChatSettings) {
+    func configure(_ settings: ChatSettings) {
         self.settings = settings
         screen.chord = []
         applyMutes()
@@ -8,7 +8,7 @@ extension ChatModel {
     }
 
     /// Takes in what has become of the configuration file.
-    mutating func handleConfigurationNews(_ news: ChatEvent.ConfigurationNews) -> ChatEffects {
+    func handleConfigurationNews(_ news: ChatEvent.ConfigurationNews) -> ChatEffects {
         switch news {
         case .changed(let new):
             let joined = settings.join

@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Takes in a connection status.
-    mutating func statusChanged(_ newStatus: ConnectionStatus) -> ChatEffects {
+    func statusChanged(_ newStatus: ConnectionStatus) -> ChatEffects {
         let before = network.status
         network.status = newStatus
         network.log.record(newStatus, at: now)
@@ -41,7 +41,7 @@ extension ChatModel {
 
     /// Notes where each conversation was when the connection was lost, and says there how long that lasted when it is
     /// back.
-    private mutating func noteOutage(_ before: ConnectionStatus, _ status: ConnectionStatus) {
+    private func noteOutage(_ before: ConnectionStatus, _ status: ConnectionStatus) {
         network.times.recovery = nil
         switch status.state {
         case .reconnecting where before.state == .connected && status.reason != .renewalRequested:
@@ -60,7 +60,7 @@ extension ChatModel {
     }
 
     /// What was on its way when the connection went waits again; the core keeps it.
-    private mutating func requeue() {
+    private func requeue() {
         for (id, handed) in network.outbox.messages where handed.isAccepted {
             guard case .line(let name) = handed.item else { continue }
             network.conversations.update(name) { _ = $0.setState(.queued, of: id) }
@@ -68,7 +68,7 @@ extension ChatModel {
     }
 
     /// Tells the core when the person came or went, and tries to connect at once when they came.
-    mutating func noteAttention(_ change: Bool?) -> ChatEffects {
+    func noteAttention(_ change: Bool?) -> ChatEffects {
         guard let change else { return [] }
         network.times.lastNudge = now.instant
         if change {
@@ -82,7 +82,7 @@ extension ChatModel {
     }
 
     /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.
-    mutating func nudge() -> ChatEffects {
+    func nudge() -> ChatEffects {
         guard network.status.nextRetryAt != nil || network.status.state == .suspended else { return [] }
         if let lastNudge = network.times.lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
         network.times.lastNudge = now.instant

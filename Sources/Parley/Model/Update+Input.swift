@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Takes in what the terminal sent. Any input means that the person is here.
-    mutating func handleInput(_ input: InputEvent) -> ChatEffects {
+    func handleInput(_ input: InputEvent) -> ChatEffects {
         var effects = noteSign(input)
         if input.isTyped || input == .focusIn { attention.lastInput = now.instant }
         if input.isTyped {
@@ -32,7 +32,7 @@ extension ChatModel {
     }
 
     /// Takes in what an input says of where the person is.
-    mutating func noteSign(_ input: InputEvent) -> ChatEffects {
+    func noteSign(_ input: InputEvent) -> ChatEffects {
         // What another program has switched on of the focus counts no more than what this one does not ask for.
         let change = attention.isWatched || input.isTyped ? attention.tracker.handle(input) : nil
         if let change {
@@ -41,7 +41,7 @@ extension ChatModel {
         return noteAttention(change)
     }
 
-    private mutating func paste(_ text: String) {
+    private func paste(_ text: String) {
         switch screen.overlay {
         case .help, .people, .listing: screen.overlay = nil
         case .palette(var palette):
@@ -81,11 +81,11 @@ extension ChatModel {
     }
 
     /// Says that the text can take no more.
-    mutating func sayFull(_ words: String) {
+    func sayFull(_ words: String) {
         say("\(words): the text can have \(Wording.grouped(compose.editor.limit)) characters.", .failure)
     }
 
-    private mutating func press(_ key: Key) -> ChatEffects {
+    private func press(_ key: Key) -> ChatEffects {
         let wasArmed = screen.quitIsArmed
         screen.quitIsArmed = false
         // Another key has made it untrue.
@@ -96,14 +96,14 @@ extension ChatModel {
             return []
         }
         let pane = pane
-        if screen.chord.isEmpty, pane.awaitsKey(in: self) { return pane.type(key, on: &self) }
+        if screen.chord.isEmpty, pane.awaitsKey(in: self) { return pane.type(key, on: self) }
         let keys = screen.chord + [key]
         screen.chord = []
         noteSlash(key)
-        return pane.press(keys, isSecondInterrupt: wasArmed, on: &self)
+        return pane.press(keys, isSecondInterrupt: wasArmed, on: self)
     }
 
-    private mutating func press(_ key: Key, over overlay: Overlay) -> ChatEffects {
+    private func press(_ key: Key, over overlay: Overlay) -> ChatEffects {
         let everywhere = settings.keys.action(of: key)
         if everywhere == .redraw { return .screen(.redraw) }
         if everywhere == .suspend { return .screen(.suspendProcess) }
@@ -137,7 +137,7 @@ extension ChatModel {
     }
 
     /// A key over a list of which Enter opens a line.
-    private mutating func press(
+    private func press(
         _ key: Key, as step: ListKey?, over listing: Listing, _ selected: Int
     ) -> ChatEffects {
         var listing = listing
@@ -179,7 +179,7 @@ extension ChatModel {
     }
 
     /// Carries out the action of a key that works everywhere.
-    mutating func perform(_ action: EverywhereKey, isSecondInterrupt: Bool = false) -> ChatEffects {
+    func perform(_ action: EverywhereKey, isSecondInterrupt: Bool = false) -> ChatEffects {
         switch action {
         case .commands: togglePalette(.commands)
         case .quickSwitch: togglePalette(.places)
@@ -200,8 +200,8 @@ extension ChatModel {
         case .previousTopic: walkTopics(by: -1)
         case .nextUnread: return showNextUnread()
         case .firstUnread: showFirstUnread()
-        case .pageUp: return mainPane.scroll(up: pageRows, on: &self)
-        case .pageDown: return mainPane.scroll(up: -pageRows, on: &self)
+        case .pageUp: return mainPane.scroll(up: pageRows, on: self)
+        case .pageDown: return mainPane.scroll(up: -pageRows, on: self)
         case .readWhole: readWhole()
         case .redraw: return .screen(.redraw)
         case .suspend: return .screen(.suspendProcess)
@@ -217,14 +217,14 @@ extension ChatModel {
     // MARK: Panes
 
     /// Goes on to the next pane.
-    private mutating func nextPane() {
+    private func nextPane() {
         screen.focus = isSidebarHidden && screen.focus == .compose ? .main : screen.focus.next
     }
 
     /// Whether the sidebar is folded on a screen that has room for it; the way from pane to pane leaves it out then.
     private var isSidebarHidden: Bool { screen.sidebar.foldChoice == true && size.columns >= ScreenLayout.sidebarFrom }
 
-    private mutating func foldTopics() {
+    private func foldTopics() {
         guard size.columns >= ScreenLayout.sidebarFrom else {
             let shown = settings.keys.label(of: .focusTopics).map { "; \($0) shows them" } ?? ""
             return say("The topics have no room beside the text here\(shown).")
@@ -235,7 +235,7 @@ extension ChatModel {
         if screen.focus == .sidebar { screen.focus = .compose }
     }
 
-    private mutating func interrupt(isSecond: Bool) -> ChatEffects {
+    private func interrupt(isSecond: Bool) -> ChatEffects {
         if !compose.isEmpty {
             compose.editor.discard()
             let undo = settings.keys.label(of: .undoEdit).map { "; \($0) brings the text back." }
@@ -252,12 +252,12 @@ extension ChatModel {
     ///
     /// - Returns: whether something else was stopped, closed or returned to than the text.
     @discardableResult
-    mutating func escape() -> Bool {
+    func escape() -> Bool {
         if notices.shown != nil { notices.shown = nil }
         dismissAbsence()
         screen.tour = nil
         if stopDeletion() || stopMarking() { return true }
-        if screen.view.pane.escape(on: &self) { return true }
+        if screen.view.pane.escape(on: self) { return true }
         let back = screen.trail.popLast()
         if let back {
             if let found = screen.marks.found, let scroll = found.scrollBefore {
@@ -274,24 +274,24 @@ extension ChatModel {
 }
 
 extension Pane {
-    func press(_ keys: [Key], isSecondInterrupt: Bool, on model: inout ChatModel) -> ChatEffects {
+    func press(_ keys: [Key], isSecondInterrupt: Bool, on model: ChatModel) -> ChatEffects {
         guard let key = keys.last else { return [] }
         let map = model.settings.keys
         switch map.meaning(of: keys, in: Self.self, where: { takes(key, as: $0, in: model) }) {
-        case .own(let action): return perform(action, on: &model)
+        case .own(let action): return perform(action, on: model)
         case .everywhere(let action):
             if keys.count == 1, let edits = map.editorKey(for: key), self.keeps(edits, in: model) {
-                return edit(edits, for: keys, on: &model)
+                return edit(edits, for: keys, on: model)
             }
-            prepare(for: action, on: &model)
+            prepare(for: action, on: model)
             return model.perform(action, isSecondInterrupt: isSecondInterrupt)
-        case .editing(let edits): return edit(edits, for: keys, on: &model)
+        case .editing(let edits): return edit(edits, for: keys, on: model)
         case .beginning:
             model.screen.chord = keys
             model.screen.quitIsArmed = isSecondInterrupt
         // One of the editor's own that was taken away is no key of the text any more.
         case .nothing where keys.count == 1:
-            return map.editorKey(for: key).map { type($0, on: &model) } ?? []
+            return map.editorKey(for: key).map { type($0, on: model) } ?? []
         // Escape only ends the chord. What was begun as one is no text.
         case .nothing where key == Key(.escape): break
         case .nothing: model.say("\(KeySequence(keys).label) is no key of this pane.")

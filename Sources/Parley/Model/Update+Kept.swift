@@ -8,7 +8,7 @@ extension ChatModel {
     /// those that the configuration joins, the text that was typed and not sent, and the lines before it.
     ///
     /// - Parameter desk: nil where nothing is kept.
-    mutating func opened(_ desk: KeptDesk?) -> ChatEffects {
+    func opened(_ desk: KeptDesk?) -> ChatEffects {
         let named = network.opening ?? []
         network.opening = nil
         network.keepsDesk = desk.map { !$0.isReadOnly } ?? false
@@ -47,7 +47,7 @@ extension ChatModel {
 
     /// Takes in what was being written in each conversation, and opens one at the start. Whoever types already goes on
     /// there, and finds what was left there among its lines.
-    private mutating func bringBackWriting(_ desk: KeptDesk, _ named: [String]) -> ChatEffects {
+    private func bringBackWriting(_ desk: KeptDesk, _ named: [String]) -> ChatEffects {
         let typed = compose
         writing.begin(with: desk.lines)
         for (name, text) in desk.drafts where !text.isEmpty { writing.bringBack(text, for: name) }
@@ -84,7 +84,7 @@ extension ChatModel {
         return network.conversations.all.first.map { .topic($0.name) }
     }
 
-    private mutating func open(_ place: Place?, isTyping: Bool) -> ChatEffects {
+    private func open(_ place: Place?, isTyping: Bool) -> ChatEffects {
         switch place {
         case .topic(let name): screen.view = .conversation(name)
         case .letters(let box):
@@ -96,7 +96,7 @@ extension ChatModel {
     }
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
-    private mutating func bringBack(_ kept: DeskChoices) -> ChatEffects {
+    private func bringBack(_ kept: DeskChoices) -> ChatEffects {
         if network.conversations.order == .byHand, kept.areTopicsByActivity == true {
             network.conversations.show(in: .byActivity)
         }
@@ -115,20 +115,17 @@ extension ChatModel {
 
     // MARK: Keeping
 
-    /// What is chosen about the screen. It changes nothing: what may change the model is given the model itself, and
-    /// what only reads it, in one that changes, a copy, at each event.
+    /// What is chosen about the screen.
     var deskChoices: DeskChoices {
-        mutating get {
-            var choices = DeskChoices()
-            if network.conversations.order == .byActivity { choices.areTopicsByActivity = true }
-            choices.areTopicsFolded = screen.sidebar.foldChoice
-            if network.inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
-            choices.letterSort = network.inbox.sort
-            if network.inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
-            choices.keepsConnection = attention.suspension.keeps
-            choices.isSuspensionExplained = attention.suspension.isExplained ? true : nil
-            return choices
-        }
+        var choices = DeskChoices()
+        if network.conversations.order == .byActivity { choices.areTopicsByActivity = true }
+        choices.areTopicsFolded = screen.sidebar.foldChoice
+        if network.inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
+        choices.letterSort = network.inbox.sort
+        if network.inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
+        choices.keepsConnection = attention.suspension.keeps
+        choices.isSuspensionExplained = attention.suspension.isExplained ? true : nil
+        return choices
     }
 
     /// What of the model is compared to find out what is to be kept.
@@ -143,14 +140,11 @@ extension ChatModel {
         let place: Place?
     }
 
-    /// What is compared, as it is now; as ``deskChoices``, it changes nothing.
+    /// What is compared, as it is now.
     var deskMark: DeskMark {
-        mutating get {
-            DeskMark(
-                isKept: network.keepsDesk, topics: network.conversations.revision, lines: compose.editor.keptCount,
-                choices: deskChoices,
-                place: screen.visits.first)
-        }
+        DeskMark(
+            isKept: network.keepsDesk, topics: network.conversations.revision, lines: compose.editor.keptCount,
+            choices: deskChoices, place: screen.visits.first)
     }
 
     /// What an event has changed of what is kept.
@@ -158,7 +152,7 @@ extension ChatModel {
     /// - Parameters:
     ///   - mark: what was before the event.
     ///   - isTyping: whether the event can have changed the text that is being written.
-    mutating func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
+    func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
         let typed = compose.editor.history.suffix(max(0, compose.editor.keptCount - mark.lines)).map { writing.add($0) }
         guard mark.isKept, network.keepsDesk else { return [] }
         var effects = ChatEffects(core: typed.map { .store(.keepLine($0)) })
@@ -179,7 +173,7 @@ extension ChatModel {
         return effects
     }
 
-    private mutating func draftToKeep() -> ChatEffects {
+    private func draftToKeep() -> ChatEffects {
         let text = compose.text
         guard text != writing.keptDraft else { return [] }
         writing.keptDraft = text

@@ -5,7 +5,7 @@ extension ChatModel {
     private static let wheelLines = 3
 
     /// Takes in the mouse. Everything that it can do, keys can.
-    mutating func handleMouse(_ mouse: MouseEvent) -> ChatEffects {
+    func handleMouse(_ mouse: MouseEvent) -> ChatEffects {
         let place = Position(row: mouse.row, column: mouse.column)
         let layout = layout(on: size)
         guard !layout.isTooSmall else { return [] }
@@ -17,7 +17,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> ChatEffects {
+    private func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> ChatEffects {
         switch screen.overlay {
         case .help(let scroll):
             let last = HelpLayout(size: size, keys: settings.keys).lastScroll
@@ -32,20 +32,20 @@ extension ChatModel {
             listing.scroll = min(max(0, min(listing.scroll, last) - lines), last)
             screen.overlay = .listing(listing)
             return []
-        case .palette: return pane.scroll(up: lines, on: &self)
+        case .palette: return pane.scroll(up: lines, on: self)
         case .log, .question, nil: break
         }
         guard screen.overlay == nil || logScroll != nil else { return [] }
-        guard layout.sidebar?.contains(place) == true else { return mainPane.scroll(up: lines, on: &self) }
+        guard layout.sidebar?.contains(place) == true else { return mainPane.scroll(up: lines, on: self) }
         closeLog()
         screen.focus = .sidebar
-        return SidebarPane().scroll(up: lines, on: &self)
+        return SidebarPane().scroll(up: lines, on: self)
     }
 
-    private mutating func click(at place: Position, _ layout: ScreenLayout) -> ChatEffects {
+    private func click(at place: Position, _ layout: ScreenLayout) -> ChatEffects {
         switch screen.overlay {
         case .help, .people, .listing: screen.overlay = nil
-        case .palette: return pane.click(at: place, layout, on: &self)
+        case .palette: return pane.click(at: place, layout, on: self)
         case .log, .question, nil: break
         }
         if logScroll != nil, layout.main.contains(place) { return [] }
@@ -53,13 +53,13 @@ extension ChatModel {
         guard screen.overlay == nil else { return [] }
         if layout.sidebar?.contains(place) == true {
             screen.focus = .sidebar
-            return SidebarPane().click(at: place, layout, on: &self)
+            return SidebarPane().click(at: place, layout, on: self)
         }
         if layout.compose.contains(place) {
             screen.focus = .compose
         } else if layout.main.contains(place) {
             screen.focus = .main
-            return screen.view.pane.click(at: place, layout, on: &self)
+            return screen.view.pane.click(at: place, layout, on: self)
         }
         return []
     }

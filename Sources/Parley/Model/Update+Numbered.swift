@@ -18,7 +18,7 @@ extension ChatModel {
 
     /// The message that a command is for: by its number, counted from the newest; without one the selected message or
     /// the one that was when the command was begun, the one that was found, or the newest. Says so where there is none.
-    mutating func message(_ number: Int?) -> ConversationRow? {
+    func message(_ number: Int?) -> ConversationRow? {
         guard let conversation = conversationInView else {
             say("Open a topic first.", .failure)
             return nil
@@ -47,7 +47,7 @@ extension ChatModel {
     }
 
     /// Whether a message can be quoted: it is there, and where a text goes with it, both have room in one message.
-    mutating func mayQuote(_ number: Int?, _ text: String) -> Bool {
+    func mayQuote(_ number: Int?, _ text: String) -> Bool {
         guard let row = message(number) else { return false }
         guard !SlashCommand.isCommand(text) else {
             say(
@@ -62,7 +62,7 @@ extension ChatModel {
 
     /// Quotes a message before the text that is written on. Without a screen nobody could write on: the text that goes
     /// with it is sent as the answer.
-    mutating func quote(_ number: Int?, _ text: String) -> ChatEffects {
+    func quote(_ number: Int?, _ text: String) -> ChatEffects {
         guard let row = message(number) else { return [] }
         guard !hasScreen else {
             // Behind a quotation it would be no command any more: a letter to one would be a line for all.
@@ -84,7 +84,7 @@ extension ChatModel {
     }
 
     /// Reads a letter or message whole: the one with a number, or what is selected or cut short.
-    mutating func read(_ number: Int?) -> ChatEffects {
+    func read(_ number: Int?) -> ChatEffects {
         switch screen.view {
         case .conversation, .excerpt:
             guard number != nil || !hasScreen else { break }
@@ -102,7 +102,7 @@ extension ChatModel {
     }
 
     /// Whether letters are listed; says how to list them where they are not.
-    mutating func isInPostbox() -> Bool {
+    func isInPostbox() -> Bool {
         if case .inbox = screen.view { return true }
         if hasScreen { sayPostboxFirst() } else { say("List the letters first: /inbox", .failure) }
         return false
@@ -111,7 +111,7 @@ extension ChatModel {
     // MARK: The next part
 
     /// Older messages of what is in view; those that are here and were not said yet are not asked for.
-    mutating func showOlder() -> ChatEffects {
+    func showOlder() -> ChatEffects {
         switch screen.view {
         case .conversation(let name):
             guard let conversation = network.conversations.named(name) else { return [] }
@@ -142,7 +142,7 @@ extension ChatModel {
     }
 
     /// Goes on with the list in view, or behind what was found.
-    mutating func showMore() -> ChatEffects {
+    func showMore() -> ChatEffects {
         switch screen.view {
         case .inbox: return nextPage()
         case .search(let search):

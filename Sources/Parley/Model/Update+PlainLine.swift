@@ -1,7 +1,7 @@
 extension ChatModel {
     /// Takes a whole line of somebody without a screen: the answer to a question, a command, or a message to what is in
     /// view. What cannot be done leaves nothing behind but words.
-    mutating func takeLine(_ line: String) -> ChatEffects {
+    func takeLine(_ line: String) -> ChatEffects {
         attention.lastInput = now.instant
         var effects = nudge()
         if case .question(let question)? = screen.overlay {
@@ -16,7 +16,7 @@ extension ChatModel {
         screen.overlay = nil
         // A message that was read whole is behind the person, unless what is looked for in it is looked for further.
         while case .reader(let reader) = screen.view, reader.find == nil || !Self.goesOnFinding(line) {
-            _ = ReaderPane(reader: reader).escape(on: &self)
+            _ = ReaderPane(reader: reader).escape(on: self)
         }
         // A list that was read is behind them too, and what was found there: what is no command is for the topic where
         // they were.
@@ -47,7 +47,7 @@ extension ChatModel {
         return true
     }
 
-    private mutating func returnToTopic() {
+    private func returnToTopic() {
         switch screen.view {
         case .conversation, .welcome: return
         case .inbox, .search, .excerpt, .reader, .lab: break

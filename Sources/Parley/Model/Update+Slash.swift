@@ -4,7 +4,7 @@ import Terminal
 // a second apart. Commands begin with a slash, so that what follows may be one that lacks it.
 extension ChatModel {
     /// Notes whether the text that is begun now may be such a command.
-    mutating func noteSlash(_ key: Key) {
+    func noteSlash(_ key: Key) {
         if key == .alt("/"), compose.isEmpty {
             writing.mayLackSlash = true
         } else if compose.isEmpty, key.modifiers.isEmpty, case .character = key.code {
@@ -18,7 +18,7 @@ extension ChatModel {
     /// that.
     ///
     /// - Returns: whether it was one.
-    mutating func mendSlash() -> Bool {
+    func mendSlash() -> Bool {
         guard writing.mayLackSlash else { return false }
         writing.mayLackSlash = false
         let text = compose.text

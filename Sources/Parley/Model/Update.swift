@@ -1,11 +1,11 @@
 import Relay
 import Terminal
 
-/// Takes in an event: changes the model and says what is to be done outside. Pure; it never waits and never fails.
-func update(_ model: inout ChatModel, _ event: ChatEvent) -> ChatEffects {
+/// Takes in an event: changes the model, and nothing else, and says what is to be done outside. It never waits and never
+/// fails.
+func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     var effects: ChatEffects = []
-    // From its parts, as reading it from a model that changes would copy that.
-    let lookedAt = model.window.isInFront ? ChatModel.lookedAt(model.screen.view, model.attention.tracker) : nil
+    let lookedAt = model.lookedAt
     let mark = model.deskMark
     let textBefore = model.compose.editor.utf8Count
     let noticeBefore = model.notices.shown
@@ -152,10 +152,10 @@ extension ChatEvent {
 
 extension ChatModel {
     /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
-    var lookedAt: String? { window.isInFront ? Self.lookedAt(screen.view, attention.tracker) : nil }
-
-    fileprivate static func lookedAt(_ view: MainView, _ attention: FocusTracker) -> String? {
-        guard attention.isForeground, case .conversation(let name) = view else { return nil }
+    var lookedAt: String? {
+        guard window.isInFront, attention.tracker.isForeground, case .conversation(let name) = screen.view else {
+            return nil
+        }
         return name
     }
 
@@ -173,7 +173,7 @@ extension ChatModel {
     }
 
     /// The terminal's title, where it has to be another one. Few events change what it says.
-    fileprivate mutating func titleToSet() -> ChatEffects {
+    fileprivate func titleToSet() -> ChatEffects {
         let others = window.others
         let words = TitleWords(
             identity: shownIdentity, unread: others.reduce(unreadMessages) { $0 + $1.chat.unread },
@@ -187,7 +187,7 @@ extension ChatModel {
     }
 
     /// It is later now.
-    fileprivate mutating func pass(_ moment: Moment) {
+    fileprivate func pass(_ moment: Moment) {
         now = moment
         if let notice = notices.shown, notice.until <= moment.instant {
             self.notices.shown = nil
@@ -195,7 +195,7 @@ extension ChatModel {
         }
     }
 
-    fileprivate mutating func start(_ topics: [String]) -> ChatEffects {
+    fileprivate func start(_ topics: [String]) -> ChatEffects {
         var effects: ChatEffects = []
         for topic in topics + settings.join { effects += join(topic, shows: false) }
         if let first = network.conversations.all.first { screen.view = .conversation(first.name) }
@@ -203,13 +203,13 @@ extension ChatModel {
     }
 
     /// The topics wait for the local store, which knows how each was left.
-    fileprivate mutating func startOpening(_ topics: [String]) -> ChatEffects {
+    fileprivate func startOpening(_ topics: [String]) -> ChatEffects {
         network.opening = topics
         return [.store(.open), .letters(.open)]
     }
 
     /// What follows from any event: what is in view counts as read, and every cursor is on something.
-    fileprivate mutating func settle(lookedAtBefore: String?) {
+    fileprivate func settle(lookedAtBefore: String?) {
         if let before = lookedAtBefore, before != lookedAt { leaveBehind(before) }
         if let name = lookedAt { noteMarker(in: name) }
         if isWatching, let name = lookedAt { network.conversations.update(name) { $0.markRead() } }
@@ -228,7 +228,7 @@ extension ChatModel {
 
     /// The person looks elsewhere. Who only searches, reads a message whole or has another window in front for a moment
     /// has not left: "new" stays where it is until something else is.
-    private mutating func leaveBehind(_ name: String) {
+    private func leaveBehind(_ name: String) {
         let isLeft: Bool
         switch screen.view {
         case .conversation, .inbox: isLeft = attention.tracker.isForeground
@@ -238,7 +238,7 @@ extension ChatModel {
     }
 
     /// Notes that the line above what is new has come into view.
-    private mutating func noteMarker(in name: String) {
+    private func noteMarker(in name: String) {
         guard screen.overlay == nil, let conversation = network.conversations.named(name), conversation.awaitsMarkerSeen
         else {
             return
@@ -267,11 +267,11 @@ extension ChatModel {
         network.conversations.all.first.map { .conversation($0.name) } ?? .welcome
     }
 
-    fileprivate mutating func keepCursorsVisible() {
+    fileprivate func keepCursorsVisible() {
         let layout = layout(on: size)
-        SidebarPane().settle(layout, on: &self)
-        screen.view.pane.settle(layout, on: &self)
-        if palette != nil { pane.settle(layout, on: &self) }
+        SidebarPane().settle(layout, on: self)
+        screen.view.pane.settle(layout, on: self)
+        if palette != nil { pane.settle(layout, on: self) }
     }
 
     /// The first row of a window of `rows` that holds `cursor` and moves as little as it can.

@@ -102,7 +102,7 @@ enum ChatDestination: Hashable, Sendable {
 
 extension ChatModel {
     /// The chat has come in front of the person.
-    mutating func comeToFront(_ destination: ChatDestination) -> ChatEffects {
+    func comeToFront(_ destination: ChatDestination) -> ChatEffects {
         window.isInFront = true
         // Whoever left it by its sidebar comes for what it shows.
         if screen.focus == .sidebar { screen.focus = .compose }
@@ -128,7 +128,7 @@ extension ChatModel {
     var asksSomething: Bool { if case .question? = screen.overlay { true } else { false } }
 
     /// Takes in what all chats of the window show; the cursor stays on its row.
-    mutating func take(_ chats: [ChatGlance], place: Int) {
+    func take(_ chats: [ChatGlance], place: Int) {
         let (old, start, row) = (window.chats, sidebarStart, sidebarRow(at: screen.sidebar.cursor))
         (window.chats, window.place) = (chats, place)
         guard screen.focus == .sidebar else { return }
@@ -153,13 +153,13 @@ extension ChatModel {
     }
 
     /// The person does something in front of another chat of the window.
-    mutating func noteSignElsewhere(_ input: InputEvent) -> ChatEffects {
+    func noteSignElsewhere(_ input: InputEvent) -> ChatEffects {
         attention.lastInput = now.instant
         return noteSign(input)
     }
 
     /// The person is at another chat of the window.
-    mutating func goBehind() {
+    func goBehind() {
         window.isInFront = false
         if asksToDeleteAndQuit { network.inbox.deletion.release(now: now.instant) }
         screen.overlay = nil
@@ -168,7 +168,7 @@ extension ChatModel {
     /// Goes back to the chat of the window that Alt-a has led here from.
     ///
     /// - Returns: nil where it has not.
-    mutating func goBackFromElsewhere() -> ChatEffects? {
+    func goBackFromElsewhere() -> ChatEffects? {
         guard let origin = window.origin else { return nil }
         window.origin = nil
         return .screen(.showChat(origin, .last))

@@ -13,31 +13,31 @@ extension PlainAnnouncer {
     // MARK: Older messages
 
     /// What `/history` or `/more` leads to: what is here and was not said, or what is to come.
-    mutating func further(_ command: SlashCommand?, _ model: inout ChatModel) -> [String] {
+    mutating func further(_ command: SlashCommand?, _ model: ChatModel) -> [String] {
         switch model.screen.view {
         case .conversation(let name) where command == .history:
-            let lines = older(in: name, &model)
+            let lines = older(in: name, model)
             if lines.isEmpty, model.network.conversations.named(name)?.history == .loading { awaitedHistory = name }
             return lines
         case .excerpt(let excerpt) where excerpt.request == nil:
-            return command == .history ? older(around: excerpt, &model) : newer(around: excerpt, &model)
+            return command == .history ? older(around: excerpt, model) : newer(around: excerpt, model)
         case .conversation, .excerpt, .inbox, .search, .welcome, .reader, .lab: return []
         }
     }
 
     /// What has come of a topic's older messages that were asked for.
-    mutating func older(of name: String, _ model: inout ChatModel) -> [String] {
+    mutating func older(of name: String, _ model: ChatModel) -> [String] {
         guard awaitedHistory == name, model.screen.view == .conversation(name) else { return [] }
         awaitedHistory = nil
         // The first page is said as what came into view.
         guard said[name] != nil else { return [] }
-        let lines = older(in: name, &model)
+        let lines = older(in: name, model)
         guard lines.isEmpty, model.notices.shown == nil else { return lines }
         return ["There is no older message of \(name)."]
     }
 
     /// The next older messages of a topic that are here and were not said, in their order.
-    private func older(in name: String, _ model: inout ChatModel) -> [String] {
+    private func older(in name: String, _ model: ChatModel) -> [String] {
         guard let conversation = model.network.conversations.named(name) else { return [] }
         let end = model.spoken?.oldest[name].map { conversation.index(atOrAfter: $0) } ?? conversation.count
         let (rows, first) = Self.rows(of: conversation, before: end)
@@ -82,7 +82,7 @@ extension PlainAnnouncer {
     // MARK: Around what was found
 
     /// A message that was found, with those around it.
-    private func around(_ excerpt: Excerpt, _ model: inout ChatModel) -> [String] {
+    private func around(_ excerpt: Excerpt, _ model: ChatModel) -> [String] {
         if let failure = excerpt.failure { return [failure] }
         let conversation = excerpt.conversation
         let place = conversation.index(atOrAfter: .message(excerpt.message.place.sequence))
@@ -95,7 +95,7 @@ extension PlainAnnouncer {
     }
 
     /// The next older messages around what was found that are here and were not said.
-    private func older(around excerpt: Excerpt, _ model: inout ChatModel) -> [String] {
+    private func older(around excerpt: Excerpt, _ model: ChatModel) -> [String] {
         let conversation = excerpt.conversation
         guard let said = model.spoken?.excerpt else { return [] }
         let (rows, first) = Self.rows(of: conversation, before: conversation.index(atOrAfter: said.lowerBound))
@@ -106,7 +106,7 @@ extension PlainAnnouncer {
     }
 
     /// The next newer ones.
-    private func newer(around excerpt: Excerpt, _ model: inout ChatModel) -> [String] {
+    private func newer(around excerpt: Excerpt, _ model: ChatModel) -> [String] {
         let conversation = excerpt.conversation
         guard let said = model.spoken?.excerpt else { return [] }
         let rows = (conversation.index(atOrAfter: said.upperBound)..<conversation.count).dropFirst()
@@ -119,7 +119,7 @@ extension PlainAnnouncer {
     }
 
     /// What the local store has answered.
-    mutating func search(_ news: ChatEvent.SearchNews, _ model: inout ChatModel) -> [String] {
+    mutating func search(_ news: ChatEvent.SearchNews, _ model: ChatModel) -> [String] {
         switch news {
         case .found, .foundElsewhere: return found(model)
         case .failed(_, let words, _): return [words]
@@ -131,9 +131,9 @@ extension PlainAnnouncer {
             guard case .excerpt(let excerpt) = model.screen.view else { return [] }
             let lines =
                 switch part.direction {
-                case .around: around(excerpt, &model)
-                case .before: older(around: excerpt, &model)
-                case .after: newer(around: excerpt, &model)
+                case .around: around(excerpt, model)
+                case .before: older(around: excerpt, model)
+                case .after: newer(around: excerpt, model)
                 }
             guard lines.isEmpty else { return lines }
             return ["There is no \(part.direction == .after ? "newer" : "older") message that is kept here."]
@@ -211,7 +211,7 @@ extension PlainAnnouncer {
     // MARK: Lists and questions
 
     /// What would lie over the panes: it is said, and closed, but for a question.
-    func overlay(_ model: inout ChatModel) -> [String] {
+    func overlay(_ model: ChatModel) -> [String] {
         let lines: [String]
         switch model.screen.overlay {
         case .question(let question): return ["\(question.text) (y/n)"]

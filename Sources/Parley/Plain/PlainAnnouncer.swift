@@ -48,17 +48,17 @@ struct PlainAnnouncer {
 
     /// What there is to say after an event.
     mutating func lines(
-        after event: ChatEvent, _ effects: [CoreEffect], _ model: inout ChatModel
+        after event: ChatEvent, _ effects: [CoreEffect], _ model: ChatModel
     ) -> [String] {
         var lines = effects.flatMap { note($0, model) }
         var command: SlashCommand?
         if case .line(let text) = event { command = (try? SlashCommand.parse(text)) ?? nil }
         switch event {
-        case .line where command == .history || command == .more: lines += further(command, &model)
+        case .line where command == .history || command == .more: lines += further(command, model)
         case .past(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
-            lines += older(of: name, &model)
+            lines += older(of: name, model)
             lines += newer(among: messages, in: name, model)
-        case .past(let name, .keptHistory), .past(let name, .historyFailed): lines += older(of: name, &model)
+        case .past(let name, .keptHistory), .past(let name, .historyFailed): lines += older(of: name, model)
         case .topic(let name, let events):
             for event in events {
                 switch event {
@@ -74,14 +74,14 @@ struct PlainAnnouncer {
             }
         case .published(let news): lines += published(news, model)
         case .postbox(let news): lines += postbox(news, model)
-        case .search(let news): lines += search(news, &model)
+        case .search(let news): lines += search(news, model)
         default: break
         }
         lines = connection(model) + lines
         lines += read(command, model)
-        lines += self.view(&model)
+        lines += self.view(model)
         lines += selected(model)
-        lines += overlay(&model)
+        lines += overlay(model)
         lines += told(model)
         if lines.isEmpty, let command { lines = unchanged(command, model) }
         return lines.flatMap(Self.safe)
@@ -191,7 +191,7 @@ struct PlainAnnouncer {
     }
 
     /// What is in view, where that has changed or has just been read.
-    private mutating func view(_ model: inout ChatModel) -> [String] {
+    private mutating func view(_ model: ChatModel) -> [String] {
         var lines: [String] = []
         let place = Self.place(in: model)
         if place != self.place {

@@ -37,7 +37,7 @@ extension ChatModel {
     }
 
     /// Takes in that something was asked for that nobody will answer.
-    mutating func giveUp(_ effect: CoreEffect) {
+    func giveUp(_ effect: CoreEffect) {
         switch effect {
         case .letters(.postboxes), .letters(.listSent), .letters(.save), .lab(.save):
             network.outbox.awaitedAnswers = max(0, network.outbox.awaitedAnswers - 1)

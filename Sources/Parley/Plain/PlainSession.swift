@@ -215,9 +215,9 @@ struct PlainSession {
     }
 
     private mutating func apply(_ event: ChatEvent) {
-        let due = update(&model, .tick(Self.now))
+        let due = update(model, .tick(Self.now))
         let notice = model.notices.shown
-        let effects = due + update(&model, event)
+        let effects = due + update(model, event)
         let failure = model.notices.shown.flatMap { $0 != notice && $0.kind == .failure && isScript ? $0.text : nil }
         refusals.note(event, effects.core, failure: failure)
         for effect in effects.core where !engine.send(effect) {
@@ -225,6 +225,6 @@ struct PlainSession {
             Output.line(EngineRun.tooMuch)
         }
         if effects.screen.contains(.quit) { isOver = true }
-        for line in announcer.lines(after: event, effects.core, &model) { Output.line(line) }
+        for line in announcer.lines(after: event, effects.core, model) { Output.line(line) }
     }
 }

@@ -6,8 +6,9 @@ extension Frame {
         let area = layout.title
         canvas.fill(area, with: "─", style: theme.rule)
         let status = statusText
-        let line = TitleLine(
-            model.shownIdentity, isAway: model.network.people.own != .here, status, counts, columns: area.columns)
+        let words = TitleLine.Words(
+            identity: model.shownIdentity, isAway: model.network.people.own != .here, status: status, counts: counts)
+        let line = texts?.titleLine(words, columns: area.columns) ?? TitleLine(words, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)
         canvas.write(line.left + SafeText(" "), row: area.row, column: area.column, style: theme.title)
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }

@@ -16,9 +16,6 @@ func render(
 }
 
 /// One frame being drawn; each part of the screen is an extension in its own file.
-///
-/// It is a class so that its parts read the model where it is: a value that changes while it is drawn on would copy all
-/// of the model's fields each time.
 final class Frame {
     let model: ChatModel
     let theme: Theme

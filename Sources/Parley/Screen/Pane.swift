@@ -14,10 +14,10 @@ protocol Pane: Sendable {
     /// Does what keys that were pressed one after the other stand for.
     ///
     /// - Parameter isSecondInterrupt: whether the key before was ^C as well.
-    func press(_ keys: [Key], isSecondInterrupt: Bool, on model: inout ChatModel) -> ChatEffects
+    func press(_ keys: [Key], isSecondInterrupt: Bool, on model: ChatModel) -> ChatEffects
 
     /// Does what one of its own keys stands for.
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects
 
     /// Whether a key of its own means anything now; one that does not is taken as if it were none of its own.
     func hasMeaning(_ action: Action, in model: ChatModel) -> Bool
@@ -27,7 +27,7 @@ protocol Pane: Sendable {
 
     /// Does what was chosen by its words from among all actions, if there is something to do it to; otherwise says why
     /// not.
-    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects
+    func choose(_ action: Action, on model: ChatModel) -> ChatEffects
 
     /// Whether a key that has a meaning everywhere is one of the text's here now.
     func keeps(_ key: Key, in model: ChatModel) -> Bool
@@ -36,32 +36,32 @@ protocol Pane: Sendable {
     func awaitsKey(in model: ChatModel) -> Bool
 
     /// A key of everywhere is about to do its work.
-    func prepare(for action: EverywhereKey, on model: inout ChatModel)
+    func prepare(for action: EverywhereKey, on model: ChatModel)
 
     /// Takes a key that is none of its own and has no meaning everywhere.
-    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects
 
     /// Takes a key of a text's editor.
     ///
     /// - Parameter pressed: what was pressed, in whose place the key stands.
-    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> ChatEffects
+    func edit(_ key: Key, for pressed: [Key], on model: ChatModel) -> ChatEffects
 
     /// Scrolls up by lines, down when negative: the wheel and the page keys.
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects
 
     /// Takes a click on it; it has the keys by then.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects
 
     /// Closes what is open in it.
     ///
     /// - Returns: whether anything was.
-    func escape(on model: inout ChatModel) -> Bool
+    func escape(on model: ChatModel) -> Bool
 
     /// Goes to the newest of what it shows, as the text's keys ask for it.
-    func showNewest(on model: inout ChatModel) -> ChatEffects
+    func showNewest(on model: ChatModel) -> ChatEffects
 
     /// Keeps its cursor on a row and the row in view, after any event.
-    func settle(_ layout: ScreenLayout, on model: inout ChatModel)
+    func settle(_ layout: ScreenLayout, on model: ChatModel)
 
     /// What of it is read whole when the person asks for that: something of which it shows a part.
     func wholeText(in model: ChatModel) -> Reader?
@@ -106,13 +106,13 @@ extension Pane {
     func hasMeaning(_ action: Action, in model: ChatModel) -> Bool { true }
     func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 
-    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
         guard hasMeaning(action, in: model) else {
             model.say("There is nothing here to do that to.")
             return []
         }
         model.screen.focus = .main
-        return perform(action, on: &model)
+        return perform(action, on: model)
     }
 
     func hints(in model: ChatModel) -> [KeyMap.Hint] {
@@ -121,21 +121,21 @@ extension Pane {
     }
     func keeps(_ key: Key, in model: ChatModel) -> Bool { false }
     func awaitsKey(in model: ChatModel) -> Bool { false }
-    func prepare(for action: EverywhereKey, on model: inout ChatModel) {}
+    func prepare(for action: EverywhereKey, on model: ChatModel) {}
 
     /// Typing goes to the text wherever letters mean nothing else.
-    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         model.screen.focus = .compose
-        return ComposePane().type(key, on: &model)
+        return ComposePane().type(key, on: model)
     }
 
-    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> ChatEffects { type(key, on: &model) }
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects { [] }
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects { [] }
-    func escape(on model: inout ChatModel) -> Bool { false }
-    func showNewest(on model: inout ChatModel) -> ChatEffects { [] }
-    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {}
+    func edit(_ key: Key, for pressed: [Key], on model: ChatModel) -> ChatEffects { type(key, on: model) }
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects { [] }
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects { [] }
+    func escape(on model: ChatModel) -> Bool { false }
+    func showNewest(on model: ChatModel) -> ChatEffects { [] }
+    func settle(_ layout: ScreenLayout, on model: ChatModel) {}
     func wholeText(in model: ChatModel) -> Reader? { nil }
     func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }
     func placeholder(in model: ChatModel) -> String { "" }

@@ -27,13 +27,19 @@ struct TitleLine: Hashable {
         var letters = 0
     }
 
-    /// - Parameters:
-    ///   - isAway: whether others see the user as away.
-    ///   - columns: the line's columns, at least those of ``ScreenLayout/minimum``.
-    init(
-        _ identity: Identity, isAway: Bool = false, _ status: StatusText, _ counts: Counts, columns: Int
-    ) {
-        var parts = Parts(identity, isAway: isAway, status, counts)
+    /// What it can say.
+    struct Words: Hashable {
+        let identity: Identity
+        /// Whether others see the user as away.
+        var isAway = false
+        let status: StatusText
+        let counts: Counts
+    }
+
+    /// - Parameter columns: the line's columns, at least those of ``ScreenLayout/minimum``.
+    init(_ words: Words, columns: Int) {
+        let status = words.status
+        var parts = Parts(words)
         // What comes first is there in the least columns.
         for name in 3...8 { parts.take(in: columns) { $0.nameColumns = name } }
         parts.take(in: columns) { $0.counted = .queued }
@@ -101,13 +107,14 @@ private struct Parts {
     /// Columns of a network's name that are shown at most; it may be an address.
     private static let networkColumns = 24
 
-    init(_ identity: Identity, isAway: Bool, _ text: StatusText, _ counts: TitleLine.Counts) {
+    init(_ words: TitleLine.Words) {
+        let (identity, text, counts) = (words.identity, words.status, words.counts)
         let network = SafeText(String(identity.network.prefix(128)))
         let user = SafeText(String(identity.user.prefix(128)))
         // Until it is known who is signed in, the network alone says where.
         name = user.isEmpty ? network : user
         let place = user.isEmpty ? .empty : SafeText("@") + network.shortened(columns: Self.networkColumns)
-        self.network = isAway ? place + SafeText(" (away)") : place
+        self.network = words.isAway ? place + SafeText(" (away)") : place
         title = SafeText(text.title)
         figureForms = text.figures.map { SafeText($0) }
         outageForms = text.outage.map { SafeText($0) }

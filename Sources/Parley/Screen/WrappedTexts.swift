@@ -1,8 +1,9 @@
 import Platform
 import Terminal
 
-/// Messages' texts as they were broken into lines lately, so that a frame measures only what the one before it did not
-/// show. It holds nothing that the texts do not say, so a frame drawn with it is the frame drawn without.
+/// Messages' texts as they were broken into lines lately, and the title line, so that a frame measures only what the one
+/// before it did not show. It holds nothing that the texts do not say, so a frame drawn with it is the frame drawn
+/// without.
 ///
 /// Bounded: it holds two generations of texts, and forgets the older one when the younger one is full.
 final class WrappedTexts {
@@ -41,6 +42,15 @@ final class WrappedTexts {
     private var young: [Key: [MarkedText]] = [:]
     private var old: [Key: [MarkedText]] = [:]
     private var held = 0
+    private var title: (words: TitleLine.Words, columns: Int, line: TitleLine)?
+
+    /// The title line that says these words: that of last time, or a new one.
+    func titleLine(_ words: TitleLine.Words, columns: Int) -> TitleLine {
+        if let title, title.columns == columns, title.words == words { return title.line }
+        let line = TitleLine(words, columns: columns)
+        title = (words, columns, line)
+        return line
+    }
 
     /// The lines of a text: those of last time, or what `breaking` makes of it.
     func lines(of text: String, lead: String = "", columns: Int, breaking: () -> [MarkedText]) -> [MarkedText] {

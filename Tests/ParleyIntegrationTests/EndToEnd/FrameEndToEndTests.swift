@@ -46,14 +46,14 @@ extension EndToEndTests {
         /// What the model draws of a conversation with these messages, and where the conversation is.
         private static func canvas(of messages: [TopicMessage], _ size: Size) -> (Canvas, Rect) {
             let now = Moment(instant: .now, wall: WallClock.now)
-            var model = ChatModel(
+            let model = ChatModel(
                 identity: .init(user: "alice", network: "local"), size: size, now: now, zone: .fixed(seconds: 0),
                 status: ConnectionStatus(state: .connected), origin: "model")
             for event: ChatEvent in [
                 .start(topics: ["chat.lobby"]), .topic("chat.lobby", [.live]),
                 .past("chat.lobby", .history(messages, isComplete: true)),
             ] {
-                _ = update(&model, event)
+                _ = update(model, event)
             }
             return (render(model, size: size, now: now.instant), model.layout(on: size).main)
         }

@@ -581,7 +581,7 @@ struct ChatLoopTests {
     func drafts() throws {
         let screen = RehearsedScreen()
         let text = Array("a sentence of some length")
-        let gap = Duration.milliseconds(10)
+        let gap = Duration.milliseconds(100)
         let times = text.indices.map { Desk.start + .seconds(1) + gap * $0 }
         screen.inputs = zip(times, text).map { (at: $0, wake: key($1)) }
         var typing = desk

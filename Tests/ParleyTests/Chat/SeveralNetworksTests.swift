@@ -86,7 +86,7 @@ struct SeveralNetworksTests {
                 open: { [self] name in
                     guard name == "club" else { throw CommandFailure(78, "There is no profile “\(name)”.") }
                     opened.append(name)
-                    var model = Desk.joined("chat.dance").model
+                    let model = Desk.joined("chat.dance").model
                     model.size = screen.size
                     return WindowChat(name, profile: name, model, queue: EventQueue {}, send: { _ in true })
                 })

@@ -884,6 +884,11 @@ struct ComposeTests {
 
     @Test("A slash offers the commands on the bottom line, fewer with each letter, and one alone with what it does")
     func offeredCommands() throws {
+        func typed() -> Desk {
+            var desk = Desk.joined("chat.lobby")
+            desk.type("/jo")
+            return desk
+        }
         var desk = Desk.joined("chat.lobby")
         let hints = try #require(desk.screen().last)
         desk.type("/")
@@ -894,7 +899,7 @@ struct ComposeTests {
         #expect(join.hasPrefix(" Tab completes  /join TOPIC  join a topic, or a pattern"))
         // What stands behind the name, what is no command and a line with a slash have the keys again.
         for text in [" x", "\u{8}", "/", "zz"] {
-            var desk = desk
+            var desk = typed()
             if text == "\u{8}" {
                 for _ in 0..<3 { desk.press(.backspace) }
                 #expect(desk.screen().last == hints)

@@ -50,7 +50,7 @@ struct Desk {
     /// Sends an event and returns what followed, titles, people, typing and notifications left out.
     @discardableResult
     mutating func send(_ event: ChatEvent) -> ChatEffects {
-        let all = update(&model, event)
+        let all = update(model, event)
         var new: ChatEffects = []
         for effect in all.core {
             switch effect {

@@ -184,17 +184,20 @@ struct InboxDeletionTests {
 
     @Test("B50: whoever stops the program can undo a deletion after the return; the time begins anew then")
     func suspended() {
-        var desk = Desk.inbox([letter(1), letter(2)])
-        desk.press(.delete)
-        desk.wait(.seconds(4))
-        desk.send(.suspending)
-        desk.wait(.seconds(3_600))
-        #expect(
-            desk.model.network.inbox.deletion.run == nil
-                && desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
-        desk.send(.resumed)
-        #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
-        var undone = desk
+        func resumed() -> Desk {
+            var desk = Desk.inbox([letter(1), letter(2)])
+            desk.press(.delete)
+            desk.wait(.seconds(4))
+            desk.send(.suspending)
+            desk.wait(.seconds(3_600))
+            #expect(
+                desk.model.network.inbox.deletion.run == nil
+                    && desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
+            desk.send(.resumed)
+            #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
+            return desk
+        }
+        var (desk, undone) = (resumed(), resumed())
         undone.press(.alt("u"))
         undone.wait(.seconds(60))
         #expect(undone.model.network.inbox.deletion.steps.isEmpty && undone.model.network.inbox.deletion.run == nil)
@@ -204,7 +207,7 @@ struct InboxDeletionTests {
 
     @Test("B50: turning the page, listing again, filter and order leave a deletion its time and its undo")
     func elsewhereInTheList() {
-        for key in [Key.alt("n"), .control("r"), .alt("l"), .alt("b"), .alt("o"), .alt(">")] {
+        func behind(_ key: Key) -> Desk {
             var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
             desk.press(.insert)
             desk.press(.delete)
@@ -213,7 +216,10 @@ struct InboxDeletionTests {
             // The filter has the keys while it is typed.
             if desk.model.network.inbox.filter != nil { desk.press(.escape) }
             #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"], "\(key)")
-            var undone = desk
+            return desk
+        }
+        for key in [Key.alt("n"), .control("r"), .alt("l"), .alt("b"), .alt("o"), .alt(">")] {
+            var (desk, undone) = (behind(key), behind(key))
             undone.press(.alt("u"))
             undone.wait(.seconds(60))
             #expect(
@@ -307,17 +313,19 @@ struct InboxDeletionTests {
 
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
     func quitting() {
-        var desk = Desk.inbox([letter(1), letter(2)])
-        desk.press(.delete)
-        desk.press(.control("q"))
-        let effects = desk.press(.character("y"))
-        #expect(effects.contains(.letters(.delete(ids: ["l1"]))))
-        #expect(!effects.contains(.quit))
-        let question = " 1 letter is still being deleted; Parley quits afterwards. Quit now?"
-        #expect(desk.screen().last?.hasPrefix(question) == true)
-        var waiting = desk
+        func quitting() -> Desk {
+            var desk = Desk.inbox([letter(1), letter(2)])
+            desk.press(.delete)
+            desk.press(.control("q"))
+            let effects = desk.press(.character("y"))
+            #expect(effects.contains(.letters(.delete(ids: ["l1"]))))
+            #expect(!effects.contains(.quit))
+            let question = " 1 letter is still being deleted; Parley quits afterwards. Quit now?"
+            #expect(desk.screen().last?.hasPrefix(question) == true)
+            return desk
+        }
+        var (desk, waiting, failing) = (quitting(), quitting(), quitting())
         #expect(waiting.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).contains(.quit))
-        var failing = desk
         #expect(!failing.send(.postbox(.deleted(broken(["l1"], behind: 0)))).contains(.quit))
         #expect(failing.model.screen.overlay == nil)
         #expect(failing.model.notices.shown?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
@@ -359,24 +367,27 @@ struct InboxDeletionTests {
         "B50: letters on several pages and of several postboxes are deleted after a question that names these, and undone by one key"
     )
     func overPages() {
-        var desk = Desk.inbox([letter(1), letter(2, box: "b2")], next: "t2")
-        desk.press(.control("a"))
-        desk.press(.alt("n"))
-        desk.answerPage([letter(3), letter(4)])
-        desk.press(.control("a"))
-        desk.press(.delete)
-        let question = " Delete 4 letters (3 from personal, 1 from work), 2 of them not in view? y/N"
-        #expect(desk.screen().last?.hasPrefix(question) == true)
-        #expect(desk.press(.character("y")) == [])
-        #expect(shows(desk, "✕ 4 letters are deleted in 5 s, Alt-u undoes"))
-        // The undo goes along to another list, too.
-        desk.press(.function(2))
-        desk.press(.down)
-        desk.press(.down)
-        desk.press(.enter)
-        #expect(desk.model.screen.view == .inbox("b2"))
-        desk.wait(.seconds(4))
-        var undone = desk
+        func elsewhere() -> Desk {
+            var desk = Desk.inbox([letter(1), letter(2, box: "b2")], next: "t2")
+            desk.press(.control("a"))
+            desk.press(.alt("n"))
+            desk.answerPage([letter(3), letter(4)])
+            desk.press(.control("a"))
+            desk.press(.delete)
+            let question = " Delete 4 letters (3 from personal, 1 from work), 2 of them not in view? y/N"
+            #expect(desk.screen().last?.hasPrefix(question) == true)
+            #expect(desk.press(.character("y")) == [])
+            #expect(shows(desk, "✕ 4 letters are deleted in 5 s, Alt-u undoes"))
+            // The undo goes along to another list, too.
+            desk.press(.function(2))
+            desk.press(.down)
+            desk.press(.down)
+            desk.press(.enter)
+            #expect(desk.model.screen.view == .inbox("b2"))
+            desk.wait(.seconds(4))
+            return desk
+        }
+        var (desk, undone) = (elsewhere(), elsewhere())
         undone.press(.alt("u"))
         #expect(undone.model.notices.shown?.text == "Restored 4 letters." && undone.model.network.inbox.marked.isEmpty)
         undone.wait(.seconds(60))

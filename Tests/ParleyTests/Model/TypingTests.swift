@@ -43,7 +43,7 @@ struct ToldTypingTests {
     func order() {
         var desk = Desk.joined("chat.lobby")
         desk.type("hi")
-        let sent = update(&desk.model, .input(.key(Key(.enter))))
+        let sent = update(desk.model, .input(.key(Key(.enter))))
         #expect(sent.core.count == 2 && sent.core.last == Self.nowhere)
         #expect(
             sent.core.first.map { if case .topics(.publish(_, "chat.lobby", "hi")) = $0 { true } else { false } }

@@ -46,14 +46,18 @@ struct UnreadableLetterTests {
 
     @Test("B49: what is shown of it is not its text: it is not quoted, sent on, saved or read whole as if it were")
     func refused() {
-        var desk = Desk.inbox(Self.page([2], unreadable: [1]).withUnreadable(.newestFirst).items)
-        desk.press(.end)
+        func opened() -> Desk {
+            var desk = Desk.inbox(Self.page([2], unreadable: [1]).withUnreadable(.newestFirst).items)
+            desk.press(.end)
+            return desk
+        }
+        var desk = opened()
         let ways: [(inout Desk) -> Void] = [
             { _ = $0.press(.alt("q")) }, { _ = $0.press(.alt("f")) }, { _ = $0.press(.alt("s")) },
             { _ = $0.enter("/save letter.txt") }, { $0.model.readWhole() },
         ]
         for way in ways {
-            var copy = desk
+            var copy = opened()
             way(&copy)
             #expect(copy.model.notices.shown?.text == "This letter cannot be read; it can be deleted.")
             #expect(!copy.model.compose.text.contains("(a letter") && copy.model.screen.view == desk.model.screen.view)

@@ -20,7 +20,7 @@ struct PlainDesk {
     private(set) var effects: ChatEffects = []
 
     mutating func send(_ event: ChatEvent) -> [String] {
-        effects = update(&desk.model, event)
+        effects = update(desk.model, event)
         return announcer.lines(after: event, effects.core, &desk.model)
     }
 

@@ -263,7 +263,7 @@ struct RandomFrames {
         for step in 0..<250 {
             if step % 10 == 0 { await Task.yield() }
             let event = source.event(desk.model)
-            _ = update(&desk.model, event)
+            _ = update(desk.model, event)
             if case .input(.paste(let text)) = event, text.hasPrefix("/") { desk.press(.enter) }
             let size = source.next(8) == 0 ? source.size() : desk.model.size
             let frame = render(desk.model, size: size, now: desk.model.now.instant)

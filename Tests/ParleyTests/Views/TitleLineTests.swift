@@ -35,9 +35,10 @@ struct TitleLineTests {
         _ status: ConnectionStatus, user: String = "alice", network: String = "local", columns: Int,
         _ counts: TitleLine.Counts = TitleLine.Counts(queued: 1, unread: 9, letters: 12)
     ) -> TitleLine {
-        TitleLine(
-            Identity(user: user, network: network), StatusText(status, now: Desk.start), counts,
-            columns: columns)
+        let identity = Identity(user: user, network: network)
+        let words = TitleLine.Words(
+            identity: identity, status: StatusText(status, now: Desk.start), counts: counts)
+        return TitleLine(words, columns: columns)
     }
 
     @Test("B54 The state and the user are in the title at every width, and nothing is wider than it")

@@ -4,12 +4,12 @@ import Terminal
 // The person leaves and returns: what came meanwhile is told in a row, and whether the connection stays is up to them.
 extension ChatModel {
     /// The person has left.
-    mutating func leaveTerminal() {
+    func leaveTerminal() {
         if attention.absence?.goOn(at: now.instant) != true { attention.absence = Absence(leftAt: now.instant) }
     }
 
     /// The person is back.
-    mutating func returnToTerminal() {
+    func returnToTerminal() {
         guard attention.absence != nil else { return }
         let isConnected = network.status.state == .connected
         // Of what rests nothing comes.
@@ -30,14 +30,14 @@ extension ChatModel {
     }
 
     /// Takes somebody who has done nothing for as long as the configuration says for one who has left.
-    mutating func noteIdleness() -> ChatEffects {
+    func noteIdleness() -> ChatEffects {
         guard let due = idleDue, due <= now.instant else { return [] }
         network.log.record(.idle, at: now)
         return noteAttention(attention.tracker.handle(FocusTracker.Event.idle))
     }
 
     /// A terminal was attached to tmux or screen, or none is any more.
-    mutating func terminalChanged(isAttached: Bool) -> ChatEffects {
+    func terminalChanged(isAttached: Bool) -> ChatEffects {
         network.log.record(isAttached ? .attached : .detached, at: now)
         let policy = attention.suspension.policy
         attention.suspension.isDetached = !isAttached
@@ -48,7 +48,7 @@ extension ChatModel {
     }
 
     /// The connection's state has changed.
-    mutating func absenceFollows(_ status: ConnectionStatus) {
+    func absenceFollows(_ status: ConnectionStatus) {
         switch status.state {
         case .suspended where status.reason == .backgrounded: attention.absence?.rests(.suspended)
         case .connected: attention.absence?.connected(at: now.instant)
@@ -60,7 +60,7 @@ extension ChatModel {
     ///
     /// - Returns: whether it was said now.
     @discardableResult
-    mutating func tellAbsence() -> Bool {
+    func tellAbsence() -> Bool {
         guard let absence = attention.absence, let due = absence.due, due <= now.instant else { return false }
         guard absence.isWorthTelling else {
             self.attention.absence = nil
@@ -106,7 +106,7 @@ extension ChatModel {
     /// Goes to the first of what came while the person was away.
     ///
     /// - Returns: nil where nothing is told of that.
-    mutating func showFirstOfAbsence() -> ChatEffects? {
+    func showFirstOfAbsence() -> ChatEffects? {
         guard let absence = attention.absence, absence.isTold else { return nil }
         self.attention.absence = nil
         guard absence.hasNews else { return nil }
@@ -123,12 +123,12 @@ extension ChatModel {
     }
 
     /// The row has been read.
-    mutating func dismissAbsence() { if attention.absence?.isTold == true { attention.absence = nil } }
+    func dismissAbsence() { if attention.absence?.isTold == true { attention.absence = nil } }
 
     // MARK: The connection meanwhile
 
     /// Keeps the connection while the person looks elsewhere, or no more.
-    mutating func keepConnection(_ keeps: Bool) -> ChatEffects {
+    func keepConnection(_ keeps: Bool) -> ChatEffects {
         attention.suspension.keeps = keeps
         attention.suspension.isExplained = true
         if keeps {
@@ -142,7 +142,7 @@ extension ChatModel {
     }
 
     /// Changes after how long it is suspended, or says it.
-    mutating func suspend(after change: SuspensionChange) -> ChatEffects {
+    func suspend(after change: SuspensionChange) -> ChatEffects {
         switch change {
         case .show:
             guard let time = attention.suspension.effectiveTime else {

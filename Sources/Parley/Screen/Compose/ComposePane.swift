@@ -19,14 +19,14 @@ struct ComposePane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         switch action {
         case .send: return model.submit()
         case .newLine: model.compose.editor.insert("\n")
         case .complete: model.complete(by: 1)
         case .completePrevious: model.complete(by: -1)
         case .edit: return .screen(.edit(model.compose.text))
-        case .toEnd: return model.screen.view.pane.showNewest(on: &model)
+        case .toEnd: return model.screen.view.pane.showNewest(on: model)
         }
         return []
     }
@@ -40,13 +40,13 @@ struct ComposePane: Pane {
         }
     }
 
-    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
         model.screen.focus = .compose
         switch action {
         case .send where !model.compose.hasContent: model.say("There is nothing to send.")
         case .complete where !hasMeaning(action, in: model), .completePrevious where !hasMeaning(action, in: model):
             model.say("There is nothing to complete.")
-        case .send, .newLine, .complete, .completePrevious, .edit, .toEnd: return perform(action, on: &model)
+        case .send, .newLine, .complete, .completePrevious, .edit, .toEnd: return perform(action, on: model)
         }
         return []
     }
@@ -59,10 +59,10 @@ struct ComposePane: Pane {
 
     func awaitsKey(in model: ChatModel) -> Bool { model.compose.editor.awaitsKey }
 
-    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         let (isQuoted, count) = (model.compose.editor.quotesNextKey, model.compose.editor.count)
         if key == Key(.end), model.compose.isEmpty, !awaitsKey(in: model) {
-            return model.screen.view.pane.showNewest(on: &model)
+            return model.screen.view.pane.showNewest(on: model)
         }
         if case .character = key.code, key.modifiers.isEmpty, model.compose.editor.isFull {
             model.sayFull("There is no room")

@@ -1,7 +1,7 @@
 // Writing in a program of the person's own.
 extension ChatModel {
     /// Takes over what the person has written in their editor; the text before can be had back.
-    mutating func handleEdited(_ outcome: TextEditor.Outcome) {
+    func handleEdited(_ outcome: TextEditor.Outcome) {
         // Meanwhile nobody saw what came.
         let time = now.wall
         network.conversations.updateAll { $0.resume(at: time) }

@@ -84,7 +84,7 @@ extension ChatModel {
     /// Shows the text that is being written in the conversation in view.
     ///
     /// - Returns: whether it is another one than before.
-    mutating func showWriting() -> Bool {
+    func showWriting() -> Bool {
         let name = placeOfWriting
         guard name != writing.place else { return false }
         compose.editor.endSearch()

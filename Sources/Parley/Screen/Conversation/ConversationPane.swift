@@ -32,10 +32,10 @@ struct ConversationPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         switch action {
-        case .up: return goOn(by: -1, on: &model)
-        case .down: return goOn(by: 1, on: &model)
+        case .up: return goOn(by: -1, on: model)
+        case .down: return goOn(by: 1, on: model)
         case .toBeginning: return model.scrollConversation(toBeginning: true)
         case .toEnd: return model.scrollConversation(toBeginning: false)
         case .copy: return model.copySelected()
@@ -52,7 +52,7 @@ struct ConversationPane: Pane {
     }
 
     /// Goes from one unsent line to the next, and from message to message; first to where a jump has led.
-    private func goOn(by step: Int, on model: inout ChatModel) -> ChatEffects {
+    private func goOn(by step: Int, on model: ChatModel) -> ChatEffects {
         !model.beginsAtLanding && model.chooseLine(by: step) ? [] : model.selectMessage(by: step)
     }
 
@@ -68,30 +68,29 @@ struct ConversationPane: Pane {
 
     /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what
     /// was looked for; one for unsent lines is meant for these, whatever else is selected.
-    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
-        var meant = model
-        meant.screen.focus = .main
-        meant.selectAsBeforeText()
-        let missing: String
+    func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
+        let before = model.screen
+        model.screen.focus = .main
+        model.selectAsBeforeText()
         switch action {
-        case .copy, .quote, .details: missing = model.noSelectionWords
         case .findPrevious, .findNext:
-            meant.screen.marks.find = meant.screen.marks.find ?? meant.screen.marks.findBeforeText
-            missing = ChatModel.noFindWords
-        case .sendAgain, .dropLine:
-            if meant.chosenLine == nil { (meant.screen.marks.selection, meant.screen.marks.find) = (nil, nil) }
-            missing = "Nothing is unsent here."
-        case .up, .down, .toBeginning, .toEnd, .open, .escape: missing = ""
+            model.screen.marks.find = model.screen.marks.find ?? model.screen.marks.findBeforeText
+        case .sendAgain where model.chosenLine == nil, .dropLine where model.chosenLine == nil:
+            (model.screen.marks.selection, model.screen.marks.find) = (nil, nil)
+        case .sendAgain, .dropLine, .copy, .quote, .details, .up, .down, .toBeginning, .toEnd, .open, .escape: break
         }
-        guard hasMeaning(action, in: meant) else {
-            model.say(missing)
-            return []
+        if hasMeaning(action, in: model) { return perform(action, on: model) }
+        model.screen = before
+        switch action {
+        case .copy, .quote, .details: model.say(model.noSelectionWords)
+        case .findPrevious, .findNext: model.say(ChatModel.noFindWords)
+        case .sendAgain, .dropLine: model.say("Nothing is unsent here.")
+        case .up, .down, .toBeginning, .toEnd, .open, .escape: break
         }
-        model = meant
-        return perform(action, on: &model)
+        return []
     }
 
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         guard let name, let conversation = model.network.conversations.named(name) else { return [] }
         let texts = model.conversationLayout(conversation, columns: layout.main.columns)
         let lines = texts.viewport(rows: layout.main.rows).lines
@@ -116,9 +115,9 @@ struct ConversationPane: Pane {
         name.flatMap { model.network.conversations.named($0) }.flatMap { model.cutMessage(in: $0) }
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects { model.scrollConversation(up: lines) }
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects { model.scrollConversation(up: lines) }
 
-    func showNewest(on model: inout ChatModel) -> ChatEffects { model.scrollConversation(toBeginning: false) }
+    func showNewest(on model: ChatModel) -> ChatEffects { model.scrollConversation(toBeginning: false) }
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby") }

@@ -3,7 +3,7 @@ import Relay
 extension ChatModel {
     /// Sends a line to a topic: it is on the screen at once, with a mark as soon as the core has it, and goes when the
     /// core can deliver it.
-    mutating func publish(_ text: String, to name: String) -> ChatEffects {
+    func publish(_ text: String, to name: String) -> ChatEffects {
         let (id, number) = newMessage()
         let user = network.identity.user
         let line = PendingLine(
@@ -30,12 +30,12 @@ extension ChatModel {
 
     /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way,
     /// nothing keeps it, and nothing is said of it that a power cut would make untrue.
-    private mutating func hand(_ item: Outgoing.Item, _ id: String) {
+    private func hand(_ item: Outgoing.Item, _ id: String) {
         network.outbox.messages[id] = Outgoing(item: item, isAccepted: false)
     }
 
     /// An own line, letter or change of a key has come further on its way, or to its end.
-    mutating func published(_ news: PublishNews) -> ChatEffects {
+    func published(_ news: PublishNews) -> ChatEffects {
         guard let handed = network.outbox.messages[news.id] else {
             if network.opening != nil, news.state.isFinal,
                 network.outbox.early.count < NetworkState.OutboxState.earlyLimit
@@ -60,7 +60,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func linePublished(_ news: PublishNews, in name: String) {
+    private func linePublished(_ news: PublishNews, in name: String) {
         let (id, user) = (news.id, network.identity.user)
         if let (verdict, reason) = news.givenUp { return lineFailed(id, in: name, "\(verdict) sent: \(reason)") }
         if case .acknowledged(let sequence, _) = news.state {
@@ -71,14 +71,14 @@ extension ChatModel {
         }
     }
 
-    private mutating func lineFailed(_ id: String, in name: String, _ words: String) {
+    private func lineFailed(_ id: String, in name: String, _ words: String) {
         let isShown = network.conversations.update(name) { $0.setState(.failed(words), of: id) }
         if isShown != true { changeUnjoined(id, of: name, .failed(words)) }
         if isShown == nil { say("A line to \(name): \(words)", .failure) }
     }
 
     /// Own lines whose message has come back from the stream need no acknowledgement to be counted as sent.
-    mutating func settleDelivered(_ messages: [Relay.TopicMessage]) {
+    func settleDelivered(_ messages: [Relay.TopicMessage]) {
         guard !network.outbox.messages.isEmpty else { return }
         for message in messages {
             guard case .line(let name)? = network.outbox.messages[message.id]?.item, name == message.topic,
@@ -92,7 +92,7 @@ extension ChatModel {
     // MARK: Letters
 
     /// Puts a letter into somebody's postbox.
-    mutating func post(user: String, postbox: String, subject: String? = nil, text: String) -> ChatEffects {
+    func post(user: String, postbox: String, subject: String? = nil, text: String) -> ChatEffects {
         let (id, _) = newMessage()
         hand(.letter(user: user, postbox: postbox, subject: subject, text: text), id)
         if !isOffline { say("Sending to \(user)/\(postbox) …") }
@@ -100,7 +100,7 @@ extension ChatModel {
     }
 
     /// - Parameter letter: the letter as it was written, with its subject.
-    private mutating func letterPublished(
+    private func letterPublished(
         _ news: PublishNews, to recipient: String, _ letter: String
     ) -> ChatEffects {
         if case .acknowledged = news.state { say("✓ \(recipient) has the letter.") }
@@ -113,7 +113,7 @@ extension ChatModel {
 
     /// What was not sent is not lost: it is put back into the compose pane, or waits in its history. Without a screen
     /// nobody would see it there.
-    private mutating func giveBack(_ command: String, _ what: String, _ words: String) {
+    private func giveBack(_ command: String, _ what: String, _ words: String) {
         if hasScreen, compose.isEmpty {
             compose.set(command)
             // Whoever writes something else now does not write it behind this.
@@ -126,13 +126,13 @@ extension ChatModel {
     // MARK: Keys and values
 
     /// Sets or deletes a key of the network's key-value store.
-    mutating func changeKey(_ change: KeyValueRequest.Change) -> ChatEffects {
+    func changeKey(_ change: KeyValueRequest.Change) -> ChatEffects {
         let (id, _) = newMessage()
         hand(.key(change), id)
         return [.keys(.change(id: id, change))]
     }
 
-    private mutating func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> ChatEffects {
+    private func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> ChatEffects {
         if case .acknowledged(let revision, _) = news.state { tellOfKeys(change.doneWords(revision)) }
         guard let (outcome, reason) = news.givenUp else { return [] }
         // It was looked at, and has another value.
@@ -145,7 +145,7 @@ extension ChatModel {
     }
 
     /// Says what a request about keys came to; `/kv` lists it from then on.
-    mutating func tellOfKeys(_ text: String, isFailure: Bool = false) {
+    func tellOfKeys(_ text: String, isFailure: Bool = false) {
         say(text, isFailure ? .failure : .information, about: .keys)
         notices.keyResults.record(text, at: now.wall)
     }

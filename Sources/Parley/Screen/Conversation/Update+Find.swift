@@ -12,9 +12,9 @@ extension ChatModel {
 
     /// Begins to look for something: in the conversation in view, from the newest message up; around what was found,
     /// from that up; in what is read whole, and in the letter that is open, from its beginning.
-    mutating func find(_ words: String) {
+    func find(_ words: String) {
         switch screen.view {
-        case .reader(let reader): ReaderPane(reader: reader).find(words, on: &self)
+        case .reader(let reader): ReaderPane(reader: reader).find(words, on: self)
         case .inbox, .search: findInLetter(words)
         case .conversation(let name): begin(Find(text: TextFind(words), conversation: name))
         case .excerpt(let excerpt):
@@ -23,14 +23,14 @@ extension ChatModel {
         }
     }
 
-    private mutating func begin(_ find: Find) {
+    private func begin(_ find: Find) {
         self.screen.marks.find = find
         screen.marks.selection = nil
         findNext(by: -1)
     }
 
     /// Reads the open letter whole, where it has what is looked for.
-    private mutating func findInLetter(_ words: String) {
+    private func findInLetter(_ words: String) {
         guard let letter = screen.view.pane.wholeText(in: self) else {
             if case .inbox = screen.view, network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
             guard case .inbox = screen.view else {
@@ -44,13 +44,13 @@ extension ChatModel {
             return say("Nothing in this letter has \(find.words).", .failure)
         }
         read(letter)
-        if case .reader(let reader) = screen.view { ReaderPane(reader: reader).find(words, on: &self) }
+        if case .reader(let reader) = screen.view { ReaderPane(reader: reader).find(words, on: self) }
     }
 
     /// Goes on to the message above that has what is looked for, or to the next line of what is read whole.
-    mutating func findOn() {
+    func findOn() {
         if case .reader(let reader) = screen.view, reader.find != nil {
-            return ReaderPane(reader: reader).findNext(by: 1, on: &self)
+            return ReaderPane(reader: reader).findNext(by: 1, on: self)
         }
         guard let find = screen.marks.find ?? screen.marks.findBeforeText,
             screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
@@ -65,7 +65,7 @@ extension ChatModel {
     }
 
     /// Goes to the next message that has what is looked for, above or below the selected one.
-    mutating func findNext(by step: Int) {
+    func findNext(by step: Int) {
         guard let find = screen.marks.find, let conversation = conversationInView,
             screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
         else { return }
@@ -89,7 +89,7 @@ extension ChatModel {
             ?? conversation.message(with: text, from: place + 1, by: 1)
     }
 
-    private mutating func sayNotFound(_ find: Find, by step: Int) {
+    private func sayNotFound(_ find: Find, by step: Int) {
         let words = find.text.words
         guard selectedRow != nil else {
             self.screen.marks.find = nil

@@ -7,7 +7,7 @@ extension ChatModel {
     static let ignoredLimit = 1_000
 
     /// Hides what somebody writes in topics, here and at later starts; without a name, says who is hidden.
-    mutating func ignore(_ name: String) -> ChatEffects {
+    func ignore(_ name: String) -> ChatEffects {
         guard !name.isEmpty else {
             say(
                 network.quiet.ignored.isEmpty
@@ -40,7 +40,7 @@ extension ChatModel {
     }
 
     /// Shows again what somebody writes.
-    mutating func unignore(_ name: String) -> ChatEffects {
+    func unignore(_ name: String) -> ChatEffects {
         let folded = Self.folded(name)
         guard network.quiet.ignored.remove(folded) != nil else {
             say("\(name) is not ignored.", .failure)
@@ -52,7 +52,7 @@ extension ChatModel {
     }
 
     /// Hides in every topic what those write who are ignored now.
-    mutating func hideIgnored() {
+    func hideIgnored() {
         let names = network.quiet.ignored
         network.conversations.updateAll { $0.ignore(names) }
     }

@@ -4,7 +4,7 @@ import Terminal
 // Links are shown and handed over; nothing here opens one.
 extension ChatModel {
     /// Lists the links in view, over the panes.
-    mutating func showLinks() {
+    func showLinks() {
         guard let links = linksInView() else { return say("Open a topic first.", .failure) }
         listed.links = links
         guard !links.entries.isEmpty else { return say("There is no link in view.") }
@@ -12,7 +12,7 @@ extension ChatModel {
     }
 
     /// Hands a link of the list to the person; of what is in view where nothing was listed here.
-    mutating func takeLink(_ number: Int) -> ChatEffects {
+    func takeLink(_ number: Int) -> ChatEffects {
         guard let inView = linksInView() else {
             say("Open a topic first.", .failure)
             return []
@@ -32,7 +32,7 @@ extension ChatModel {
 
     /// Gives a link to the terminal's clipboard and shows it on the bottom line, where the mouse can take it if the
     /// terminal has none.
-    mutating func take(_ link: Link) -> ChatEffects {
+    func take(_ link: Link) -> ChatEffects {
         let effects = copy(link.text)
         if SafeText(link.text).width <= size.columns - 2 { say(link.text) }
         return effects

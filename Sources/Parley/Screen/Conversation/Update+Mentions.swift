@@ -11,7 +11,7 @@ extension ChatModel {
     var mention: Mention { Mention(name: network.identity.user, words: settings.highlights.words) }
 
     /// Looks in everything for what calls the person, after that has changed.
-    mutating func recognizeMentions() {
+    func recognizeMentions() {
         let mention = mention
         network.conversations.updateAll { $0.recognize(mention) }
     }
@@ -23,7 +23,7 @@ extension ChatModel {
     }
 
     /// Rings the bell, unless it rang a moment ago or the person wants none.
-    mutating func ring() -> ChatEffects {
+    func ring() -> ChatEffects {
         guard settings.bell != .nothing else { return [] }
         let pause = isElsewhere ? CallPacer.pause : Self.bellPause
         if let lastBell = attention.lastBell, lastBell.duration(to: now.instant) < pause { return [] }
@@ -34,7 +34,7 @@ extension ChatModel {
     /// Goes to the next message that calls the person: in view first, then in the topics behind it.
     ///
     /// - Returns: false where there is none.
-    mutating func showNextMention() -> Bool {
+    func showNextMention() -> Bool {
         guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty }),
             let position = network.conversations.named(name)?.mentions.first
         else { return false }
@@ -44,7 +44,7 @@ extension ChatModel {
     }
 
     /// Scrolls the conversation in view so that a row is seen.
-    mutating func showRow(at position: RowPosition, in name: String) {
+    func showRow(at position: RowPosition, in name: String) {
         guard let conversation = network.conversations.named(name) else { return }
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)

@@ -9,7 +9,7 @@ extension ChatModel {
     /// Mutes a topic or pattern, here and at later starts.
     ///
     /// - Parameter text: nil for the open one.
-    mutating func mute(_ text: String?) -> ChatEffects {
+    func mute(_ text: String?) -> ChatEffects {
         guard let pattern = patternToMute(text, "/mute") else { return [] }
         let name = pattern.text
         guard !network.quiet.mutes.contains(where: { $0.text == name }) else {
@@ -33,7 +33,7 @@ extension ChatModel {
     /// Lets a topic or pattern ring and count again that was muted here.
     ///
     /// - Parameter text: nil for the open one.
-    mutating func unmute(_ text: String?) -> ChatEffects {
+    func unmute(_ text: String?) -> ChatEffects {
         guard let name = patternToMute(text, "/unmute")?.text else { return [] }
         guard let index = network.quiet.mutes.firstIndex(where: { $0.text == name }) else {
             say(muting(name).map { "\(name) is muted \($0.words): \($0.remedy)." } ?? "\(name) is not muted.", .failure)
@@ -50,7 +50,7 @@ extension ChatModel {
     }
 
     /// Takes in what was muted at earlier starts.
-    mutating func bringBack(mutes names: [String]) {
+    func bringBack(mutes names: [String]) {
         let known = Set(network.quiet.mutes.map(\.text))
         let kept = names.filter { !known.contains($0) }.compactMap { try? TopicPattern($0) }
         network.quiet.mutes = Array((kept + network.quiet.mutes).suffix(Self.muteLimit))
@@ -58,10 +58,10 @@ extension ChatModel {
     }
 
     /// Mutes what the configuration and the person say, and nothing else.
-    mutating func applyMutes() { network.conversations.mute(settings.mutes + network.quiet.mutes) }
+    func applyMutes() { network.conversations.mute(settings.mutes + network.quiet.mutes) }
 
     /// What is named, or open; says why where that is no topic.
-    private mutating func patternToMute(_ text: String?, _ command: String) -> TopicPattern? {
+    private func patternToMute(_ text: String?, _ command: String) -> TopicPattern? {
         var name = text
         if name == nil, case .conversation(let shown) = screen.view { name = shown }
         guard let name else {

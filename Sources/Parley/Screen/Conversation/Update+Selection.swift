@@ -32,7 +32,7 @@ extension ChatModel {
     var rowBeforeText: ConversationRow? { screen.marks.selectionBeforeText.flatMap(row(of:)) }
 
     /// Selects again what was selected before the text was begun, where nothing is.
-    mutating func selectAsBeforeText() {
+    func selectAsBeforeText() {
         if selectedRow == nil, rowBeforeText != nil { screen.marks.selection = screen.marks.selectionBeforeText }
     }
 
@@ -63,7 +63,7 @@ extension ChatModel {
     }
 
     /// Has the keys begin at a message that the person was led to.
-    mutating func land(at position: RowPosition, in name: String) {
+    func land(at position: RowPosition, in name: String) {
         screen.marks.landing = hasScreen ? Selection(conversation: name, position: position) : nil
     }
 
@@ -89,7 +89,7 @@ extension ChatModel {
 
     /// Goes to the message above or below; through a message that is taller than the pane, and past the newest one, a
     /// line at a time.
-    mutating func selectMessage(by step: Int) -> ChatEffects {
+    func selectMessage(by step: Int) -> ChatEffects {
         guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
             return []
         }
@@ -120,7 +120,7 @@ extension ChatModel {
     }
 
     /// Selects a message and brings it into view.
-    mutating func select(_ row: ConversationRow, in name: String) {
+    func select(_ row: ConversationRow, in name: String) {
         guard let conversation = network.conversations.named(name) else { return }
         screen.focus = .main
         screen.marks.selection = Selection(conversation: name, position: row.position)
@@ -131,7 +131,7 @@ extension ChatModel {
     }
 
     /// Selects a message of those around what was found, and brings it into view.
-    mutating func selectInExcerpt(_ row: ConversationRow) {
+    func selectInExcerpt(_ row: ConversationRow) {
         guard case .excerpt(var excerpt) = screen.view else { return }
         screen.focus = .main
         screen.marks.selection = Selection(
@@ -164,12 +164,12 @@ extension ChatModel {
     }
 
     /// Selects the message at a row of the pane, as a click does.
-    mutating func selectMessage(at line: ConversationLayout.Line, in name: String) {
+    func selectMessage(at line: ConversationLayout.Line, in name: String) {
         if let row = line.row { select(row, in: name) }
     }
 
     /// Nothing is selected where the keys are elsewhere.
-    mutating func dropStaleSelection() {
+    func dropStaleSelection() {
         func shows(_ view: MainView, _ selection: Selection) -> Bool {
             view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt)
         }
@@ -204,18 +204,18 @@ extension ChatModel {
     // MARK: With the selected message
 
     /// Gives the selected message to the terminal's clipboard, and keeps it for ^Y.
-    mutating func copySelected() -> ChatEffects {
+    func copySelected() -> ChatEffects {
         guard let row = selectedRow else { return [] }
         return copy(message: row.text)
     }
 
     /// Gives a message to the terminal's clipboard, without what nobody sees of it, and keeps it for ^Y.
-    mutating func copy(message text: String) -> ChatEffects {
+    func copy(message text: String) -> ChatEffects {
         copy(SafeText.lines(text).map(\.description).joined(separator: "\n"))
     }
 
     /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
-    mutating func copy(_ text: String) -> ChatEffects {
+    func copy(_ text: String) -> ChatEffects {
         compose.editor.keepForYank(text)
         let yank = settings.keys.label(of: .yank).map { "; \($0) puts it into the text" } ?? ""
         guard text.utf8.count <= Self.copyLimit else {
@@ -227,13 +227,13 @@ extension ChatModel {
     }
 
     /// Puts the selected message into the text, as a quotation to answer to.
-    mutating func quoteSelected() {
+    func quoteSelected() {
         if let row = selectedRow { quote(row) }
     }
 
     /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own
     /// topic.
-    mutating func quote(_ row: ConversationRow) {
+    func quote(_ row: ConversationRow) {
         if case .conversation(let name) = screen.view, network.conversations.named(name)?.isPattern == true,
             case .message(let line) = row
         {
@@ -243,14 +243,14 @@ extension ChatModel {
     }
 
     /// Puts a message of somebody into the text, as a quotation to answer to. Says so where that is cut.
-    mutating func quote(_ text: String, of author: String?) {
+    func quote(_ text: String, of author: String?) {
         let quotation = Self.quotation(of: text, by: author)
         beginWith(quotation)
         sayCut(quotation, of: text)
     }
 
     /// Says how much of a text a quotation has, where that is not all of it.
-    mutating func sayCut(_ quotation: String, of text: String) {
+    func sayCut(_ quotation: String, of text: String) {
         guard quotation.hasSuffix(Self.cutMark), !text.hasSuffix(Self.cutMark) else { return }
         let (quoted, all) = (Self.lineCount(quotation), Self.lineCount(text))
         let part =
@@ -264,7 +264,7 @@ extension ChatModel {
     private static let cutMark = " …"
 
     /// Puts a quotation before the text.
-    mutating func beginWith(_ quotation: String) {
+    func beginWith(_ quotation: String) {
         compose.editor.moveCursor(to: 0)
         compose.editor.insert(quotation + "\n")
         compose.editor.moveCursor(to: compose.editor.count)
@@ -288,12 +288,12 @@ extension ChatModel {
     }
 
     /// Lists what is known of the selected message.
-    mutating func lookAtSelected() {
+    func lookAtSelected() {
         if let row = selectedRow { lookAt(row) }
     }
 
     /// Lists what is known of a message.
-    mutating func lookAt(_ row: ConversationRow) {
+    func lookAt(_ row: ConversationRow) {
         screen.overlay = .listing(Listing(title: "About this message", lines: details(of: row)))
     }
 

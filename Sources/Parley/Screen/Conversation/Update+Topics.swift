@@ -6,7 +6,7 @@ extension ChatModel {
     static let historyPage = 200
 
     /// Joins a topic, or goes to it when it is joined.
-    mutating func join(_ text: String, shows: Bool = true) -> ChatEffects {
+    func join(_ text: String, shows: Bool = true) -> ChatEffects {
         let pattern: TopicPattern
         do throws(TopicError) {
             pattern = try TopicPattern(text)
@@ -32,7 +32,7 @@ extension ChatModel {
     }
 
     /// Leaves a topic.
-    mutating func leave(_ text: String?) -> ChatEffects {
+    func leave(_ text: String?) -> ChatEffects {
         var name = text
         if name == nil, case .conversation(let shown) = screen.view { name = shown }
         guard let name else {
@@ -56,7 +56,7 @@ extension ChatModel {
 
     /// Has topics out of view rest that have more unread than the configuration has followed, and follows those again
     /// that are in view. What is unread does not get less out of view, so that what rests goes on resting.
-    mutating func topicsToFollow() -> ChatEffects {
+    func topicsToFollow() -> ChatEffects {
         // Whoever has no screen is told of everything.
         let limit = hasScreen ? settings.followedUnread : nil
         guard limit != nil || !network.resting.topics.isEmpty else { return [] }
@@ -78,7 +78,7 @@ extension ChatModel {
 
     /// Has letters rest while the inbox is out of view, where the configuration says so, and follows them again with
     /// it.
-    mutating func lettersToFollow() -> ChatEffects {
+    func lettersToFollow() -> ChatEffects {
         // Whoever has no screen is told of everything.
         guard hasScreen, !settings.followsLetters || network.resting.letters else { return [] }
         // A letter that is read, or what is told of it, stands over the inbox.
@@ -90,7 +90,7 @@ extension ChatModel {
     }
 
     /// Shows something in the main pane.
-    mutating func show(_ newView: MainView) {
+    func show(_ newView: MainView) {
         screen.view = newView
         screen.trail = []
         (screen.marks.found, screen.marks.landing) = (nil, nil)
@@ -99,7 +99,7 @@ extension ChatModel {
     }
 
     /// Takes in what a topic's subscription tells. Messages that come together are taken in together.
-    mutating func handle(_ events: [TopicEvent], of name: String) -> ChatEffects {
+    func handle(_ events: [TopicEvent], of name: String) -> ChatEffects {
         guard network.conversations.index(of: name) != nil else { return [] }
         var effects: ChatEffects = []
         var messages: [TopicMessage] = []
@@ -115,7 +115,7 @@ extension ChatModel {
         return messages.isEmpty ? effects : effects + receive(messages, from: name)
     }
 
-    private mutating func handle(_ event: TopicEvent, of name: String) -> ChatEffects {
+    private func handle(_ event: TopicEvent, of name: String) -> ChatEffects {
         switch event {
         case .message, .unreadable: break
         case .live:
@@ -142,7 +142,7 @@ extension ChatModel {
     }
 
     /// Takes in what is found of a topic's past.
-    mutating func handlePastNews(_ news: ChatEvent.PastNews, of name: String) -> ChatEffects {
+    func handlePastNews(_ news: ChatEvent.PastNews, of name: String) -> ChatEffects {
         guard network.conversations.index(of: name) != nil else { return [] }
         switch news {
         case .kept(let kept):
@@ -183,7 +183,7 @@ extension ChatModel {
         return []
     }
 
-    private mutating func restore(
+    private func restore(
         _ kept: KeptTopic, of name: String, _ restore: (inout Conversation, KeptTopic, String?) -> Void
     ) -> ChatEffects {
         var known = kept
@@ -197,7 +197,7 @@ extension ChatModel {
     }
 
     /// Asks for messages older than the oldest one that is here.
-    mutating func loadHistory(_ name: String) -> ChatEffects {
+    func loadHistory(_ name: String) -> ChatEffects {
         guard let conversation = network.conversations.named(name) else { return [] }
         switch conversation.history {
         case .loading, .complete: return []
@@ -217,7 +217,7 @@ extension ChatModel {
     }
 
     /// Takes in messages, each into the one conversation that shows it.
-    private mutating func receive(_ messages: [TopicMessage], from name: String) -> ChatEffects {
+    private func receive(_ messages: [TopicMessage], from name: String) -> ChatEffects {
         var effects: ChatEffects = []
         var rings = false
         var homes: [(name: String, messages: [TopicMessage])] = []
@@ -251,7 +251,7 @@ extension ChatModel {
     }
 
     /// Counts what comes while the person is away, or was missed then. In what is muted nothing is counted.
-    private mutating func countMissed(_ added: [StoredLine], in name: String) {
+    private func countMissed(_ added: [StoredLine], in name: String) {
         guard attention.absence?.isCounting == true, !network.conversations.isMuted(name),
             let conversation = network.conversations.named(name),
             !conversation.isCatchingUp
@@ -262,7 +262,7 @@ extension ChatModel {
     // MARK: Walking
 
     /// Shows the topic `step` places further, around the ends.
-    mutating func walkTopics(by step: Int) {
+    func walkTopics(by step: Int) {
         guard !network.conversations.isEmpty else { return }
         let count = network.conversations.count
         var place = step > 0 ? 0 : count - 1
@@ -274,7 +274,7 @@ extension ChatModel {
 
     /// Goes to the next message that calls the person, then shows the next one with unread messages, and when nothing
     /// is unread any more the place where that began.
-    mutating func showNextUnread() -> ChatEffects {
+    func showNextUnread() -> ChatEffects {
         if let effects = showFirstOfAbsence() { return effects }
         let present = screen.visits.first
         let before = screen.jump?.present == present ? screen.jump : nil
@@ -300,7 +300,7 @@ extension ChatModel {
     }
 
     /// Goes to the line above what is new in the topic in view, where the person left off.
-    mutating func showFirstUnread() {
+    func showFirstUnread() {
         guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
             return say("No topic is in view.")
         }
@@ -324,7 +324,7 @@ extension ChatModel {
     // MARK: Scrolling
 
     /// Scrolls the conversation in view up by lines (down when negative), and asks for older messages at its top.
-    mutating func scrollConversation(up lines: Int) -> ChatEffects {
+    func scrollConversation(up lines: Int) -> ChatEffects {
         guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
             return []
         }
@@ -338,7 +338,7 @@ extension ChatModel {
     }
 
     /// Goes to the oldest or the newest row.
-    mutating func scrollConversation(toBeginning: Bool) -> ChatEffects {
+    func scrollConversation(toBeginning: Bool) -> ChatEffects {
         guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
             return []
         }

@@ -7,7 +7,7 @@ extension ChatModel {
 
     /// Takes in what earlier runs left: what waits shows that it does, and what was not sent waits for the person.
     /// Lines on topics that are not joined are shown when they are.
-    mutating func bringBack(_ kept: [KeptPublish]) {
+    func bringBack(_ kept: [KeptPublish]) {
         for publish in kept where network.outbox.messages[publish.message.id] == nil {
             let id = publish.message.id
             switch publish.message.destination {
@@ -28,7 +28,7 @@ extension ChatModel {
     }
 
     /// What was told of these lines before they were known.
-    mutating func catchUpWithNews() -> ChatEffects {
+    func catchUpWithNews() -> ChatEffects {
         let known = network.outbox.early.values
         network.outbox.early = [:]
         var effects: ChatEffects = []
@@ -37,7 +37,7 @@ extension ChatModel {
     }
 
     /// Says how much of what earlier runs did not send has no place on the screen.
-    mutating func tellOfHidden(_ kept: [KeptPublish]) {
+    func tellOfHidden(_ kept: [KeptPublish]) {
         let hidden = kept.count { publish in
             guard !publish.waits else { return false }
             if case .topic(let topic) = publish.message.destination {
@@ -55,7 +55,7 @@ extension ChatModel {
     }
 
     /// A topic is joined: shows its lines.
-    mutating func showUnsent(of name: String) {
+    func showUnsent(of name: String) {
         guard let lines = network.outbox.unjoined.removeValue(forKey: name) else { return }
         let user = network.identity.user
         var surplus: [PendingLine] = []
@@ -66,13 +66,13 @@ extension ChatModel {
     }
 
     /// A topic is left: its lines are kept for when it is joined again.
-    mutating func setAsideUnsent(of name: String) {
+    func setAsideUnsent(of name: String) {
         guard let lines = network.conversations.named(name)?.pending, !lines.isEmpty else { return }
         network.outbox.unjoined[name] = lines + (network.outbox.unjoined[name] ?? [])
     }
 
     /// Changes a line of a topic that is not joined; nil takes it out.
-    mutating func changeUnjoined(_ id: String, of name: String, _ state: PendingLine.State?) {
+    func changeUnjoined(_ id: String, of name: String, _ state: PendingLine.State?) {
         guard let place = network.outbox.unjoined[name]?.firstIndex(where: { $0.id == id }) else { return }
         if let state {
             network.outbox.unjoined[name]?[place].state = state
@@ -105,7 +105,7 @@ extension ChatModel {
     private static let unsentLength = 80
 
     /// Lists the unsent lines of the topic in view, with their numbers.
-    mutating func listUnsent() {
+    func listUnsent() {
         guard let (name, failed) = unsentInView(nil) else { return }
         listed.unsent = UnsentList(place: name, ids: failed.map(\.id))
         let lines = failed.enumerated().map { place, line in
@@ -119,7 +119,7 @@ extension ChatModel {
 
     /// The unsent lines of the topic in view, or the one of them with a number: in the list where there is one, else
     /// from the oldest. Says so where there is none.
-    private mutating func unsentInView(_ number: Int?) -> (name: String, lines: [PendingLine])? {
+    private func unsentInView(_ number: Int?) -> (name: String, lines: [PendingLine])? {
         guard case .conversation(let name) = screen.view, let failed = network.conversations.named(name)?.failedLines,
             !failed.isEmpty
         else {
@@ -136,20 +136,20 @@ extension ChatModel {
     }
 
     /// Sends the unsent lines of the topic in view again, or the one with a number, each under its old id.
-    mutating func resend(_ number: Int? = nil) -> ChatEffects {
+    func resend(_ number: Int? = nil) -> ChatEffects {
         guard let (name, lines) = unsentInView(number) else { return [] }
         return ChatEffects(core: lines.map { sendAgain($0, in: name) })
     }
 
     /// Drops the unsent lines of the topic in view, or the one with a number.
-    mutating func discard(_ number: Int? = nil) -> ChatEffects {
+    func discard(_ number: Int? = nil) -> ChatEffects {
         guard let (name, failed) = unsentInView(number) else { return [] }
         for line in failed { network.conversations.update(name) { $0.discard(line.id) } }
         say("Dropped \(Wording.count(failed.count, "line")).")
         return forget(failed.map(\.id))
     }
 
-    private mutating func sendAgain(_ line: PendingLine, in name: String) -> CoreEffect {
+    private func sendAgain(_ line: PendingLine, in name: String) -> CoreEffect {
         network.conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
         network.outbox.messages[line.id] = Outgoing(item: .line(conversation: name))
         return .topics(.sendAgain(id: line.id, topic: name, text: line.text))
@@ -169,7 +169,7 @@ extension ChatModel {
     }
 
     /// Sends the chosen line again.
-    mutating func sendChosenAgain() -> ChatEffects {
+    func sendChosenAgain() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
         screen.marks.selection = nil
         network.conversations.update(name) { $0.chooseAfter(line.id) }
@@ -177,7 +177,7 @@ extension ChatModel {
     }
 
     /// Drops the chosen line.
-    mutating func dropChosen() -> ChatEffects {
+    func dropChosen() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
         screen.marks.selection = nil
         network.conversations.update(name) { conversation in
@@ -189,7 +189,7 @@ extension ChatModel {
 
     /// Goes to the unsent line above the chosen one, or below it; false where there is none in that direction or the
     /// chosen one is not in view, so that the keys go from message to message.
-    mutating func chooseLine(by step: Int) -> Bool {
+    func chooseLine(by step: Int) -> Bool {
         guard selectedRow == nil, case .conversation(let name) = screen.view, let line = chosenLine, isInView(line)
         else {
             return false
@@ -200,7 +200,7 @@ extension ChatModel {
     }
 
     /// A click on an unsent line goes to it.
-    mutating func chooseLine(at row: Int) {
+    func chooseLine(at row: Int) {
         guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
             return
         }
@@ -213,7 +213,7 @@ extension ChatModel {
     }
 
     /// The chosen line, if the person sees it; else it is brought into view, and nothing happens to it yet.
-    private mutating func chosenInView() -> (name: String, line: PendingLine)? {
+    private func chosenInView() -> (name: String, line: PendingLine)? {
         guard case .conversation(let name) = screen.view, let line = chosenLine else { return nil }
         if isInView(line) { return (name, line) }
         reveal(line, in: name)
@@ -229,7 +229,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func reveal(_ line: PendingLine, in name: String) {
+    private func reveal(_ line: PendingLine, in name: String) {
         guard !isInView(line) else { return }
         network.conversations.update(name) { conversation in
             let isNewest = conversation.pending.last?.id == line.id

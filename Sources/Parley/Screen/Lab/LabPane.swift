@@ -50,7 +50,7 @@ struct LabPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         guard let lab = model.lab else {
             model.say("The lab is not open.")
             return []
@@ -59,10 +59,10 @@ struct LabPane: Pane {
         case .choice(let choice):
             model.lab?.selected = choice.place
             return model.doInLab(choice)
-        case .up: move(to: place(in: lab) - 1, on: &model)
-        case .down: move(to: place(in: lab) + 1, on: &model)
-        case .toBeginning: move(to: 0, on: &model)
-        case .toEnd: move(to: .max / 2, on: &model)
+        case .up: move(to: place(in: lab) - 1, on: model)
+        case .down: move(to: place(in: lab) + 1, on: model)
+        case .toBeginning: move(to: 0, on: model)
+        case .toEnd: move(to: .max / 2, on: model)
         case .open:
             switch lab.phase {
             case .opening, .running, .ending: return model.doInLab(lab.choice)
@@ -81,7 +81,7 @@ struct LabPane: Pane {
     /// What the keys of the list move: the selection, or, once it is over, the ledger's first row.
     private func place(in lab: LabDesk) -> Int { lab.isOn ? lab.selected : lab.firstVisible }
 
-    private func move(to place: Int, on model: inout ChatModel) {
+    private func move(to place: Int, on model: ChatModel) {
         guard let lab = model.lab else { return }
         if lab.isOn {
             model.lab?.selected = min(max(0, place), LabChoice.allCases.count - 1)
@@ -92,7 +92,7 @@ struct LabPane: Pane {
     }
 
     /// A letter that is none of its keys is no text either: the next one might be a fault's.
-    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         let write = model.settings.keys.label(of: .nextPane).map { "; \($0) goes to the text" } ?? ""
         model.say("\(key.label) is no key of the lab\(write).")
@@ -109,13 +109,13 @@ struct LabPane: Pane {
         }
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
-        if let lab = model.lab { move(to: place(in: lab) - lines, on: &model) }
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
+        if let lab = model.lab { move(to: place(in: lab) - lines, on: model) }
         return []
     }
 
     /// A click selects a row, a second one does it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         guard let lab = model.lab, lab.isOn else { return [] }
         let table = LabLayout(lab, area: layout.main).table
         let index = lab.firstVisible + place.row - table.row
@@ -125,7 +125,7 @@ struct LabPane: Pane {
         return []
     }
 
-    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+    func settle(_ layout: ScreenLayout, on model: ChatModel) {
         guard let lab = model.lab else { return }
         let parts = LabLayout(lab, area: layout.main)
         let first =

@@ -7,7 +7,7 @@ extension ChatModel {
 
     /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked,
     /// and so it is where a rehearsal is over.
-    mutating func toggleLab() {
+    func toggleLab() {
         guard screen.view == .lab, lab?.isOn == true else { return openLab() }
         guard screen.focus == .main, logScroll == nil else {
             closeLog()
@@ -17,7 +17,7 @@ extension ChatModel {
         escape()
     }
 
-    private mutating func openLab() {
+    private func openLab() {
         guard hasScreen else {
             return say("The lab needs a screen. In a shell, parley lab run rehearses on a network of its own.")
         }
@@ -26,14 +26,14 @@ extension ChatModel {
         if lab?.isOn != true { askForLab() }
     }
 
-    mutating func askForLab() {
+    func askForLab() {
         guard network.status.state != .initialized, network.opening == nil else {
             return say("The lab needs a connection that was begun. One moment.", .failure)
         }
         ask(.openLab, "Put this chat's connection behind the lab?")
     }
 
-    private mutating func showLab() {
+    private func showLab() {
         let origin = screen.trail.first ?? screen.view
         show(.lab)
         screen.trail = [origin]
@@ -41,7 +41,7 @@ extension ChatModel {
     }
 
     /// Begins a rehearsal.
-    mutating func beginLab() -> ChatEffects {
+    func beginLab() -> ChatEffects {
         guard lab?.isOn != true else { return [] }
         var topic: String?
         let places = (screen.view == .lab ? screen.trail : [screen.view]) + screen.trail
@@ -52,7 +52,7 @@ extension ChatModel {
     }
 
     /// Ends it; the ledger stands then.
-    mutating func endLab() -> ChatEffects {
+    func endLab() -> ChatEffects {
         guard lab?.phase == .running else { return [] }
         lab?.phase = .ending
         return [.lab(.end)]
@@ -61,7 +61,7 @@ extension ChatModel {
     // MARK: Acting
 
     /// Does what a row says.
-    mutating func doInLab(_ choice: LabChoice) -> ChatEffects {
+    func doInLab(_ choice: LabChoice) -> ChatEffects {
         switch lab?.phase {
         case .running: break
         case .opening:
@@ -91,7 +91,7 @@ extension ChatModel {
     }
 
     /// What the command does.
-    mutating func run(_ request: LabRequest) -> ChatEffects {
+    func run(_ request: LabRequest) -> ChatEffects {
         switch request {
         case .open: toggleLab()
         case .save(let file):
@@ -105,7 +105,7 @@ extension ChatModel {
     }
 
     /// Puts a command into the text that keeps what was done.
-    mutating func proposeScenario() {
+    func proposeScenario() {
         guard lab?.glance != nil else { return say("There is nothing to save yet.") }
         guard !compose.hasContent else {
             return say("The text is not empty: send or clear it, then save.", .failure)
@@ -120,7 +120,7 @@ extension ChatModel {
     // MARK: News
 
     /// Takes in news of the lab.
-    mutating func handleLabNews(_ news: ChatEvent.LabNews) -> ChatEffects {
+    func handleLabNews(_ news: ChatEvent.LabNews) -> ChatEffects {
         guard lab != nil else { return [] }
         switch news {
         case .opened(let hindrances):
@@ -144,7 +144,7 @@ extension ChatModel {
     }
 
     /// Has news of the lab come while they can be seen, and no longer.
-    mutating func labToWatch() -> ChatEffects {
+    func labToWatch() -> ChatEffects {
         guard let lab else { return [] }
         let isInView = screen.view == .lab && logScroll == nil && (lab.phase == .running || lab.phase == .ending)
         guard isInView != lab.isWatched else { return [] }

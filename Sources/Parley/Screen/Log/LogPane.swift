@@ -20,11 +20,11 @@ struct LogPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         switch action {
-        case .up: return scroll(up: 1, on: &model)
-        case .down: return scroll(up: -1, on: &model)
+        case .up: return scroll(up: 1, on: model)
+        case .down: return scroll(up: -1, on: model)
         case .toBeginning:
             model.screen.overlay = .log(model.logLayout(columns: area.columns).beginning(rows: area.rows))
         case .toEnd: model.screen.overlay = .log(.end)
@@ -34,7 +34,7 @@ struct LogPane: Pane {
     }
 
     /// Whatever goes elsewhere leaves the log.
-    func prepare(for action: EverywhereKey, on model: inout ChatModel) {
+    func prepare(for action: EverywhereKey, on model: ChatModel) {
         switch action {
         case .pageUp, .pageDown, .connectionLog, .redraw, .suspend, .quit, .interrupt, .help: break
         default: model.closeLog()
@@ -51,25 +51,25 @@ struct LogPane: Pane {
         }
     }
 
-    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         let compose = ComposePane()
         if let action = model.settings.keys.action(of: key, in: ComposePane.self) {
-            return compose.perform(action, on: &model)
+            return compose.perform(action, on: model)
         }
-        return compose.type(key, on: &model)
+        return compose.type(key, on: model)
     }
 
     /// The compose pane's own keys go before those that edit its text.
-    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> ChatEffects {
+    func edit(_ key: Key, for pressed: [Key], on model: ChatModel) -> ChatEffects {
         if let only = pressed.first, pressed.count == 1,
             model.settings.keys.action(of: only, in: ComposePane.self) != nil
         {
-            return type(only, on: &model)
+            return type(only, on: model)
         }
-        return ComposePane().type(key, on: &model)
+        return ComposePane().type(key, on: model)
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         model.screen.overlay = .log(
             model.logLayout(columns: area.columns).scrolled(edge, up: lines, rows: area.rows))

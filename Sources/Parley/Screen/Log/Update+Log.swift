@@ -12,12 +12,12 @@ extension ChatModel {
     }
 
     /// Opens the connection log at its end. What is typed still goes to the text.
-    mutating func openLog() {
+    func openLog() {
         screen.overlay = .log(.end)
         screen.focus = .compose
     }
 
-    mutating func closeLog() {
+    func closeLog() {
         if logScroll != nil { screen.overlay = nil }
     }
 }

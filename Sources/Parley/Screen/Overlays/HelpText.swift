@@ -79,7 +79,7 @@ extension HelpText.Line {
 
 extension ChatModel {
     /// Opens the help, or what it says of a subject.
-    mutating func openHelp(_ subject: String) {
+    func openHelp(_ subject: String) {
         guard !subject.isEmpty else { return screen.overlay = .help(scroll: 0) }
         let name = subject.prefix(64)
         let lines = HelpText.about(subject, in: HelpText.lines(settings.keys))

@@ -48,7 +48,7 @@ extension ChatModel {
     private static let listLimit = 200
 
     /// Lists the joined topics in their order, with what of each is unread.
-    mutating func listTopics() {
+    func listTopics() {
         guard !network.conversations.isEmpty else { return say("No topic is joined. /join TOPIC joins one.") }
         let lines = (0..<network.conversations.count).compactMap { network.conversations.shown(at: $0) }.map {
             conversation in
@@ -69,7 +69,7 @@ extension ChatModel {
     }
 
     /// Lists what went wrong since the program began, the newest first.
-    mutating func showErrors() {
+    func showErrors() {
         let failures = network.log.entries.compactMap { entry in
             entry.event.mishap.map { NoteList.Entry(at: entry.at, words: $0) }
         }
@@ -79,7 +79,7 @@ extension ChatModel {
     }
 
     /// Lists what requests about keys came to since the program began, the newest first.
-    mutating func showKeyResults() {
+    func showKeyResults() {
         guard !notices.keyResults.entries.isEmpty else {
             return say("No key was asked for yet. \(KeyValueRequest.usage)")
         }

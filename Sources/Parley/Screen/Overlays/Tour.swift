@@ -54,7 +54,7 @@ struct Tour: Hashable, Sendable {
 
 extension ChatModel {
     /// Goes on with the tour where its step was just done.
-    mutating func followTour(_ effects: ChatEffects) {
+    func followTour(_ effects: ChatEffects) {
         guard let step = screen.tour?.step else { return }
         let isDone =
             switch step {

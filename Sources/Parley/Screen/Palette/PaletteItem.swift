@@ -121,7 +121,7 @@ extension ChatModel {
     private static let choiceLimit = 5
 
     /// Remembers what was chosen.
-    mutating func noteChoice(_ target: PaletteItem.Target) {
+    func noteChoice(_ target: PaletteItem.Target) {
         screen.choices.removeAll { $0 == target }
         screen.choices.insert(target, at: 0)
         if screen.choices.count > Self.choiceLimit { screen.choices.removeLast() }
@@ -206,7 +206,7 @@ extension ChatModel {
     // MARK: Going there
 
     /// Goes to a place; says where it is no more.
-    mutating func go(to place: Place) -> ChatEffects {
+    func go(to place: Place) -> ChatEffects {
         switch place {
         case .topic(let name):
             guard network.conversations.index(of: name) != nil else {
@@ -224,7 +224,7 @@ extension ChatModel {
     }
 
     /// Begins a letter to somebody; while something is being written, their name goes into that.
-    mutating func writeTo(_ name: String) {
+    func writeTo(_ name: String) {
         guard compose.hasContent else { return write(to: "\(name)/\(SlashCommand.firstPostbox)") }
         screen.focus = .compose
         let before = compose.editor.textBeforeCursor.last
@@ -232,7 +232,7 @@ extension ChatModel {
     }
 
     /// Goes to a joined topic, by its number or name.
-    mutating func goToTopic(named text: String) -> ChatEffects {
+    func goToTopic(named text: String) -> ChatEffects {
         if let number = Int(text), number > 0 { return goToTopic(number) }
         let name = SlashCommand.topic(fromChannel: text)
         guard network.conversations.index(of: name) != nil else {
@@ -243,7 +243,7 @@ extension ChatModel {
     }
 
     /// Goes to the topic that has a number, from 1.
-    mutating func goToTopic(_ number: Int) -> ChatEffects {
+    func goToTopic(_ number: Int) -> ChatEffects {
         guard let topic = network.conversations.shown(at: number - 1) else {
             say(network.conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
             return []
@@ -252,7 +252,7 @@ extension ChatModel {
     }
 
     /// Goes to where somebody was last seen; Escape leads back.
-    mutating func goToLine(_ position: RowPosition, in name: String) -> ChatEffects {
+    func goToLine(_ position: RowPosition, in name: String) -> ChatEffects {
         guard let conversation = network.conversations.named(name) else { return go(to: .topic(name)) }
         let back = screen.trail + [screen.view]
         show(.conversation(name))
@@ -266,7 +266,7 @@ extension ChatModel {
     }
 
     /// Goes to where the person was before, and from there back again.
-    mutating func goToPreviousPlace() -> ChatEffects {
+    func goToPreviousPlace() -> ChatEffects {
         let places = screen.visits.dropFirst()
         let previous = places.first { place in
             switch place {
@@ -285,7 +285,7 @@ extension ChatModel {
     private static let visitLimit = 50
 
     /// Remembers which place is in view.
-    mutating func noteVisit() {
+    func noteVisit() {
         let place: Place
         switch screen.view {
         case .conversation(let name): place = .topic(name)

@@ -114,21 +114,21 @@ struct PalettePane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         switch action {
-        case .open: return choose(on: &model)
+        case .open: return choose(on: model)
         case .escape: model.screen.overlay = nil
-        case .up, .previousPane: return scroll(up: 1, on: &model)
-        case .down: return scroll(up: -1, on: &model)
-        case .nextPane: return complete(on: &model)
-        case .pageUp: return scroll(up: pageRows(model), on: &model)
-        case .pageDown: return scroll(up: -pageRows(model), on: &model)
+        case .up, .previousPane: return scroll(up: 1, on: model)
+        case .down: return scroll(up: -1, on: model)
+        case .nextPane: return complete(on: model)
+        case .pageUp: return scroll(up: pageRows(model), on: model)
+        case .pageDown: return scroll(up: -pageRows(model), on: model)
         }
         return []
     }
 
     /// Whatever leads elsewhere closes it.
-    func prepare(for action: EverywhereKey, on model: inout ChatModel) {
+    func prepare(for action: EverywhereKey, on model: ChatModel) {
         switch action {
         case .commands, .quickSwitch, .redraw, .suspend: break
         default: model.screen.overlay = nil
@@ -138,14 +138,14 @@ struct PalettePane: Pane {
     /// Within what was typed it changes that, as in any text.
     func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForChanging(key) }
 
-    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         var palette = palette
         palette.edit(key)
         model.screen.overlay = .palette(palette)
         return []
     }
 
-    func scroll(up rows: Int, on model: inout ChatModel) -> ChatEffects {
+    func scroll(up rows: Int, on model: ChatModel) -> ChatEffects {
         var palette = palette
         palette.select(palette.selected - rows)
         model.screen.overlay = .palette(palette)
@@ -153,7 +153,7 @@ struct PalettePane: Pane {
     }
 
     /// A click chooses a row; one beside the palette closes it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         let places = PaletteLayout(layout)
         guard places.box.contains(place) else {
             model.screen.overlay = nil
@@ -164,10 +164,10 @@ struct PalettePane: Pane {
         var palette = palette
         palette.select(row)
         model.screen.overlay = .palette(palette)
-        return PalettePane(palette: palette).choose(on: &model)
+        return PalettePane(palette: palette).choose(on: model)
     }
 
-    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+    func settle(_ layout: ScreenLayout, on model: ChatModel) {
         let first = ChatModel.window(
             around: palette.selected, from: palette.firstVisible, rows: PaletteLayout(layout).list.rows,
             count: palette.found.count)
@@ -196,11 +196,11 @@ struct PalettePane: Pane {
     }
 
     /// Tab: completes a command's argument where it can, else goes on to the next row.
-    private func complete(on model: inout ChatModel) -> ChatEffects {
+    private func complete(on model: ChatModel) -> ChatEffects {
         guard palette.typedCommand != nil,
             let completion = CommandCompletion.of(
                 palette.editor.text, topics: model.network.conversations.all.map(\.name))
-        else { return scroll(up: -1, on: &model) }
+        else { return scroll(up: -1, on: model) }
         var palette = palette
         palette.set(completion.text)
         model.screen.overlay = .palette(palette)
@@ -210,14 +210,14 @@ struct PalettePane: Pane {
 
     // MARK: Choosing
 
-    private func choose(on model: inout ChatModel) -> ChatEffects {
-        if palette.typedCommand != nil { return run(palette.editor.text, on: &model) }
+    private func choose(on model: ChatModel) -> ChatEffects {
+        if palette.typedCommand != nil { return run(palette.editor.text, on: model) }
         guard let item = palette.selectedItem else { return [] }
         switch item.target {
         case .command(let entry):
             // What a key does as well is done at once, as by that key.
             guard entry.argument != .none, !EverywhereKey.stand(for: entry) else {
-                return run("/\(entry.name)", on: &model)
+                return run("/\(entry.name)", on: model)
             }
             // The text that is being written stays as it is: the arguments are written here.
             var palette = palette
@@ -232,7 +232,7 @@ struct PalettePane: Pane {
             model.screen.overlay = nil
             model.noteChoice(item.target)
             model.screen.focus = .compose
-            return action.binding.keys.first.map { ComposePane().type($0, on: &model) } ?? []
+            return action.binding.keys.first.map { ComposePane().type($0, on: model) } ?? []
         case .own(let title, let place):
             model.screen.overlay = nil
             model.noteChoice(item.target)
@@ -243,7 +243,7 @@ struct PalettePane: Pane {
                 )
                 return []
             }
-            return pane.choose(at: place, on: &model)
+            return pane.choose(at: place, on: model)
         case .place(let place):
             model.screen.overlay = nil
             return model.go(to: place)
@@ -261,7 +261,7 @@ struct PalettePane: Pane {
     }
 
     /// Runs a command; what is none stays, with what is wrong below it.
-    private func run(_ text: String, on model: inout ChatModel) -> ChatEffects {
+    private func run(_ text: String, on model: ChatModel) -> ChatEffects {
         var failed = palette
         do {
             guard let command = try SlashCommand.parse(text) else { return [] }
@@ -278,9 +278,9 @@ struct PalettePane: Pane {
 
 extension Pane {
     /// Does what was chosen by its place among the pane's own actions.
-    fileprivate func choose(at place: Int, on model: inout ChatModel) -> ChatEffects {
+    fileprivate func choose(at place: Int, on model: ChatModel) -> ChatEffects {
         let actions = Action.allCases
-        return actions.indices.contains(place) ? choose(actions[place], on: &model) : []
+        return actions.indices.contains(place) ? choose(actions[place], on: model) : []
     }
 }
 
@@ -304,7 +304,7 @@ extension ChatModel {
     }
 
     /// Opens the palette; the key that has opened it closes it.
-    mutating func togglePalette(_ kind: Palette.Kind) {
+    func togglePalette(_ kind: Palette.Kind) {
         guard palette?.kind != kind else {
             screen.overlay = nil
             return

@@ -12,7 +12,7 @@ extension ChatModel {
     var isElsewhere: Bool { !attention.tracker.isForeground || !attention.tracker.isReported && !isLooking }
 
     /// Notifies of lines of a topic that call the person.
-    mutating func call(for lines: [StoredLine], in topic: String) -> ChatEffects {
+    func call(for lines: [StoredLine], in topic: String) -> ChatEffects {
         var effects: ChatEffects = []
         for line in lines where line.isMention {
             let name = line.name.isEmpty ? "somebody" : SafeText(name: line.shownName).description
@@ -22,18 +22,18 @@ extension ChatModel {
     }
 
     /// Notifies of a new letter.
-    mutating func call(for letter: PostboxMessage) -> ChatEffects {
+    func call(for letter: PostboxMessage) -> ChatEffects {
         let name = letter.from.flatMap { $0.isEmpty ? nil : SafeText(name: $0).description } ?? "somebody"
         return call(.letter, "Letter from \(name)", LetterSubject.prefix(letter.subject) + letter.message)
     }
 
     /// Notifies of the session's end, other than by the person.
-    mutating func call(forEnd reason: ConnectionReason?) -> ChatEffects {
+    func call(forEnd reason: ConnectionReason?) -> ChatEffects {
         guard let reason, reason != .closedByUser else { return [] }
         return call(.end, "Parley is disconnected", reason.words)
     }
 
-    private mutating func call(_ kind: PersonCall.Kind, _ title: String, _ text: String) -> ChatEffects {
+    private func call(_ kind: PersonCall.Kind, _ title: String, _ text: String) -> ChatEffects {
         guard hasScreen, isElsewhere, settings.notifications.wants(kind) else { return [] }
         let notification = TerminalNotification(title: title, body: String(text.prefix(Self.calledTextLimit)))
         let due = attention.calls.take(PersonCall(kind: kind, notification: notification), at: now.instant)
@@ -41,7 +41,7 @@ extension ChatModel {
     }
 
     /// Notifies of what was held back, where its time has come; the bell that was held back with it rings too.
-    mutating func callAgain() -> ChatEffects {
+    func callAgain() -> ChatEffects {
         guard let due = attention.calls.due, due <= now.instant else { return [] }
         let rings = attention.calls.holdsNews
         guard let notification = attention.calls.release(at: now.instant) else { return [] }
@@ -57,7 +57,7 @@ extension ChatModel {
     // MARK: The command
 
     /// Lists what is set about notifications.
-    mutating func showNotifications() {
+    func showNotifications() {
         let setting = settings.notifications
         var lines: [HelpText.Line] = []
         func entry(_ kind: String, _ isOn: Bool) {
@@ -81,7 +81,7 @@ extension ChatModel {
         + "\(Int(CallPacer.pause.components.seconds)) s apart at least"
 
     /// Tries a notification, whether the person looks or not.
-    mutating func testNotification() -> ChatEffects {
+    func testNotification() -> ChatEffects {
         guard hasScreen else {
             say("Notifications need a screen; here each line is said as it comes.")
             return []
@@ -91,7 +91,7 @@ extension ChatModel {
     }
 
     /// Says by what the test was done.
-    mutating func notified(by methods: [NotificationMethod]) {
+    func notified(by methods: [NotificationMethod]) {
         if settings.notifications.command != nil, methods.isEmpty || settings.notifications.by == .nothing {
             return say("The command of the configuration runs; the terminal was sent nothing.")
         }

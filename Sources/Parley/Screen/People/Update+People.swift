@@ -2,7 +2,7 @@ import Relay
 
 extension ChatModel {
     /// What follows from any event for the people that are followed and the topics in which this person is seen.
-    mutating func peopleToFollow() -> ChatEffects {
+    func peopleToFollow() -> ChatEffects {
         var shown: String?
         if case .conversation(let name) = screen.view { shown = name }
         guard network.people.isStale(shown, joined: network.conversations.count) else { return [] }
@@ -13,7 +13,7 @@ extension ChatModel {
     }
 
     /// Lists who is in the topic in view, over the panes.
-    mutating func showPeople() {
+    func showPeople() {
         guard case .conversation(let name) = screen.view else { return say("Open a topic first.", .failure) }
         guard network.conversations.named(name)?.isPattern == false else {
             return say("\(name) is a pattern for many topics. Open one of them first.", .failure)
@@ -29,7 +29,7 @@ extension ChatModel {
     }
 
     /// Tells others that this person is away, or back.
-    mutating func setPresence(_ presence: Presence) -> ChatEffects {
+    func setPresence(_ presence: Presence) -> ChatEffects {
         if let mistake = presence.mistake {
             say(mistake, .failure)
             return []

@@ -16,7 +16,7 @@ extension ChatModel {
     /// forget it.
     ///
     /// - Parameter hasTyped: whether the event was the person's writing.
-    mutating func typingToTell(hasTyped: Bool) -> ChatEffects {
+    func typingToTell(hasTyped: Bool) -> ChatEffects {
         guard hasTyped || network.typing != nil else { return [] }
         let topic = topicOfTyping
         if hasTyped, let topic {

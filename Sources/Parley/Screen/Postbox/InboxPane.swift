@@ -45,21 +45,21 @@ struct InboxPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         if model.network.inbox.hold(.action(action)) { return [] }
         if model.network.inbox.finding != nil, [.nextPage, .previousPage, .firstPage, .lastPage].contains(action) {
             model.say("A filtered list has no pages: it has the letters of all of them.")
             return []
         }
         switch action {
-        case .up: select(model.network.inbox.selected - 1, on: &model)
-        case .down: select(model.network.inbox.selected + 1, on: &model)
-        case .toBeginning: select(0, on: &model)
-        case .toEnd: select(model.network.inbox.letters.count - 1, on: &model)
-        case .open: open(on: &model)
+        case .up: select(model.network.inbox.selected - 1, on: model)
+        case .down: select(model.network.inbox.selected + 1, on: model)
+        case .toBeginning: select(0, on: model)
+        case .toEnd: select(model.network.inbox.letters.count - 1, on: model)
+        case .open: open(on: model)
         case .mark:
             guard let letter = model.network.inbox.selectedLetter else { break }
-            toggleMark(letter, on: &model)
+            toggleMark(letter, on: model)
             model.network.inbox.selected = min(model.network.inbox.selected + 1, model.network.inbox.letters.count - 1)
         case .markRange: model.markRange()
         case .markAll: model.markAllShown()
@@ -84,7 +84,7 @@ struct InboxPane: Pane {
         case .lastPage: return model.lastPage()
         case .refresh: return model.refreshInbox()
         case .changeOrder: return model.changeLetterOrder()
-        case .filter: typeFilter(true, on: &model)
+        case .filter: typeFilter(true, on: model)
         case .sortBy: model.network.inbox.sortNext()
         }
         return []
@@ -107,7 +107,7 @@ struct InboxPane: Pane {
     }
 
     /// What is typed goes to the filter while that has the keys, otherwise to the text.
-    func type(_ key: Key, on model: inout ChatModel) -> ChatEffects {
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         if var filter = model.network.inbox.filter, filter.isTyped {
             filter.edit(key)
             model.network.inbox.setFilter(filter)
@@ -115,12 +115,12 @@ struct InboxPane: Pane {
         }
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         model.screen.focus = .compose
-        return ComposePane().type(key, on: &model)
+        return ComposePane().type(key, on: model)
     }
 
     /// Opens the selected letter, or closes it; keeps a filter that is being typed.
-    private func open(on model: inout ChatModel) {
-        if model.network.inbox.filter?.isTyped == true { return typeFilter(false, on: &model) }
+    private func open(on model: ChatModel) {
+        if model.network.inbox.filter?.isTyped == true { return typeFilter(false, on: model) }
         if model.network.inbox.open != nil, model.network.inbox.open == model.network.inbox.selectedLetter?.id {
             model.network.inbox.open = nil
         } else {
@@ -129,14 +129,14 @@ struct InboxPane: Pane {
     }
 
     /// Has the filter take what is typed, or leaves it as it is; one that says nothing goes.
-    private func typeFilter(_ isTyped: Bool, on model: inout ChatModel) {
+    private func typeFilter(_ isTyped: Bool, on model: ChatModel) {
         var filter = model.network.inbox.filter ?? Inbox.Filter()
         filter.isTyped = isTyped
         model.network.inbox.setFilter(isTyped || !filter.editor.isBlank ? filter : nil)
     }
 
     /// Selects a letter; an open reader follows.
-    private func select(_ index: Int, on model: inout ChatModel) {
+    private func select(_ index: Int, on model: ChatModel) {
         let before = model.network.inbox.selected
         model.network.inbox.selected = index
         model.network.inbox.clampSelection()
@@ -145,7 +145,7 @@ struct InboxPane: Pane {
         }
     }
 
-    private func toggleMark(_ letter: PostboxMessage, on model: inout ChatModel) {
+    private func toggleMark(_ letter: PostboxMessage, on model: ChatModel) {
         if model.network.inbox.isMarked(letter.id) {
             model.network.inbox.unmark([letter.id])
         } else {
@@ -154,7 +154,7 @@ struct InboxPane: Pane {
     }
 
     /// Scrolls the open letter, or moves in the table.
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         if model.network.inbox.hold(.scroll(up: lines)) { return [] }
         if model.network.inbox.openLetter != nil {
             let last = InboxLayout(model: model, area: model.layout(on: model.size).main).lastReaderScroll
@@ -167,12 +167,12 @@ struct InboxPane: Pane {
     }
 
     /// A click selects a letter, a second one opens it; one on the mark column marks it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         let table = InboxLayout(model: model, area: layout.main).table
         let index = model.network.inbox.firstVisible + place.row - table.row
         guard table.contains(place), model.network.inbox.letters.indices.contains(index) else { return [] }
         if place.column - table.column < InboxLayout.markColumns {
-            toggleMark(model.network.inbox.letters[index], on: &model)
+            toggleMark(model.network.inbox.letters[index], on: model)
             model.network.inbox.selected = index
         } else if model.network.inbox.selected == index {
             model.network.inbox.openSelected()
@@ -183,7 +183,7 @@ struct InboxPane: Pane {
         return []
     }
 
-    func escape(on model: inout ChatModel) -> Bool {
+    func escape(on model: ChatModel) -> Bool {
         if model.network.inbox.filter?.isTyped != true, model.network.inbox.open != nil {
             model.network.inbox.open = nil
             return true
@@ -193,10 +193,10 @@ struct InboxPane: Pane {
         return true
     }
 
-    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+    func settle(_ layout: ScreenLayout, on model: ChatModel) {
         // Whoever has gone on to write is not to be asked something in the middle of it.
         if model.screen.focus != .main || model.screen.overlay != nil { model.network.inbox.dropHeld() }
-        if model.screen.focus != .main, model.network.inbox.filter?.isTyped == true { typeFilter(false, on: &model) }
+        if model.screen.focus != .main, model.network.inbox.filter?.isTyped == true { typeFilter(false, on: model) }
         let table = InboxLayout(model: model, area: layout.main).table
         model.network.inbox.firstVisible = ChatModel.window(
             around: model.network.inbox.selected, from: model.network.inbox.firstVisible, rows: table.rows,

@@ -6,7 +6,7 @@ extension ChatModel {
     // MARK: Undoing
 
     /// Brings back what was deleted last, with its marks, while nothing has left.
-    mutating func undoDeletion() {
+    func undoDeletion() {
         guard let step = network.inbox.deletion.undo() else {
             let words =
                 network.inbox.deletion.isEmpty
@@ -30,7 +30,7 @@ extension ChatModel {
 
     /// Asks before the marked letters are deleted, or the selected one where none is marked: how many they are, from
     /// which postboxes, and how many of them are out of view.
-    mutating func askToDelete() {
+    func askToDelete() {
         guard !isStillMarking() else { return }
         guard network.inbox.hasMarks else { return askToDeleteSelected() }
         let (count, hidden) = (network.inbox.markedCount, network.inbox.markedCount - markedInView)
@@ -45,9 +45,9 @@ extension ChatModel {
     }
 
     /// Asks whether a letter is to be deleted, whatever is marked.
-    mutating func askToDelete(_ number: Int) { if selectLetter(number) { askToDeleteSelected() } }
+    func askToDelete(_ number: Int) { if selectLetter(number) { askToDeleteSelected() } }
 
-    private mutating func askToDeleteSelected() {
+    private func askToDeleteSelected() {
         guard let letter = network.inbox.selectedLetter, !network.inbox.isBeingDeleted(letter.id) else { return }
         let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""
         let stamp = CivilTime(letter.createdAt, zone: zone).shortStamp.drop { $0 == " " }
@@ -86,7 +86,7 @@ extension ChatModel {
     // MARK: Leaving
 
     /// Stops a deletion behind what is with the network; false where none is under way.
-    mutating func stopDeletion() -> Bool {
+    func stopDeletion() -> Bool {
         guard network.inbox.deletion.stop() else { return false }
         say("Stopping the deletion.")
         return true

@@ -7,7 +7,7 @@ extension ChatModel {
     private var chosenLetter: PostboxMessage? { network.inbox.openLetter ?? network.inbox.selectedLetter }
 
     /// The same for what needs its text; says so where it cannot be read.
-    private mutating func readableLetter() -> PostboxMessage? {
+    private func readableLetter() -> PostboxMessage? {
         guard let letter = chosenLetter else { return nil }
         guard letter.isUnreadable else { return letter }
         sayUnreadable()
@@ -15,12 +15,12 @@ extension ChatModel {
     }
 
     /// Says that a letter has no text that anything could be done with.
-    mutating func sayUnreadable() { say("This letter cannot be read; it can be deleted.", .failure) }
+    func sayUnreadable() { say("This letter cannot be read; it can be deleted.", .failure) }
 
     /// Begins a letter to the sender of the open or selected one.
     ///
     /// - Parameter quotes: whether it begins with what that one says.
-    mutating func reply(quotes: Bool = false) {
+    func reply(quotes: Bool = false) {
         guard let letter = quotes ? readableLetter() : chosenLetter else { return }
         guard let from = letter.from, !from.isEmpty else {
             say("The letter does not say who sent it. /post USER/POSTBOX TEXT writes to anyone.", .failure)
@@ -40,7 +40,7 @@ extension ChatModel {
     }
 
     /// Begins another letter to whom one went that was sent from here, with what that one says.
-    mutating func quote(_ text: String, to recipient: Reader.Recipient) {
+    func quote(_ text: String, to recipient: Reader.Recipient) {
         guard let person = recipient.person, !person.isEmpty else {
             return say("It is not known whom this letter went to. /post USER/POSTBOX TEXT writes to anyone.", .failure)
         }
@@ -51,7 +51,7 @@ extension ChatModel {
     }
 
     /// Begins to send the open or selected letter on: its address is asked for.
-    mutating func forward() {
+    func forward() {
         guard let letter = readableLetter() else { return }
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.forwarding($0) }
         let body = LetterSubject.joined(subject, letter.forwarded(under: nil))
@@ -67,7 +67,7 @@ extension ChatModel {
     }
 
     /// Proposes a file for the open or selected letter.
-    mutating func proposeFile() {
+    func proposeFile() {
         guard let letter = readableLetter() else { return }
         let isFree = !compose.hasContent
         beginLetter("/save \(letter.fileName)")
@@ -78,7 +78,7 @@ extension ChatModel {
     /// postbox's open or selected one.
     ///
     /// - Parameter file: where; a name with the letter's time and the other person where it is empty.
-    mutating func save(to file: String) -> ChatEffects {
+    func save(to file: String) -> ChatEffects {
         let letter: (text: String, name: String)?
         switch screen.view {
         case .inbox:
@@ -97,7 +97,7 @@ extension ChatModel {
     }
 
     /// A letter that is read, as it is saved; says so where a search has only its beginning.
-    private mutating func saved(_ reader: Reader) -> (text: String, name: String)? {
+    private func saved(_ reader: Reader) -> (text: String, name: String)? {
         guard let name = reader.fileName else { return nil }
         guard reader.isCut else { return (reader.text, name) }
         say("The search has only the letter's beginning; parley inbox save writes all of it.", .failure)
@@ -105,7 +105,7 @@ extension ChatModel {
     }
 
     /// Says what became of it.
-    mutating func handleSaving(_ outcome: LetterFile.Outcome) {
+    func handleSaving(_ outcome: LetterFile.Outcome) {
         switch outcome {
         case .saved(let path): say("Saved as \(path.prefix(512)).")
         case .isThere(let text, let path):
@@ -115,7 +115,7 @@ extension ChatModel {
     }
 
     /// Begins a letter to an address.
-    mutating func write(to address: String) {
+    func write(to address: String) {
         guard hasScreen else {
             return say("Without a screen the text goes with it: /post USER[/POSTBOX] TEXT", .failure)
         }
@@ -125,7 +125,7 @@ extension ChatModel {
     }
 
     /// Begins a letter in the compose pane, unless something is being written there.
-    mutating func beginLetter(_ command: String = "/post ") {
+    func beginLetter(_ command: String = "/post ") {
         screen.focus = .compose
         guard !compose.hasContent else {
             let clears = settings.keys.label(of: .interrupt).map { " \($0) clears it." } ?? ""

@@ -3,7 +3,7 @@ import Relay
 // Letters are marked on whichever page they are, while the person goes on with something else.
 extension ChatModel {
     /// Begins to mark what the filter finds in the whole list, or all of it where there is no filter.
-    mutating func markMatching() -> ChatEffects {
+    func markMatching() -> ChatEffects {
         guard case .inbox(let box) = screen.view, !isStillMarking() else { return [] }
         guard network.inbox.filter?.isUnfinished != true else {
             say("The filter is not finished.", .failure)
@@ -13,7 +13,7 @@ extension ChatModel {
     }
 
     /// Asks for the portion that is marked next.
-    private mutating func mark(by sweep: Inbox.Sweep) -> ChatEffects {
+    private func mark(by sweep: Inbox.Sweep) -> ChatEffects {
         network.inbox.marking = sweep
         return [reading(sweep, .oldestFirst)]
     }
@@ -25,21 +25,21 @@ extension ChatModel {
     }
 
     /// - Parameter source: where the letters are read; nil lets the session choose.
-    private mutating func sweep(of box: String?, from source: LetterPortion.Source? = nil) -> Inbox.Sweep {
+    private func sweep(of box: String?, from source: LetterPortion.Source? = nil) -> Inbox.Sweep {
         let counted = box.map { [network.inbox.counts[$0]].compactMap(\.self) } ?? Array(network.inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
         return Inbox.Sweep(network.inbox.filter, ofBox: box, total: total, from: source, request: newNumber())
     }
 
     /// Whether letters are being marked, of which nobody knows yet how many that will be; says so.
-    mutating func isStillMarking() -> Bool {
+    func isStillMarking() -> Bool {
         guard network.inbox.marking != nil else { return false }
         say("Letters are still being marked" + (settings.keys.label(of: .escape).map { "; \($0) stops that." } ?? "."))
         return true
     }
 
     /// Marks those of a portion that the filter lets through, and asks for the next one.
-    mutating func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> ChatEffects {
+    func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> ChatEffects {
         if network.inbox.finding?.sweep.request == request { return find(in: portion) }
         guard var marking = network.inbox.marking, marking.request == request else { return [] }
         // Whoever has left the list sees no marks, and finds none when it is opened again.
@@ -69,7 +69,7 @@ extension ChatModel {
     }
 
     /// What was marked so far stays.
-    mutating func handleFailedPortion(_ error: RelayError, _ request: UInt64) {
+    func handleFailedPortion(_ error: RelayError, _ request: UInt64) {
         if network.inbox.finding?.sweep.request == request { return network.inbox.endFinding(.failed(error.words)) }
         guard let marking = network.inbox.marking, marking.request == request else { return }
         _ = end(marking, .failed(error.words))
@@ -77,18 +77,18 @@ extension ChatModel {
 
     /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in
     /// view.
-    mutating func stopMarking() -> Bool {
+    func stopMarking() -> Bool {
         guard case .inbox = screen.view, let marking = network.inbox.marking else { return false }
         _ = end(marking, .stopped)
         return true
     }
 
     /// Says that it has ended where another list is opened.
-    mutating func leaveMarking() {
+    func leaveMarking() {
         if let marking = network.inbox.marking { _ = end(marking, .left) }
     }
 
-    private mutating func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> ChatEffects {
+    private func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> ChatEffects {
         network.inbox.marking = nil
         let isFailure = if case .failed = end { true } else { false }
         say(marking.words(end), isFailure ? .failure : .information)
@@ -98,7 +98,7 @@ extension ChatModel {
     // MARK: Finding
 
     /// Has the filter look through the whole list, where that is more than the page.
-    mutating func lettersToFind() -> ChatEffects {
+    func lettersToFind() -> ChatEffects {
         // A letter that is read lies over the list.
         guard case .inbox(let box) = screen.view else { return [] }
         guard let filter = network.inbox.filter, !filter.terms.isEmpty, network.inbox.isLoaded,
@@ -114,13 +114,13 @@ extension ChatModel {
         return find(by: sweep(of: box))
     }
 
-    private mutating func find(by sweep: Inbox.Sweep) -> ChatEffects {
+    private func find(by sweep: Inbox.Sweep) -> ChatEffects {
         network.inbox.find(by: sweep)
         return [reading(sweep, network.inbox.order)]
     }
 
     /// Takes in a portion that the filter looks through, and asks for the next one.
-    private mutating func find(in portion: LetterPortion) -> ChatEffects {
+    private func find(in portion: LetterPortion) -> ChatEffects {
         guard let sweep = network.inbox.finding?.sweep, (screen.trail + [screen.view]).contains(.inbox(sweep.box)),
             let filter = network.inbox.filter, !filter.terms.isEmpty
         else {
@@ -144,7 +144,7 @@ extension ChatModel {
         return []
     }
 
-    private mutating func goOnFinding(at token: String?) -> ChatEffects {
+    private func goOnFinding(at token: String?) -> ChatEffects {
         network.inbox.goOnFinding(newNumber(), at: token)
         return network.inbox.finding.map { [reading($0.sweep, network.inbox.order)] } ?? []
     }

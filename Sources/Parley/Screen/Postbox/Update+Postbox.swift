@@ -2,7 +2,7 @@ import Relay
 
 extension ChatModel {
     /// Shows the letters of one postbox, or of all.
-    mutating func openInbox(_ box: String?) -> ChatEffects {
+    func openInbox(_ box: String?) -> ChatEffects {
         let isSame = screen.view == .inbox(box)
         if !isSame {
             leaveMarking()
@@ -14,7 +14,7 @@ extension ChatModel {
     }
 
     /// Takes in news of the postbox.
-    mutating func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> ChatEffects {
+    func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> ChatEffects {
         switch news {
         case .boxes(let boxes):
             network.inbox.take(boxes, at: now.wall)
@@ -85,7 +85,7 @@ extension ChatModel {
     }
 
     /// Asks for the page that `trail` leads to, unless one is on its way already.
-    private mutating func fetch(_ trail: Inbox.Trail) -> ChatEffects {
+    private func fetch(_ trail: Inbox.Trail) -> ChatEffects {
         guard case .inbox(let box) = screen.view, network.inbox.fetch == nil else { return [] }
         let request = newNumber()
         let limit = letterPageSize
@@ -97,9 +97,9 @@ extension ChatModel {
         ]
     }
 
-    mutating func refreshInbox() -> ChatEffects { fetch(network.inbox.trail) }
+    func refreshInbox() -> ChatEffects { fetch(network.inbox.trail) }
 
-    mutating func nextPage() -> ChatEffects {
+    func nextPage() -> ChatEffects {
         guard let trail = network.inbox.nextTrail else {
             say("This is the last page.")
             return []
@@ -107,7 +107,7 @@ extension ChatModel {
         return fetch(trail)
     }
 
-    mutating func previousPage() -> ChatEffects {
+    func previousPage() -> ChatEffects {
         guard let trail = network.inbox.previousTrail else {
             say("This is the first page.")
             return []
@@ -116,10 +116,10 @@ extension ChatModel {
     }
 
     /// Goes to the first page, and lists it again where it is that.
-    mutating func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: network.inbox.order)) }
+    func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: network.inbox.order)) }
 
     /// Goes to the last page: the list begins at its end.
-    mutating func lastPage() -> ChatEffects {
+    func lastPage() -> ChatEffects {
         guard !network.inbox.isLastPage || network.inbox.hasMore else {
             say("This is the last page.")
             return []
@@ -128,21 +128,21 @@ extension ChatModel {
     }
 
     /// Lists the letters the other way.
-    mutating func changeLetterOrder() -> ChatEffects {
+    func changeLetterOrder() -> ChatEffects {
         let order = network.inbox.order.opposite
         say(order == .newestFirst ? "The newest letter stands first." : "The oldest letter stands first.")
         return fetch(Inbox.Trail(order: order))
     }
 
     /// Lists again when connected, where the last try failed or none was made.
-    mutating func retryInbox() -> ChatEffects {
+    func retryInbox() -> ChatEffects {
         guard case .inbox = screen.view,
             !network.inbox.isLoaded || network.inbox.failure != nil || network.inbox.kept != nil
         else { return [] }
         return fetch(network.inbox.trail)
     }
 
-    private mutating func handlePage(
+    private func handlePage(
         _ output: ListOutput<PostboxMessage>, _ request: UInt64, isFromNetwork: Bool = true
     ) -> ChatEffects {
         guard let fetch = network.inbox.fetch, fetch.request == request else { return [] }
@@ -160,22 +160,22 @@ extension ChatModel {
     }
 
     /// Does what the person has asked for while the page was on its way, up to a question.
-    private mutating func performHeld() -> ChatEffects {
+    private func performHeld() -> ChatEffects {
         var effects: ChatEffects = []
         while screen.overlay == nil, screen.focus == .main, case .inbox(let box) = screen.view,
             let next = network.inbox.takeHeld()
         {
             let pane = InboxPane(box: box)
             switch next {
-            case .action(let action): effects += pane.perform(action, on: &self)
-            case .scroll(let lines): effects += pane.scroll(up: lines, on: &self)
+            case .action(let action): effects += pane.perform(action, on: self)
+            case .scroll(let lines): effects += pane.scroll(up: lines, on: self)
             }
         }
         return effects
     }
 
     /// Lists the page again where a deletion has left rows of it empty, or was not over yet when it was listed.
-    mutating func lettersToList() -> ChatEffects {
+    func lettersToList() -> ChatEffects {
         // Without a screen the list was said, and its numbers stay.
         guard case .inbox = screen.view, network.inbox.needsListing(fillsRows: hasScreen) else { return [] }
         let trail = network.inbox.fetch?.trail ?? network.inbox.trail
@@ -183,7 +183,7 @@ extension ChatModel {
         return fetch(trail)
     }
 
-    private mutating func handleLetter(_ letter: PostboxMessage) -> ChatEffects {
+    private func handleLetter(_ letter: PostboxMessage) -> ChatEffects {
         var shown: String?
         for case .inbox(let box) in screen.trail + [screen.view] { shown = box }
         guard network.inbox.add(letter, shownBox: shown) else { return [] }
@@ -196,7 +196,7 @@ extension ChatModel {
 
     /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where
     /// there is none.
-    mutating func selectLetter(_ number: Int) -> Bool {
+    func selectLetter(_ number: Int) -> Bool {
         let ids = hasScreen ? network.inbox.letters.map(\.id) : network.inbox.numbered
         guard ids.indices.contains(number - 1) else {
             say("The list has \(Wording.count(ids.count, "letter")).", .failure)
@@ -213,20 +213,20 @@ extension ChatModel {
         return true
     }
 
-    mutating func sayPostboxFirst() {
+    func sayPostboxFirst() {
         say("Open the postbox first" + (settings.keys.label(of: .openPostbox).map { ": \($0)" } ?? "."))
     }
 
     // MARK: Marks
 
     /// Marks letters.
-    mutating func mark(_ letters: [PostboxMessage]) {
+    func mark(_ letters: [PostboxMessage]) {
         guard !network.inbox.mark(letters) else { return }
         say("\(Wording.grouped(Inbox.markLimit)) letters can be marked, no more.", .failure)
     }
 
     /// Marks from the letter that was marked last to the selected one.
-    mutating func markRange() {
+    func markRange() {
         guard let letters = network.inbox.rangeFromLastMark else {
             return say("No letter that is shown was marked before: mark the first one of the range.")
         }
@@ -234,7 +234,7 @@ extension ChatModel {
     }
 
     /// Marks all letters that are shown, or none of them where all are.
-    mutating func markAllShown() {
+    func markAllShown() {
         let all = network.inbox.letters.filter { !network.inbox.isBeingDeleted($0.id) }
         if all.allSatisfy({ network.inbox.isMarked($0.id) }) { network.inbox.unmark(all.map(\.id)) } else { mark(all) }
     }

@@ -6,7 +6,7 @@ extension ChatModel {
     static let postboxesTitle = "Your postboxes"
 
     /// Whether something can be done with a postbox now; says why not, and the text stays.
-    mutating func mayDo(_ act: PostboxAct) -> Bool {
+    func mayDo(_ act: PostboxAct) -> Bool {
         guard let name = act.name else { return true }
         guard !isOffline else {
             say("Postboxes are changed by the network: connect first.", .failure)
@@ -22,7 +22,7 @@ extension ChatModel {
     }
 
     /// Does something with the own postboxes; what deletes letters after a question.
-    mutating func run(_ act: PostboxAct) -> ChatEffects {
+    func run(_ act: PostboxAct) -> ChatEffects {
         switch act {
         case .list:
             listPostboxes()
@@ -36,18 +36,18 @@ extension ChatModel {
     }
 
     /// Deletes a postbox, which was asked about.
-    mutating func deletePostbox(_ name: String) -> ChatEffects {
+    func deletePostbox(_ name: String) -> ChatEffects {
         let act = PostboxAct.delete(name)
         return mayDo(act) ? asked(.letters(.postboxes(act))) : []
     }
 
     /// Counts what is asked for among what is to be answered.
-    mutating func awaited(_ effects: ChatEffects) -> ChatEffects {
+    func awaited(_ effects: ChatEffects) -> ChatEffects {
         network.outbox.awaitedAnswers += effects.core.count
         return effects
     }
 
-    private mutating func asked(_ effect: CoreEffect) -> ChatEffects { awaited([effect]) }
+    private func asked(_ effect: CoreEffect) -> ChatEffects { awaited([effect]) }
 
     private func deletionWords(_ name: String) -> String {
         let box = network.inbox.boxes.first { $0.name == name }
@@ -60,7 +60,7 @@ extension ChatModel {
     }
 
     /// Lists the postboxes, with whose they are and how many letters each has.
-    private mutating func listPostboxes() {
+    private func listPostboxes() {
         // What is on the screen is put right when the network answers, and what was said is not.
         guard !network.inbox.boxes.isEmpty, hasScreen || isOffline || !network.inbox.areBoxesOld else {
             listed.awaitsPostboxes = !isOffline
@@ -69,7 +69,7 @@ extension ChatModel {
         showPostboxes()
     }
 
-    private mutating func showPostboxes() {
+    private func showPostboxes() {
         var listing = Listing(title: "", lines: [])
         fill(&listing)
         screen.overlay = .listing(listing)
@@ -97,7 +97,7 @@ extension ChatModel {
     }
 
     /// Has the list of the postboxes say how they are now, where it is open; false where it is not.
-    mutating func refreshPostboxList() -> Bool {
+    func refreshPostboxList() -> Bool {
         guard case .listing(var listing) = screen.overlay, case .postboxes = listing.content else { return false }
         fill(&listing)
         screen.overlay = .listing(listing)
@@ -110,7 +110,7 @@ extension ChatModel {
     ]
 
     /// What a key of the list does with a postbox; nil for a key that is none of the list's.
-    mutating func manage(_ name: String, by key: Key) -> ChatEffects? {
+    func manage(_ name: String, by key: Key) -> ChatEffects? {
         switch key {
         case Key(.character("e")):
             let isEnabled = network.inbox.boxes.first { $0.name == name }?.isEnabled ?? false
@@ -150,7 +150,7 @@ extension ChatModel {
     }
 
     /// Takes in what became of what was asked.
-    mutating func handlePostboxesNews(_ news: ChatEvent.PostboxesNews) -> ChatEffects {
+    func handlePostboxesNews(_ news: ChatEvent.PostboxesNews) -> ChatEffects {
         network.outbox.awaitedAnswers = max(0, network.outbox.awaitedAnswers - 1)
         switch news {
         case .listed(let boxes):
@@ -210,7 +210,7 @@ extension ChatModel {
     private static let beginning = 120
 
     /// Lists the letters that were sent from here, or opens that with a number in the list.
-    mutating func sentLetters(_ number: Int?) -> ChatEffects {
+    func sentLetters(_ number: Int?) -> ChatEffects {
         guard let number else { return asked(.letters(.listSent(limit: Self.sentLimit))) }
         guard listed.sent.indices.contains(number - 1) else {
             let count = listed.sent.count
@@ -221,7 +221,7 @@ extension ChatModel {
         return []
     }
 
-    private mutating func listSent(_ letters: [KeptLetter]) {
+    private func listSent(_ letters: [KeptLetter]) {
         listed.sent = letters
         guard !letters.isEmpty else {
             return say("No letter that was sent is kept here. /post USER/POSTBOX TEXT writes one.")
@@ -248,7 +248,7 @@ extension ChatModel {
     }
 
     /// Opens the selected letter, postbox or topic of the list that lies over the panes, or copies its link.
-    mutating func openListed(_ index: Int) -> ChatEffects {
+    func openListed(_ index: Int) -> ChatEffects {
         guard case .listing(let listing) = screen.overlay else { return [] }
         screen.overlay = nil
         switch listing.content {
@@ -269,7 +269,7 @@ extension ChatModel {
         return []
     }
 
-    private mutating func readSent(_ letter: KeptLetter) {
+    private func readSent(_ letter: KeptLetter) {
         let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
         let subject = letter.subject.map { " · \($0)" } ?? ""
         let name = LetterFile.name(of: letter.person, at: letter.time)

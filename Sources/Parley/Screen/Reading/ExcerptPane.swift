@@ -76,15 +76,15 @@ struct ExcerptPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         switch action {
-        case .up: return scroll(up: 1, on: &model)
-        case .down: return scroll(up: -1, on: &model)
+        case .up: return scroll(up: 1, on: model)
+        case .down: return scroll(up: -1, on: model)
         case .toBeginning:
             model.scrollExcerptToFound()
             // What was looked for there is out of view now; the keys are for what was found again.
             (model.screen.marks.selection, model.screen.marks.find) = (nil, nil)
-        case .toEnd: return showNewest(on: &model)
+        case .toEnd: return showNewest(on: model)
         case .copy: return message(in: model).map { model.copy(message: $0.text) } ?? []
         case .quote: if let row = message(in: model) { model.quote(row.text, of: row.author) }
         case .findPrevious: model.findNext(by: -1)
@@ -105,18 +105,16 @@ struct ExcerptPane: Pane {
     }
 
     /// With a text begun, an action is meant for what was selected or looked for before that.
-    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
-        var meant = model
-        meant.screen.focus = .main
-        meant.selectAsBeforeText()
+    func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
+        let before = model.screen
+        model.screen.focus = .main
+        model.selectAsBeforeText()
         let isFind = action == .findPrevious || action == .findNext
-        if isFind { meant.screen.marks.find = meant.screen.marks.find ?? meant.screen.marks.findBeforeText }
-        guard hasMeaning(action, in: meant) else {
-            model.say(isFind ? ChatModel.noFindWords : model.noSelectionWords)
-            return []
-        }
-        model = meant
-        return perform(action, on: &model)
+        if isFind { model.screen.marks.find = model.screen.marks.find ?? model.screen.marks.findBeforeText }
+        if hasMeaning(action, in: model) { return perform(action, on: model) }
+        model.screen = before
+        model.say(isFind ? ChatModel.noFindWords : model.noSelectionWords)
+        return []
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
@@ -127,7 +125,7 @@ struct ExcerptPane: Pane {
     }
 
     /// Scrolls, and reads on where the excerpt ends.
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         guard !area.isEmpty else { return [] }
         var excerpt = excerpt
@@ -141,7 +139,7 @@ struct ExcerptPane: Pane {
     }
 
     /// Goes to the conversation itself, and joins it where it is not.
-    func showNewest(on model: inout ChatModel) -> ChatEffects {
+    func showNewest(on model: ChatModel) -> ChatEffects {
         let name = excerpt.conversation.name
         guard model.network.conversations.index(of: name) != nil else { return model.join(name) }
         model.network.conversations.update(name) { $0.scroll = .bottom }
@@ -179,7 +177,7 @@ struct ExcerptPane: Pane {
 
 extension ChatModel {
     /// Goes to a message that was found: in its conversation where that has it, else in an excerpt of it.
-    mutating func openFound(_ message: FoundMessage, _ query: SearchQuery) -> ChatEffects {
+    func openFound(_ message: FoundMessage, _ query: SearchQuery) -> ChatEffects {
         let back = screen.trail + [screen.view]
         let name = network.conversations.home(of: message.topic) ?? message.topic
         let position = RowPosition.message(message.place.sequence)
@@ -208,7 +206,7 @@ extension ChatModel {
     }
 
     /// Reads a part of what the store has, unless one is on its way or there is none.
-    mutating func readExcerpt(_ direction: ExcerptPart.Direction) -> ChatEffects {
+    func readExcerpt(_ direction: ExcerptPart.Direction) -> ChatEffects {
         guard case .excerpt(var excerpt) = screen.view, excerpt.request == nil, excerpt.failure == nil else {
             return []
         }
@@ -237,7 +235,7 @@ extension ChatModel {
         ]
     }
 
-    mutating func takeExcerpt(_ part: ExcerptPart, of request: UInt64) {
+    func takeExcerpt(_ part: ExcerptPart, of request: UInt64) {
         guard case .excerpt(var excerpt) = screen.view, excerpt.request == request else { return }
         excerpt.request = nil
         // What comes behind the last row leaves the person where they look.
@@ -263,7 +261,7 @@ extension ChatModel {
         if part.direction == .around { scrollExcerptToFound() }
     }
 
-    mutating func failExcerpt(_ words: String, of request: UInt64) {
+    func failExcerpt(_ words: String, of request: UInt64) {
         guard case .excerpt(var excerpt) = screen.view, excerpt.request == request else { return }
         excerpt.request = nil
         excerpt.conversation.history = .unknown
@@ -271,7 +269,7 @@ extension ChatModel {
         screen.view = .excerpt(excerpt)
     }
 
-    fileprivate mutating func scrollExcerptToFound() {
+    fileprivate func scrollExcerptToFound() {
         guard case .excerpt(var excerpt) = screen.view else { return }
         let area = layout(on: size).main
         let position = RowPosition.message(excerpt.message.place.sequence)

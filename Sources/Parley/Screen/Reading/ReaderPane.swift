@@ -107,14 +107,14 @@ struct ReaderPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         switch action {
-        case .up: return scroll(up: 1, on: &model)
-        case .down: return scroll(up: -1, on: &model)
-        case .toBeginning: look(at: .beginning, on: &model)
-        case .toEnd: look(at: .end, on: &model)
-        case .findNext: findNext(by: 1, on: &model)
-        case .findPrevious: findNext(by: -1, on: &model)
+        case .up: return scroll(up: 1, on: model)
+        case .down: return scroll(up: -1, on: model)
+        case .toBeginning: look(at: .beginning, on: model)
+        case .toEnd: look(at: .end, on: model)
+        case .findNext: findNext(by: 1, on: model)
+        case .findPrevious: findNext(by: -1, on: model)
         case .copy: return model.copy(message: reader.text)
         case .quote:
             if let recipient = reader.recipient {
@@ -142,13 +142,13 @@ struct ReaderPane: Pane {
         }
     }
 
-    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
         guard hasMeaning(action, in: model) else {
             model.say(action == .quote ? "A letter is answered in its postbox." : ChatModel.noFindWords)
             return []
         }
         model.screen.focus = .main
-        return perform(action, on: &model)
+        return perform(action, on: model)
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
@@ -156,14 +156,14 @@ struct ReaderPane: Pane {
     // MARK: Finding
 
     /// Looks for something from the beginning on.
-    func find(_ words: String, on model: inout ChatModel) {
+    func find(_ words: String, on model: ChatModel) {
         var reader = reader
         reader.find = Reader.Find(text: TextFind(words))
-        ReaderPane(reader: reader).findNext(by: 1, on: &model)
+        ReaderPane(reader: reader).findNext(by: 1, on: model)
     }
 
     /// Goes to the next line that has what is looked for, or to the one before.
-    func findNext(by step: Int, on model: inout ChatModel) {
+    func findNext(by step: Int, on model: ChatModel) {
         guard let find = reader.find else { return }
         var reader = reader
         let layout = ReaderLayout(reader: reader, area: model.layout(on: model.size).main)
@@ -180,28 +180,28 @@ struct ReaderPane: Pane {
         model.screen.view = .reader(reader)
     }
 
-    private func look(at place: Reader.Place, on model: inout ChatModel) {
+    private func look(at place: Reader.Place, on model: ChatModel) {
         var reader = reader
         reader.place = place
         model.screen.view = .reader(reader)
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
         let layout = ReaderLayout(reader: reader, area: area)
         let edge = layout.moved(layout.edge, up: lines, rows: area.rows)
-        look(at: edge.map { .edge($0) } ?? .end, on: &model)
+        look(at: edge.map { .edge($0) } ?? .end, on: model)
         return []
     }
 
-    func escape(on model: inout ChatModel) -> Bool {
+    func escape(on model: ChatModel) -> Bool {
         model.screen.view = model.screen.trail.popLast() ?? model.fallbackView
         model.screen.focus = reader.focus
         return true
     }
 
-    func showNewest(on model: inout ChatModel) -> ChatEffects {
-        look(at: .end, on: &model)
+    func showNewest(on model: ChatModel) -> ChatEffects {
+        look(at: .end, on: model)
         return []
     }
 
@@ -229,9 +229,9 @@ struct ReaderPane: Pane {
 extension ChatModel {
     /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a
     /// letter; closes it again.
-    mutating func readWhole() {
+    func readWhole() {
         if case .reader(let reader) = screen.view {
-            _ = ReaderPane(reader: reader).escape(on: &self)
+            _ = ReaderPane(reader: reader).escape(on: self)
             return
         }
         if case .inbox = screen.view {
@@ -245,7 +245,7 @@ extension ChatModel {
         read(reader)
     }
 
-    mutating func read(_ text: Reader) {
+    func read(_ text: Reader) {
         if case .excerpt(let excerpt) = screen.view, excerpt.request != nil {
             return say("One moment: more is being read.")
         }

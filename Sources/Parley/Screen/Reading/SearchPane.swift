@@ -198,27 +198,27 @@ struct SearchPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         switch action {
-        case .up: return select(search.selected - 1, on: &model)
-        case .down: return select(search.selected + 1, on: &model)
-        case .toBeginning: return select(0, on: &model)
-        case .toEnd: return select(search.items.count - 1, on: &model)
-        case .open: return open(on: &model)
+        case .up: return select(search.selected - 1, on: model)
+        case .down: return select(search.selected + 1, on: model)
+        case .toBeginning: return select(0, on: model)
+        case .toEnd: return select(search.items.count - 1, on: model)
+        case .open: return open(on: model)
         case .escape: model.escape()
         }
         return []
     }
 
     /// Selects a row; at the list's end more of it is fetched.
-    private func select(_ index: Int, on model: inout ChatModel) -> ChatEffects {
+    private func select(_ index: Int, on model: ChatModel) -> ChatEffects {
         var search = search
         search.select(index)
         model.screen.view = .search(search)
         return index >= search.items.count - 1 && search.hasMore ? model.fetchFound() : []
     }
 
-    private func open(on model: inout ChatModel) -> ChatEffects {
+    private func open(on model: ChatModel) -> ChatEffects {
         switch search.selectedItem {
         case .message(let message): return model.openFound(message, of: search)
         case .letter:
@@ -231,8 +231,8 @@ struct SearchPane: Pane {
         return []
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
-        guard search.openLetter != nil else { return select(search.selected - lines, on: &model) }
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
+        guard search.openLetter != nil else { return select(search.selected - lines, on: model) }
         var search = search
         let last = SearchLayout(search: search, area: model.layout(on: model.size).main).lastReaderScroll
         search.readerScroll = min(max(0, search.readerScroll - lines), last)
@@ -241,14 +241,14 @@ struct SearchPane: Pane {
     }
 
     /// A click selects a row, a second one opens it.
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         let table = SearchLayout(search: search, area: layout.main).table
         let index = search.firstVisible + place.row - table.row
         guard table.contains(place), search.items.indices.contains(index) else { return [] }
-        return index == search.selected ? open(on: &model) : select(index, on: &model)
+        return index == search.selected ? open(on: model) : select(index, on: model)
     }
 
-    func escape(on model: inout ChatModel) -> Bool {
+    func escape(on model: ChatModel) -> Bool {
         guard search.openLetter != nil else { return false }
         var search = search
         search.isReading = false
@@ -256,7 +256,7 @@ struct SearchPane: Pane {
         return true
     }
 
-    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+    func settle(_ layout: ScreenLayout, on model: ChatModel) {
         let rows = SearchLayout(search: search, area: layout.main).table.rows
         let first = ChatModel.window(
             around: search.selected, from: search.firstVisible, rows: rows, count: search.items.count)
@@ -304,7 +304,7 @@ extension ChatModel {
     }
 
     /// Goes to something of the list by its number, from 1.
-    mutating func openFound(_ number: Int) -> ChatEffects {
+    func openFound(_ number: Int) -> ChatEffects {
         guard var search else {
             say("Nothing was searched for. /search WORDS lists what is found.", .failure)
             return []
@@ -330,7 +330,7 @@ extension ChatModel {
     }
 
     /// Goes to a message that was found, on whichever network.
-    fileprivate mutating func openFound(_ message: FoundMessage, of search: Search) -> ChatEffects {
+    fileprivate func openFound(_ message: FoundMessage, of search: Search) -> ChatEffects {
         guard let chat = search.places[.message(message)] else { return openFound(message, search.query) }
         return .screen(.showChat(chat, .found(message, search.query)))
     }
@@ -346,7 +346,7 @@ extension ChatModel {
     }
 
     /// Looks through the local store, and lists what it has.
-    mutating func search(_ text: String) -> ChatEffects {
+    func search(_ text: String) -> ChatEffects {
         let origin = screen.trail.first ?? screen.view
         show(.search(Search(text, secondsFromGMT: zone.secondsFromGMT(at: now.wall))))
         screen.trail = [origin]
@@ -355,7 +355,7 @@ extension ChatModel {
     }
 
     /// Asks for the next portion, unless one is on its way.
-    mutating func fetchFound() -> ChatEffects {
+    func fetchFound() -> ChatEffects {
         guard case .search(var search) = screen.view, search.request == nil else { return [] }
         let request = newNumber()
         let (query, limit) = search.next
@@ -367,7 +367,7 @@ extension ChatModel {
     }
 
     /// Takes in what the store has found, wherever its search is by now.
-    mutating func handleSearchNews(_ news: ChatEvent.SearchNews) {
+    func handleSearchNews(_ news: ChatEvent.SearchNews) {
         switch news {
         case .found(let request, let items, let isComplete, _):
             changeSearch(of: request) { $0.take(Search.Answer(items: items, isComplete: isComplete)) }
@@ -382,7 +382,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func changeSearch(of request: UInt64, _ change: (inout Search) -> Void) {
+    private func changeSearch(of request: UInt64, _ change: (inout Search) -> Void) {
         if case .search(var search) = screen.view, search.request == request {
             change(&search)
             screen.view = .search(search)

@@ -21,28 +21,28 @@ struct SidebarPane: Pane {
         }
     }
 
-    func perform(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         let cursor = model.screen.sidebar.cursor
         switch action {
         case .up: model.screen.sidebar.cursor = model.sidebarRow(from: cursor, by: -1)
         case .down: model.screen.sidebar.cursor = model.sidebarRow(from: cursor, by: 1)
         case .toBeginning: model.screen.sidebar.cursor = model.sidebarRow(from: -1, by: 1)
         case .toEnd: model.screen.sidebar.cursor = model.sidebarCount - 1
-        case .open: return open(cursor, on: &model)
-        case .moveUp: move(by: -1, on: &model)
-        case .moveDown: move(by: 1, on: &model)
-        case .changeOrder: changeOrder(on: &model)
+        case .open: return open(cursor, on: model)
+        case .moveUp: move(by: -1, on: model)
+        case .moveDown: move(by: 1, on: model)
+        case .changeOrder: changeOrder(on: model)
         }
         return []
     }
 
-    func choose(_ action: Action, on model: inout ChatModel) -> ChatEffects {
+    func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
         model.screen.focus = .sidebar
-        return perform(action, on: &model)
+        return perform(action, on: model)
     }
 
     /// Moves the selected topic, and the cursor with it.
-    private func move(by step: Int, on model: inout ChatModel) {
+    private func move(by step: Int, on model: ChatModel) {
         guard case .topic(let index) = model.sidebarRow(at: model.screen.sidebar.cursor) else { return }
         guard model.network.conversations.order == .byHand else {
             model.say("The topics stand by activity; order them by hand to move them.")
@@ -54,7 +54,7 @@ struct SidebarPane: Pane {
     }
 
     /// Orders the topics the other way; the cursor stays on its topic.
-    private func changeOrder(on model: inout ChatModel) {
+    private func changeOrder(on model: ChatModel) {
         var name: String?
         if case .topic(let index) = model.sidebarRow(at: model.screen.sidebar.cursor) {
             name = model.network.conversations.all[index].name
@@ -67,7 +67,7 @@ struct SidebarPane: Pane {
         model.say(isByHand ? "The topic with the newest message stands first." : "The topics stand as you put them.")
     }
 
-    func scroll(up lines: Int, on model: inout ChatModel) -> ChatEffects {
+    func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         let first = model.sidebarRow(from: -1, by: 1)
         let cursor = min(max(first, model.screen.sidebar.cursor - lines), model.sidebarCount - 1)
         let isSelectable = model.sidebarRow(at: cursor)?.isSelectable == true
@@ -75,16 +75,16 @@ struct SidebarPane: Pane {
         return []
     }
 
-    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> ChatEffects {
+    func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         guard let area = layout.sidebar else { return [] }
         let row = model.screen.sidebar.firstVisible + place.row - area.row
         guard let target = model.sidebarRow(at: row), target.isSelectable else { return [] }
         model.screen.sidebar.cursor = row
-        return open(row, on: &model)
+        return open(row, on: model)
     }
 
     /// Opens what a row names.
-    private func open(_ index: Int, on model: inout ChatModel) -> ChatEffects {
+    private func open(_ index: Int, on model: ChatModel) -> ChatEffects {
         switch model.sidebarRow(at: index) {
         case .topic(let place):
             model.show(.conversation(model.network.conversations.all[place].name))
@@ -104,7 +104,7 @@ struct SidebarPane: Pane {
         return []
     }
 
-    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+    func settle(_ layout: ScreenLayout, on model: ChatModel) {
         if model.screen.focus != .sidebar {
             model.screen.sidebar.cursor =
                 model.sidebarStart + (model.screen.view.pane.sidebarIndex(in: model) ?? 1)
