@@ -201,7 +201,7 @@ struct ChatLoopTests {
     func typedBeforeEditing() {
         let screen = RehearsedScreen()
         screen.inputs = [(at: Desk.start, wake: .input([.key(.plain("o")), .key(.plain("k")), .key(.alt("e"))]))]
-        var typing = desk
+        let typing = desk
         typing.model.network.keepsDesk = true
         var told: [CoreEffect] = []
         var toldBefore: [CoreEffect] = []
@@ -239,7 +239,7 @@ struct ChatLoopTests {
 
     @Test("Whoever comes back to a process that stood still, or from the editor, is not taken for away by idleAfter")
     func comingBack() {
-        var idle = desk
+        let idle = desk
         idle.model.settings.idleTime = .seconds(600)
         let ways: [(seconds: Int, wake: TerminalSession.Wake, told: [CoreEffect])] = [
             (3_600, .resumed, [.connection(.probe)]), (3_600, key("x"), []), (3_600, .input([.focusIn]), []),
@@ -584,7 +584,7 @@ struct ChatLoopTests {
         let gap = Duration.milliseconds(100)
         let times = text.indices.map { Desk.start + .seconds(1) + gap * $0 }
         screen.inputs = zip(times, text).map { (at: $0, wake: key($1)) }
-        var typing = desk
+        let typing = desk
         typing.model.network.keepsDesk = true
         var kept: [(at: ContinuousClock.Instant, text: String)] = []
         var loop = ChatLoop(
@@ -615,7 +615,7 @@ struct ChatLoopTests {
             (at: begin + .milliseconds(10), wake: enter), (at: begin + .milliseconds(15), wake: key("Q")),
             (at: begin + .milliseconds(20), wake: key("W")), (at: begin + .milliseconds(25), wake: .hangUp),
         ]
-        var typing = desk
+        let typing = desk
         typing.model.network.keepsDesk = true
         var asked: [String] = []
         var loop = ChatLoop(
@@ -670,7 +670,7 @@ struct ChatLoopTests {
     @Test("The bell rings once for a frame and once with what was held back, however many messages ask for it")
     func bell() {
         let screen = RehearsedScreen()
-        var away = desk
+        let away = desk
         away.loseFocus()
         screen.news = (0..<50).map { index in
             let news = message(UInt64(index + 1), "@alice \(index)", topic: Self.topics[index % 4])

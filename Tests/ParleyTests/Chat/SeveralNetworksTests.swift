@@ -71,7 +71,7 @@ struct SeveralNetworksTests {
             steps: [(StepScreen) -> [TerminalSession.Wake]]
         ) -> (screen: StepScreen, loop: ChatLoop) {
             let screen = StepScreen(steps)
-            var models = [home.model, work.model]
+            let models = [home.model, work.model]
             for index in models.indices { models[index].size = screen.size }
             let chats = ["home", "work"].enumerated().map { index, name in
                 WindowChat(

@@ -315,7 +315,7 @@ struct KeyMapTests {
         var settings = ChatSettings()
         settings.keys = try KeyMap(changes)
         let old = Set(KeyMap.standard.tables.flatMap { $0.entries.flatMap(\.sequences).map(\.label) })
-        for var desk in scenesThatNameKeys() {
+        for desk in scenesThatNameKeys() {
             let before = desk.screen()
             desk.model.configure(settings)
             if desk.model.size.columns < ScreenLayout.sidebarFrom { _ = desk.model.perform(.foldTopics) }
