@@ -119,16 +119,6 @@ extension RelayClient {
     }
 }
 
-/// Runs a command's body and turns its failure into a sentence on standard error and an exit status.
-func reportingFailures(_ body: () async throws -> Void) async throws {
-    do { try await body() } catch { throw reported(error) }
-}
-
-/// As the other one, for a body that does not suspend.
-func reportingFailures(_ body: () throws -> Void) throws {
-    do { try body() } catch { throw reported(error) }
-}
-
 extension CommandFailure {
     /// What an error means for whoever called the program; nil where that is not known.
     init?(of error: any Error) {
@@ -143,7 +133,7 @@ extension CommandFailure {
 }
 
 /// Says what went wrong, where that was not said yet, and gives the exit status for it.
-private func reported(_ error: any Error) -> any Error {
+func reported(_ error: any Error) -> any Error {
     guard let failure = CommandFailure(of: error) else { return error }
     Output.complain("parley: " + failure.text)
     return ExitCode(failure.code)

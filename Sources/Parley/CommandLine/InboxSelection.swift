@@ -138,15 +138,9 @@ extension RelayClient {
             // Why a session has ended is known a moment later, to whoever waits for that.
             if case .connection = error { throw error }
             let failure = explained(error)
-            guard failure.meansNoAnswer, let path = plan?.store else { throw failure }
+            guard failure.meansNoAnswer else { throw failure }
             var kept: KeptPostboxes?
-            do {
-                try await StoreAccess.use(path) { kept = try await $0?.postboxes() }
-            } catch let failure as CommandFailure {
-                Output.complain("parley: " + failure.text)
-            } catch {
-                // Why the network did not tell them is said all the same.
-            }
+            await StoreAccess.readKept(plan) { kept = try await $0.postboxes() }
             guard let kept, kept.items.contains(where: { $0.sudoId == persona }) else { throw failure }
             Output.complain(
                 "parley: not told by the network; the persona's postboxes are as kept here, as of \(kept.asOf.iso8601)")

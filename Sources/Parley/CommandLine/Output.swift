@@ -133,4 +133,8 @@ func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) 
 extension MessageValue {
     /// Text, or JSON's null.
     init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+    /// A number, or JSON's null.
+    init(_ number: Int?) { self = number.map { .int(Int64($0)) } ?? .null }
+    /// A list of texts.
+    init(_ texts: [String]) { self = .array(texts.map { .string($0) }) }
 }

@@ -23,6 +23,17 @@ enum StoreAccess {
         }
     }
 
+    /// Reads the user's store, where there is one, for a command that has failed already: only what is wrong with the
+    /// store itself is told, since the command's own failure is told all the same.
+    static func readKept(_ plan: ConnectionPlan?, _ body: (LocalStore) async throws -> Void) async {
+        guard let path = plan?.store else { return }
+        do {
+            try await use(path) { if let store = $0 { try await body(store) } }
+        } catch let failure as CommandFailure {
+            Output.complain("parley: " + failure.text)
+        } catch {}
+    }
+
     /// Has the user's store keep what a command has learned, where there is one, a part after the other where it is
     /// much. What is on the network is not lost without it, so a store that cannot be used is told and fails no
     /// command.

@@ -33,43 +33,41 @@ struct ChatCommand: ParsableCommand {
         _ flags: some ConnectionFlags = NoConnectionFlags(), within limit: Duration? = nil,
         suspendAfter: SuspensionTime? = nil, plain: Bool = false, topics: [String]
     ) throws {
-        try reportingFailures {
-            for topic in topics { _ = try StoreOptions.pattern(topic) }
-            func plan(_ flags: some ConnectionFlags, topics: [String] = []) throws -> ChatPlan {
-                var (plan, configuration) = try flags.chat()
-                plan.connectTimeout = limit ?? plan.connectTimeout
-                var suspension = Suspension()
-                if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
-                if let suspendAfter { suspension.time = suspendAfter.time }
-                return ChatPlan(
-                    name: flags.profile ?? plan.identity.network,
-                    // Without flags it is the profile that needs no name.
-                    profile: flags.profile ?? (flags.server.isEmpty && flags.user == nil ? "default" : nil),
-                    connection: plan, suspension: suspension,
-                    topics: topics, configuration: configuration)
-            }
-            guard !plain else {
-                var plan = try plan(flags)
-                // What reads lines from elsewhere has no terminal to watch.
-                plan.connection.handlesLifecycle = plan.connection.handlesLifecycle ?? (isatty(STDIN_FILENO) == 1)
-                let connector = try Connector(plan.connection, for: .chat(plan.suspension.policy))
-                return try PlainSession.run(connector, topics: topics, configuration: plan.configuration)
-            }
-            var plans: [ChatPlan] = []
-            if flags.profiles.count < 2 {
-                plans = [try plan(flags, topics: topics)]
-            } else {
-                for flags in try flags.each() { plans.append(try plan(flags, topics: plans.isEmpty ? topics : [])) }
-            }
-            for plan in plans { try Connector.check(plan.connection) }
-            // Who to be, as the command line says it, is for the first one alone.
-            let (config, proxy, log) = (flags.config, flags.proxy, flags.log)
-            try ChatSession.run(plans) { name in
-                let flags = try NoConnectionFlags(profiles: [name], config: config, proxy: proxy, log: log).each()
-                let plan = try plan(flags[0])
-                try Connector.check(plan.connection)
-                return plan
-            }
+        for topic in topics { _ = try StoreOptions.pattern(topic) }
+        func plan(_ flags: some ConnectionFlags, topics: [String] = []) throws -> ChatPlan {
+            var (plan, configuration) = try flags.chat()
+            plan.connectTimeout = limit ?? plan.connectTimeout
+            var suspension = Suspension()
+            if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
+            if let suspendAfter { suspension.time = suspendAfter.time }
+            return ChatPlan(
+                name: flags.profile ?? plan.identity.network,
+                // Without flags it is the profile that needs no name.
+                profile: flags.profile ?? (flags.server.isEmpty && flags.user == nil ? "default" : nil),
+                connection: plan, suspension: suspension,
+                topics: topics, configuration: configuration)
+        }
+        guard !plain else {
+            var plan = try plan(flags)
+            // What reads lines from elsewhere has no terminal to watch.
+            plan.connection.handlesLifecycle = plan.connection.handlesLifecycle ?? (isatty(STDIN_FILENO) == 1)
+            let connector = try Connector(plan.connection, for: .chat(plan.suspension.policy))
+            return try PlainSession.run(connector, topics: topics, configuration: plan.configuration)
+        }
+        var plans: [ChatPlan] = []
+        if flags.profiles.count < 2 {
+            plans = [try plan(flags, topics: topics)]
+        } else {
+            for flags in try flags.each() { plans.append(try plan(flags, topics: plans.isEmpty ? topics : [])) }
+        }
+        for plan in plans { try Connector.check(plan.connection) }
+        // Who to be, as the command line says it, is for the first one alone.
+        let (config, proxy, log) = (flags.config, flags.proxy, flags.log)
+        try ChatSession.run(plans) { name in
+            let flags = try NoConnectionFlags(profiles: [name], config: config, proxy: proxy, log: log).each()
+            let plan = try plan(flags[0])
+            try Connector.check(plan.connection)
+            return plan
         }
     }
 }

@@ -13,7 +13,6 @@ struct ConfigCommand: ParsableCommand {
         ])
 }
 
-/// `parley config path`.
 struct ConfigPathCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path", abstract: "Print where the configuration file is, or would be.")
@@ -28,7 +27,6 @@ struct ConfigPathCommand: ParsableCommand {
     }
 }
 
-/// `parley config check`.
 struct ConfigCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -39,31 +37,27 @@ struct ConfigCheckCommand: ParsableCommand {
     @Flag(help: "Print a JSON object.") var json = false
 
     func run() throws {
-        try reportingFailures {
-            let source = try ConfigurationSource(flag: connection.config, ProcessInfo.processInfo.environment)
-            // A profile that is named has to be there.
-            for name in connection.profiles { _ = try source.file.profile(name) }
-            try source.checkFiles(ProcessInfo.processInfo.environment)
-            let (path, isNamed) = ConfigurationFile.place(flag: connection.config, ProcessInfo.processInfo.environment)
-            if !isNamed, path.hasSuffix(".json"), FileManager.default.fileExists(atPath: path + "5") {
-                Output.complain("parley: \(Output.safe(path))5 is not read, because \(Output.safe(path)) is there")
-            }
-            let count = source.file.profiles.count
-            if json {
-                Output.json([
-                    "path": .string(source.path), "exists": .bool(source.outline != nil),
-                    "profiles": .array(source.file.profiles.keys.sorted().map { .string($0) }),
-                ])
-            } else if source.outline == nil {
-                Output.line("There is no file at \(Output.safe(source.path)), and none is needed.")
-            } else {
-                Output.line("\(Output.safe(source.path)) is well: \(Wording.count(count, "profile")).")
-            }
+        let source = try ConfigurationSource(flag: connection.config, ProcessInfo.processInfo.environment)
+        // A profile that is named has to be there.
+        for name in connection.profiles { _ = try source.file.profile(name) }
+        try source.checkFiles(ProcessInfo.processInfo.environment)
+        let (path, isNamed) = ConfigurationFile.place(flag: connection.config, ProcessInfo.processInfo.environment)
+        if !isNamed, path.hasSuffix(".json"), FileManager.default.fileExists(atPath: path + "5") {
+            Output.complain("parley: \(Output.safe(path))5 is not read, because \(Output.safe(path)) is there")
+        }
+        if json {
+            Output.json([
+                "path": .string(source.path), "exists": .bool(source.outline != nil),
+                "profiles": MessageValue(source.file.profiles.keys.sorted()),
+            ])
+        } else if source.outline == nil {
+            Output.line("There is no file at \(Output.safe(source.path)), and none is needed.")
+        } else {
+            Output.line("\(Output.safe(source.path)) is well: \(Wording.count(source.file.profiles.count, "profile")).")
         }
     }
 }
 
-/// `parley config defaults`.
 struct ConfigDefaultsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "defaults", abstract: "Print a configuration file that changes nothing and explains each setting.")
@@ -73,7 +67,6 @@ struct ConfigDefaultsCommand: ParsableCommand {
     func run() throws { Output.line(DefaultConfiguration.text) }
 }
 
-/// `parley config show`.
 struct ConfigShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Print each setting as it counts now, and what says so.",
@@ -83,10 +76,8 @@ struct ConfigShowCommand: ParsableCommand {
     @Flag(help: "Print one JSON object for each setting.") var json = false
 
     func run() throws {
-        try reportingFailures {
-            for row in try EffectiveSettings.rows(connection, ProcessInfo.processInfo.environment) {
-                if json { Output.json(row.json) } else { Output.line(row.line) }
-            }
+        for row in try EffectiveSettings.rows(connection, ProcessInfo.processInfo.environment) {
+            if json { Output.json(row.json) } else { Output.line(row.line) }
         }
     }
 }
@@ -121,37 +112,33 @@ enum EffectiveSettings {
         let profile = try options.effectiveProfile(environment)
         let name = options.profile ?? "default"
         let flags = flags(options, environment)
-        /// The place of the setting in the profile, else beside the profiles.
-        func place(_ key: String) -> String? {
-            guard let outline = source.outline else { return nil }
-            let path = [["profiles", name, key], [key]].first { outline.holds($0) }
-            return path.map { "\(source.path):\(outline.place(of: $0.map { PathKey($0) }))" }
+        /// The first of these places that the file has.
+        func place(_ paths: [String]...) -> String? {
+            guard let outline = source.outline, let path = paths.first(where: { outline.holds($0) }) else { return nil }
+            return "\(source.path):\(outline.place(of: path.map { PathKey($0) }))"
         }
-        let ofProfile = Profile.CodingKeys.allCases.filter { $0 != .tokenCommandInSnakeCase }.map { key -> Row in
+        /// The place of a setting in the profile, else beside the profiles.
+        func ofProfile(_ key: String) -> String? { place(["profiles", name, key], [key]) }
+        let profiled = Profile.CodingKeys.allCases.filter { $0 != .tokenCommandInSnakeCase }.map { key -> Row in
             if let flag = flags[key] {
                 return Row(name: key.rawValue, value: flag.value ?? value(key, profile), source: flag.name)
             }
-            let found = place(key.rawValue) ?? (key == .tokenCommand ? place("token_command") : nil)
+            let found = ofProfile(key.rawValue) ?? (key == .tokenCommand ? ofProfile("token_command") : nil)
             return Row(name: key.rawValue, value: value(key, profile), source: found)
         }
         let layout = LayoutSetting.CodingKeys.sidebar.rawValue
-        let sidebar = source.file.layout?.sidebar.map { MessageValue.int(Int64($0)) } ?? .null
-        let sidebarPlace = source.outline.flatMap { outline in
-            outline.holds(["layout", layout])
-                ? "\(source.path):\(outline.place(of: [PathKey("layout"), PathKey(layout)]))" : nil
+        let keys = (source.file.keys?.changes ?? []).map { change in
+            Row(
+                name: "keys.\(change.name)", value: MessageValue(change.sequences.map(\.label)),
+                source: place(["keys", change.name]))
         }
-        let keys = (source.file.keys?.changes ?? []).map { change -> Row in
-            let place = source.outline?.place(of: [PathKey("keys"), PathKey(change.name)])
-            return Row(
-                name: "keys.\(change.name)", value: list(change.sequences.map(\.label)),
-                source: place.map { "\(source.path):\($0)" })
-        }
-        let links = MessageValue.string((source.file.links ?? .auto).rawValue)
-        let ofScreen = [
-            Row(name: "links", value: links, source: place("links")),
-            Row(name: "layout.\(layout)", value: sidebar, source: sidebarPlace),
+        let screen = [
+            Row(name: "links", value: .string((source.file.links ?? .auto).rawValue), source: ofProfile("links")),
+            Row(
+                name: "layout.\(layout)", value: MessageValue(source.file.layout?.sidebar),
+                source: place(["layout", layout])),
         ]
-        return ofProfile + ofScreen + keys
+        return profiled + screen + keys
     }
 
     /// What counts instead of the file: the name of what says so, and the value where that is not the profile's.
@@ -159,11 +146,8 @@ enum EffectiveSettings {
         _ options: ConnectionOptions, _ environment: [String: String]
     ) -> [Profile.CodingKeys: (name: String, value: MessageValue?)] {
         var flags: [Profile.CodingKeys: (name: String, value: MessageValue?)] = [:]
-        if !options.server.isEmpty {
-            for key in [.servers, .user, .tokenCommand] as [Profile.CodingKeys] { flags[key] = ("--server", nil) }
-        }
-        if options.user != nil {
-            for key in [.servers, .user, .tokenCommand] as [Profile.CodingKeys] { flags[key] = ("--as", nil) }
+        for (name, isGiven) in [("--server", !options.server.isEmpty), ("--as", options.user != nil)] where isGiven {
+            for key in [.servers, .user, .tokenCommand] as [Profile.CodingKeys] { flags[key] = (name, nil) }
         }
         if let proxy = options.proxy { flags[.proxy] = ("--proxy", .string(proxy)) }
         if let creds = options.creds {
@@ -178,7 +162,7 @@ enum EffectiveSettings {
     /// What a profile says; for what it does not say, what counts then.
     private static func value(_ key: Profile.CodingKeys, _ profile: Profile) -> MessageValue {
         switch key {
-        case .servers: list(profile.servers.map { $0.contains("@") ? "…" : $0 })
+        case .servers: MessageValue(profile.servers.map { $0.contains("@") ? "…" : $0 })
         case .creds: MessageValue(profile.creds)
         case .user: MessageValue(profile.user)
         case .reconnect: .string(profile.reconnect ?? "parley")
@@ -198,14 +182,14 @@ enum EffectiveSettings {
         case .session: .string(profile.session ?? "shared")
         case .device: MessageValue(profile.device)
         case .retention: (profile.retention?.policy ?? .parley).setting
-        case .join: list(profile.join?.patterns.map(\.text) ?? [])
-        case .mutes: list(profile.mutes?.patterns.map(\.text) ?? [])
-        case .highlights: list(profile.highlights?.words ?? [])
+        case .join: MessageValue(profile.join?.patterns.map(\.text) ?? [])
+        case .mutes: MessageValue(profile.mutes?.patterns.map(\.text) ?? [])
+        case .highlights: MessageValue(profile.highlights?.words ?? [])
         case .bell: .string((profile.bell ?? .mentions).rawValue)
         case .notifications: (profile.notifications ?? NotificationSetting()).value
         case .typing: .bool(profile.typing ?? true)
         case .idleAfter: number((profile.idleAfter ?? .never).seconds)
-        case .followUnread: .int(Int64((profile.followUnread ?? .all).messages))
+        case .followUnread: MessageValue((profile.followUnread ?? .all).messages)
         case .followLetters: .bool(profile.followLetters ?? true)
         case .theme: .string((profile.theme ?? .auto).rawValue)
         case .symbols: .string((profile.symbols ?? .auto).rawValue)
@@ -215,8 +199,6 @@ enum EffectiveSettings {
     private static func number(_ value: Double) -> MessageValue {
         Int64(exactly: value).map { .int($0) } ?? .double(value)
     }
-
-    private static func list(_ texts: [String]) -> MessageValue { .array(texts.map { .string($0) }) }
 
     /// A proxy without its password.
     private static func shown(proxy text: String) -> String {

@@ -17,11 +17,7 @@ struct HistoryCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Most messages, 1 to 10000.", valueName: "count"))
     var limit: Int = 1_000
 
-    @Flag(help: "Print what was stored: each message's whole map, as JSON.")
-    var raw = false
-
-    @Flag(help: "Print one JSON object for each message.")
-    var json = false
+    @OptionGroup var output: MessageStyleOptions
 
     @Argument(help: "The topic; * matches one token, > at the end the rest.")
     var topic: String
@@ -34,30 +30,24 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            _ = try StoreOptions.pattern(topic)
-            let connector = try Connector(connection.plan())
-            let client = try await connector.connect()
+        _ = try StoreOptions.pattern(topic)
+        try await connection.plan().connected { client in
             let (first, last) = (Self.time(start) ?? Timestamp(milliseconds: 0), end.flatMap(Self.time))
-            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: nil)
+            let printer = MessagePrinter(style: output.style, limit: nil)
             var left = limit
             var next: UInt64?
             repeat {
-                let part: TopicHistory
-                do throws(RelayError) {
-                    part = try await client.history(
-                        topic: topic, start: first, end: last, limit: left, after: next, withPayload: raw,
-                        bytes: Self.partBytes)
-                } catch { throw client.explained(error) }
+                let part = try await client.history(
+                    topic: topic, start: first, end: last, limit: left, after: next, withPayload: output.raw,
+                    bytes: Self.partBytes)
                 // What this machine keeps is not all, and the command promises all.
-                if part.isOffline { throw client.explained(.notConnected) }
+                if part.isOffline { throw RelayError.notConnected }
                 let messages = part.messages.map { (place: $0.sequence, event: TopicEvent.message($0)) }
                 let unreadable = part.unreadable.map { (place: $0.place.sequence, event: $0.event) }
                 _ = printer.print((messages + unreadable).sorted { $0.place < $1.place }.map(\.event))
                 left -= part.messages.count
                 next = part.next
             } while next != nil && left > 0
-            await client.close()
         }
     }
 

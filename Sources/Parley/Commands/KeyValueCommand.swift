@@ -26,34 +26,12 @@ struct KeyValueOptions: ParsableArguments {
     var json = false
 
     func run(_ body: (RelayClient) async throws -> Void) async throws {
-        try await reportingFailures {
-            let client = try await Connector(connection.plan()).connect()
-            do { try await body(client) } catch let error as RelayError { throw client.explained(error) }
-            await client.close()
-        }
-    }
-}
-
-extension RelayClient {
-    /// Sets a key, at a revision or whatever it has.
-    ///
-    /// - Returns: the new revision.
-    fileprivate func stored(_ value: MessageValue, for key: String, revision: UInt64?) async throws -> UInt64 {
-        if let revision { return try await put(key: key, value: value, revision: revision) }
-        guard let number = try await put(key: key, value: value) else {
-            throw Self.unanswered("Setting the key \(key)")
-        }
-        return number
+        try await connection.plan().connected(body)
     }
 
-    /// Deletes a key, at a revision or whatever it has.
-    fileprivate func deleted(_ key: String, revision: UInt64?) async throws {
-        if let revision { return try await delete(key: key, revision: revision) }
-        guard try await delete(key: key) else { throw Self.unanswered("Deleting the key \(key)") }
+    func write(_ change: KeyValueChange) {
+        if json { Output.json(change.json) } else { Output.line(change.line) }
     }
-
-    /// The connection went before the call, and with the command's end nothing waits for another one.
-    private static func unanswered(_ operation: String) -> RelayError { .timeout(operation) }
 }
 
 extension StoredValue {
@@ -63,9 +41,7 @@ extension StoredValue {
 
 extension KeyValueChange {
     /// The object that scripts read. A key that was removed has no value, which is not the value null.
-    var json: MessageMap {
-        stored?.json ?? ["key": .string(key), "revision": .integer(revision)]
-    }
+    var json: MessageMap { stored?.json ?? ["key": .string(key), "revision": .integer(revision)] }
 
     /// The change for a person.
     var line: String {
@@ -74,7 +50,6 @@ extension KeyValueChange {
     }
 }
 
-/// `parley kv get`.
 struct KeyValueGetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "get", abstract: "Print a key's value, as JSON.")
     @OptionGroup var options: KeyValueOptions
@@ -88,16 +63,12 @@ struct KeyValueGetCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley kv put`.
 struct KeyValuePutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Set a key, and return when the network has stored it.")
     @OptionGroup var options: KeyValueOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Set it only if this is its revision; 0 if it has no value. Otherwise the exit status is 65.",
-            valueName: "revision"))
+    @Option(help: "Set it only if this is its revision; 0 if it has no value. Otherwise the exit status is 65.")
     var revision: UInt64?
 
     @Flag(help: "The value is text, even if it looks like JSON.")
@@ -115,35 +86,39 @@ struct KeyValuePutCommand: AsyncParsableCommand {
                 throw CommandFailure(CommandFailure.badData, "There is nothing to store.")
             }
             let stored: MessageValue = text ? .string(written) : MessageValue(typed: written)
-            let number = try await client.stored(stored, for: key, revision: revision)
-            if options.json {
-                Output.json(["key": .string(key), "value": stored, "revision": .integer(number)])
-            } else {
-                Output.line("\(key)  \(number)")
-            }
+            let number: UInt64? =
+                if let revision {
+                    try await client.put(key: key, value: stored, revision: revision)
+                } else {
+                    try await client.put(key: key, value: stored)
+                }
+            // The connection went before the call, and with the command's end nothing waits for another one.
+            guard let number else { throw RelayError.timeout("Setting the key \(key)") }
+            guard options.json else { return Output.line("\(key)  \(number)") }
+            Output.json(["key": .string(key), "value": stored, "revision": .integer(number)])
         }
     }
 }
 
-/// `parley kv delete`.
 struct KeyValueDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Delete a key. One without a value is left as it is.")
     @OptionGroup var options: KeyValueOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Delete it only if this is its revision. Otherwise the exit status is 65.", valueName: "revision"))
+    @Option(help: "Delete it only if this is its revision. Otherwise the exit status is 65.")
     var revision: UInt64?
 
     @Argument(help: "The key.") var key: String
 
     func run() async throws {
-        try await options.run { client in try await client.deleted(key, revision: revision) }
+        try await options.run { client in
+            if let revision { return try await client.delete(key: key, revision: revision) }
+            // As for put.
+            guard try await client.delete(key: key) else { throw RelayError.timeout("Deleting the key \(key)") }
+        }
     }
 }
 
-/// `parley kv purge`.
 struct KeyValuePurgeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge", abstract: "Delete a key with the values that it had before.")
@@ -151,11 +126,10 @@ struct KeyValuePurgeCommand: AsyncParsableCommand {
     @Argument(help: "The key.") var key: String
 
     func run() async throws {
-        try await options.run { client in try await client.purge(key: key) }
+        try await options.run { try await $0.purge(key: key) }
     }
 }
 
-/// `parley kv history`.
 struct KeyValueHistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
@@ -166,14 +140,11 @@ struct KeyValueHistoryCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { client in
-            for change in try await client.history(ofKey: key) {
-                if options.json { Output.json(change.json) } else { Output.line(change.line) }
-            }
+            for change in try await client.history(ofKey: key) { options.write(change) }
         }
     }
 }
 
-/// `parley kv keys`.
 struct KeyValueKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Print the keys that have a value; with --json their values too.")
@@ -191,7 +162,6 @@ struct KeyValueKeysCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley kv watch`.
 struct KeyValueWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -199,7 +169,7 @@ struct KeyValueWatchCommand: AsyncParsableCommand {
     )
     @OptionGroup var options: KeyValueOptions
 
-    @Option(help: ArgumentHelp("End after this many changes, those that are there included.", valueName: "count"))
+    @Option(help: "End after this many changes, those that are there included.")
     var count: Int?
 
     @Argument(help: "The key, or a pattern as for keys.")

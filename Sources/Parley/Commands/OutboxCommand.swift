@@ -56,43 +56,37 @@ extension KeptPublish {
     ///
     /// - Parameter outcome: what has become of it now; nil where nothing has.
     func json(_ outcome: String? = nil) -> MessageMap {
-        var map: MessageMap = ["id": .string(message.id)]
+        var map: MessageMap = ["id": .string(message.id), "topic": .null]
         switch message.destination {
         case .topic(let topic): map["topic"] = .string(topic)
-        case .postbox(let user, let postbox):
-            map["topic"] = .null
-            map["recipient"] = .string("\(user)/\(postbox)")
-        case .key(let key):
-            map["topic"] = .null
-            map["key"] = .string(key)
+        case .postbox(let user, let postbox): map["recipient"] = .string("\(user)/\(postbox)")
+        case .key(let key): map["key"] = .string(key)
         }
         map["text"] = .string(text)
         switch state {
-        case .queued: map["state"] = "queued"
-        case .sending: map["state"] = "sending"
+        case .queued: map["state"] = .string(outcome ?? "queued")
+        case .sending: map["state"] = .string(outcome ?? "sending")
         case .notSent(let reason):
-            map["state"] = "notSent"
+            map["state"] = .string(outcome ?? "notSent")
             map["reason"] = .string(reason)
         }
         map["since"] = .string(since.iso8601)
         map["mayBeStored"] = .bool(message.mayBeStored)
-        if let outcome { map["state"] = .string(outcome) }
         return map
     }
 
     /// The line that people read.
     func line(_ outcome: String? = nil) -> String {
-        let words: String
-        switch state {
-        case .queued: words = "waits"
-        case .sending: words = "waits, perhaps sent"
-        case .notSent(let reason): words = "\(message.mayBeStored ? "perhaps sent" : "not sent"): \(reason)"
-        }
+        let words =
+            switch state {
+            case .queued: "waits"
+            case .sending: "waits, perhaps sent"
+            case .notSent(let reason): "\(message.mayBeStored ? "perhaps sent" : "not sent"): \(reason)"
+            }
         return Output.safe("\(message.id)  \(since.iso8601)  \(message.destination)  \(text)  (\(outcome ?? words))")
     }
 }
 
-/// `parley outbox list`.
 struct OutboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Print what waits and what was not sent, oldest first. It uses no network.")
@@ -100,9 +94,7 @@ struct OutboxListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { _, path, store in
-            guard let store else {
-                return Output.complain("parley: nothing is unsent: \(StoreAccess.absence(path))")
-            }
+            guard let store else { return Output.complain("parley: nothing is unsent: \(StoreAccess.absence(path))") }
             let kept = try await store.outbox()
             let living = try await store.livingRuns()
             for publish in kept {
@@ -119,7 +111,6 @@ struct OutboxListCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley outbox send`.
 struct OutboxSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send what waits and what was not sent, and say what became of each.",
@@ -141,31 +132,29 @@ struct OutboxSendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let deadline = ContinuousClock.now + .seconds(timeout)
-            let plan = try options.connection.plan()
-            var selection: OutboxSelection?
-            try await StoreAccess.use(try plan.storeFile()) { selection = try await OutboxSelection($0, ids: ids) }
-            guard let selection else { return }
-            if !selection.free.isEmpty {
-                let chosen = ids.isEmpty ? nil : Set(selection.free.map(\.message.id))
-                let connector = try Connector(plan, for: .outbox(only: chosen))
-                let client = try await connector.client()
-                do {
-                    try await send(chosen, over: client, by: deadline)
-                    await client.close()
-                } catch {
-                    connector.tokenCommand?.end()
-                    await client.close()
-                    throw connector.explained(error)
-                }
+        let deadline = ContinuousClock.now + .seconds(timeout)
+        let plan = try options.connection.plan()
+        var selection: OutboxSelection?
+        try await StoreAccess.use(try plan.storeFile()) { selection = try await OutboxSelection($0, ids: ids) }
+        guard let selection else { return }
+        if !selection.free.isEmpty {
+            let chosen = ids.isEmpty ? nil : Set(selection.free.map(\.message.id))
+            let connector = try Connector(plan, for: .outbox(only: chosen))
+            let client = try await connector.client()
+            do {
+                try await send(chosen, over: client, by: deadline)
+                await client.close()
+            } catch {
+                connector.tokenCommand?.end()
+                await client.close()
+                throw connector.explained(error)
             }
-            guard !selection.held.isEmpty else { return }
-            let count = Wording.count(selection.held.count, "message")
-            let words = "\(count) in a chat that runs: that chat sends what it has."
-            if !ids.isEmpty { throw CommandFailure(CommandFailure.notAcknowledged, words) }
-            Output.complain("parley: \(words)")
         }
+        guard !selection.held.isEmpty else { return }
+        let count = Wording.count(selection.held.count, "message")
+        let words = "\(count) in a chat that runs: that chat sends what it has."
+        if !ids.isEmpty { throw CommandFailure(CommandFailure.notAcknowledged, words) }
+        Output.complain("parley: \(words)")
     }
 
     private nonisolated(nonsending) func send(
@@ -199,31 +188,23 @@ struct OutboxSendCommand: AsyncParsableCommand {
         of ids: Set<String>, _ news: AsyncStream<PublishNews>, by deadline: ContinuousClock.Instant
     ) async -> [String: PublishNews] {
         guard !ids.isEmpty else { return [:] }
-        return await withTaskGroup(of: [String: PublishNews].self) { group in
-            group.addTask {
-                var ends: [String: PublishNews] = [:]
-                for await item in news where item.state.isFinal && ids.contains(item.id) {
-                    ends[item.id] = item
-                    if ends.count == ids.count { break }
-                }
-                return ends
-            }
-            group.addTask {
-                try? await Task.sleep(until: deadline, clock: .continuous)
-                return [:]
-            }
+        let listening = Task {
             var ends: [String: PublishNews] = [:]
-            for await part in group {
-                ends.merge(part) { $1 }
-                group.cancelAll()
+            for await item in news where item.state.isFinal && ids.contains(item.id) {
+                ends[item.id] = item
+                if ends.count == ids.count { break }
             }
             return ends
         }
+        let alarm = Task {
+            try? await Task.sleep(until: deadline, clock: .continuous)
+            listening.cancel()
+        }
+        defer { alarm.cancel() }
+        return await listening.value
     }
 
-    private func report(
-        _ kept: [KeptPublish], _ ends: [String: PublishNews], _ status: ConnectionStatus
-    ) throws {
+    private func report(_ kept: [KeptPublish], _ ends: [String: PublishNews], _ status: ConnectionStatus) throws {
         var failure: CommandFailure?
         var waiting = 0
         for publish in kept {
@@ -261,7 +242,6 @@ struct OutboxSendCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley outbox drop`.
 struct OutboxDropCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop", abstract: "Forget messages that were not sent, and print them. It uses no network.")

@@ -16,32 +16,26 @@ struct ParleyCommand: AsyncParsableCommand {
             ChatCommand.self, SendCommand.self, TailCommand.self, HistoryCommand.self, InboxCommand.self,
             PostboxCommand.self, KeyValueCommand.self, WatchCommand.self, SearchCommand.self, OutboxCommand.self,
             StoreCommand.self, NetworkCommand.self, JoinCommand.self, LabCommand.self, ConfigCommand.self,
-            DoctorCommand.self,
-            MeasureScreenCommand.self,
+            DoctorCommand.self, MeasureScreenCommand.self,
         ],
         defaultSubcommand: ChatCommand.self)
 
     /// On the process's first thread, which the chat keeps: the tasks' pool has few.
     @MainActor static func main() async {
         cprocess_return_large_blocks()
-        if let mistake = OpenFileLimit.mistake() {
-            Output.complain("parley: " + mistake)
-            exit(withError: ExitCode(CommandFailure.badConfiguration))
-        }
-        // What the standard library makes of them has other characters in place of those that are none.
-        let bytes = (1..<max(1, Int(CommandLine.argc))).map { place in
-            CommandLine.unsafeArgv[place].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
-        }
-        if let failure = TextInput.mistake(inArguments: bytes) {
-            Output.complain("parley: " + failure.text)
-            exit(withError: ExitCode(failure.code))
-        }
-        let words = answered(rearranged(Array(CommandLine.arguments.dropFirst()))) { isKnownTopic($0, of: [$0]) }
-        if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
-            Output.complain("parley: " + mistake)
-            exit(withError: ExitCode(CommandFailure.usage))
-        }
         do {
+            if let mistake = OpenFileLimit.mistake() {
+                throw CommandFailure(CommandFailure.badConfiguration, mistake)
+            }
+            // What the standard library makes of them has other characters in place of those that are none.
+            let bytes = (1..<max(1, Int(CommandLine.argc))).map { place in
+                CommandLine.unsafeArgv[place].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
+            }
+            if let failure = TextInput.mistake(inArguments: bytes) { throw failure }
+            let words = answered(rearranged(Array(CommandLine.arguments.dropFirst()))) { isKnownTopic($0, of: [$0]) }
+            if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
+                throw CommandFailure(CommandFailure.usage, mistake)
+            }
             // Making the parser takes as long as all else until the first frame.
             if let topics = topics(in: words) {
                 try checkFolders()
@@ -51,14 +45,13 @@ struct ParleyCommand: AsyncParsableCommand {
             if words.first != "help" { try checkFolders() }
             guard var task = command as? any AsyncParsableCommand else { return try command.run() }
             try await task.run()
-        } catch { exit(withError: error) }
+        } catch { exit(withError: reported(error)) }
     }
 
     /// Refuses an environment whose folders lead to other files than the person's: a network would be started there.
-    private static func checkFolders() throws {
+    private static func checkFolders() throws(CommandFailure) {
         guard let mistake = UserFolders.mistake(in: ProcessInfo.processInfo.environment) else { return }
-        Output.complain("parley: " + mistake)
-        throw ExitCode(CommandFailure.badConfiguration)
+        throw CommandFailure(CommandFailure.badConfiguration, mistake)
     }
 
     /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they
@@ -131,15 +124,8 @@ struct ParleyCommand: AsyncParsableCommand {
     private static func leadingFlags(_ words: [String]) -> Int {
         let flags = ["--profile", "--server", "--creds", "--as", "--config", "--proxy", "--log"]
         var leading = 0
-        while leading < words.count {
-            let word = words[leading]
-            if flags.contains(word) {
-                leading += 2
-            } else if flags.contains(where: { word.hasPrefix($0 + "=") }) {
-                leading += 1
-            } else {
-                break
-            }
+        while leading < words.count, let flag = flags.first(where: { "\(words[leading])=".hasPrefix($0 + "=") }) {
+            leading += words[leading] == flag ? 2 : 1
         }
         return leading
     }

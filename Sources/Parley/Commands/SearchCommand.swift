@@ -34,16 +34,11 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let wanted = try query(secondsFromGMT: DisplayZone.local.secondsFromGMT(at: WallClock.now))
-            let path = try connection.plan().storeFile()
-            try await StoreAccess.use(path) { store in
-                guard let store else {
-                    return Output.complain("parley: nothing was found: \(StoreAccess.absence(path))")
-                }
-                let result = try await store.search(wanted, limit: limit)
-                write(result, SearchMatch(wanted))
-            }
+        let wanted = try query(secondsFromGMT: DisplayZone.local.secondsFromGMT(at: WallClock.now))
+        let path = try connection.plan().storeFile()
+        try await StoreAccess.use(path) { store in
+            guard let store else { return Output.complain("parley: nothing was found: \(StoreAccess.absence(path))") }
+            write(try await store.search(wanted, limit: limit), SearchMatch(wanted))
         }
     }
 
@@ -58,7 +53,7 @@ struct SearchCommand: AsyncParsableCommand {
             throw CommandFailure(
                 CommandFailure.usage, "There is nothing to look for: name a word that has a letter or a digit.")
         }
-        for topic in topics { query.topics.append(try StoreOptions.pattern(topic)) }
+        query.topics += try topics.map(StoreOptions.pattern)
         return query
     }
 
@@ -68,12 +63,12 @@ struct SearchCommand: AsyncParsableCommand {
             switch hit {
             case .message(let kept):
                 if json, let message = kept.message {
-                    Output.json(message.found(by: match))
+                    write(message.json, match.part(of: message.text))
                 } else {
                     _ = printer.print([kept.event])
                 }
             case .letter(let letter):
-                if json { Output.json(letter.found(by: match)) } else { Output.line(letter.foundLine) }
+                if json { write(letter.json, match.part(of: letter.text)) } else { Output.line(letter.foundLine) }
             }
         }
         if result.hits.isEmpty {
@@ -82,30 +77,16 @@ struct SearchCommand: AsyncParsableCommand {
             Output.complain("parley: there may be more: --limit, or before: with an earlier date")
         }
     }
-}
 
-extension TopicMessage {
-    /// The object that scripts read, with what was found in the text.
-    fileprivate func found(by match: SearchMatch) -> MessageMap {
-        var map = json
-        map["match"] = MessageValue(match.part(of: text))
-        return map
+    private func write(_ object: MessageMap, _ match: String?) {
+        Output.json(MessageMap(object.entries + [.init(key: "match", value: MessageValue(match))]))
     }
 }
 
 extension KeptLetter {
-    /// The object that scripts read, with what was found in the text.
-    fileprivate func found(by match: SearchMatch) -> MessageMap {
-        var map = json
-        map["match"] = MessageValue(match.part(of: text))
-        return map
-    }
-
     /// The keys of a message, those null that a letter has nothing for, with its own behind them.
     var json: MessageMap {
-        let isReceived = direction == .received
-        let from = isReceived ? person : nil
-        let recipient = isReceived ? nil : person
+        let (from, recipient) = direction == .received ? (person, nil) : (nil, person)
         return [
             "seq": .null, "topic": .null, "id": .string(id), "from": MessageValue(from), "text": .string(text),
             "message": .string(text), "time": .string(time.iso8601), "recovered": .bool(false),

@@ -40,28 +40,25 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
-            // Whoever pipes a text in may take any time for it.
-            let body = try lines ? "" : text.map(TextInput.argument) ?? StandardInput.all()
-            guard lines || !body.isEmpty else {
-                throw CommandFailure(CommandFailure.badData, "There is nothing to send.")
-            }
-            let deadline = ContinuousClock.now + limit
-            let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)
-            let client = try await connect(connector, by: deadline)
-            // A token names its user; until one arrives the user is not known.
-            let user = client.user ?? connector.user
-            if lines {
-                try await sendLines(client, user)
-            } else {
-                let sent = try await client.enqueueLine(
-                    topic: topic, text: body, from: user, id: id, mayBeStored: id != nil)
-                let patience = Patience(limit: limit, again: Self.again(id != nil, with: sent.id)).until(deadline)
-                report(try await receipt(of: sent, over: client, patience))
-            }
-            await client.close()
+        do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+        // Whoever pipes a text in may take any time for it.
+        let body = try lines ? "" : text.map(TextInput.argument) ?? StandardInput.all()
+        guard lines || !body.isEmpty else {
+            throw CommandFailure(CommandFailure.badData, "There is nothing to send.")
         }
+        let deadline = ContinuousClock.now + limit
+        let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)
+        let client = try await connect(connector, by: deadline)
+        // A token names its user; until one arrives the user is not known.
+        let user = client.user ?? connector.user
+        if lines {
+            try await sendLines(client, user)
+        } else {
+            let sent = try await client.enqueueLine(
+                topic: topic, text: body, from: user, id: id, mayBeStored: id != nil)
+            report(try await receipt(of: sent, over: client, by: deadline, repeating: sent.id))
+        }
+        await client.close()
     }
 
     private var limit: Duration { .seconds(timeout) }
@@ -92,7 +89,6 @@ struct SendCommand: AsyncParsableCommand {
         let (topic, json, mayBeStored) = (topic, json, id != nil)
         // Lines are numbered in any case, so that the call can be repeated with all of them.
         let numbered = id ?? RelayClient.newID()
-        let patience = Patience(limit: limit, again: Self.again(mayBeStored, with: numbered))
         var input = LineReader()
         var waiting: [PendingPublish] = []
         waiting.reserveCapacity(Self.window)
@@ -110,7 +106,7 @@ struct SendCommand: AsyncParsableCommand {
             var rest = lines.filter { !$0.isEmpty }[...]
             while !rest.isEmpty, mistake == nil {
                 if waiting.count == Self.window {
-                    try await finish(&waiting, Self.part, over: client, patience, json: json)
+                    try await finish(&waiting, Self.part, over: client, repeating: numbered, json: json)
                 }
                 let next = rest.prefix(Self.window - waiting.count)
                 rest = rest.dropFirst(next.count)
@@ -125,7 +121,8 @@ struct SendCommand: AsyncParsableCommand {
             }
         }
         while !waiting.isEmpty {
-            try await finish(&waiting, min(Self.part, waiting.count), over: client, patience, json: json)
+            try await finish(
+                &waiting, min(Self.part, waiting.count), over: client, repeating: numbered, json: json)
         }
         if let mistake { throw mistake }
     }
@@ -133,17 +130,17 @@ struct SendCommand: AsyncParsableCommand {
     /// Waits for the end of the oldest lines. The newest of them is waited for first, since it mostly ends last: so the
     /// caller sleeps once and not for each.
     private nonisolated(nonsending) func finish(
-        _ waiting: inout [PendingPublish], _ count: Int, over client: RelayClient, _ patience: Patience, json: Bool
+        _ waiting: inout [PendingPublish], _ count: Int, over client: RelayClient, repeating id: String, json: Bool
     ) async throws {
-        let deadline = ContinuousClock.now + patience.limit
+        let deadline = ContinuousClock.now + limit
         let last: Result<PublishReceipt, any Error>
-        do { last = .success(try await receipt(of: waiting[count - 1], over: client, patience)) } catch {
-            last = .failure(error)
-        }
+        do {
+            last = .success(try await receipt(of: waiting[count - 1], over: client, by: deadline, repeating: id))
+        } catch { last = .failure(error) }
         for sent in waiting[..<(count - 1)] {
             let receipt =
                 if let now = try sent.receiptNow() { now } else {
-                    try await receipt(of: sent, over: client, patience.until(deadline))
+                    try await receipt(of: sent, over: client, by: deadline, repeating: id)
                 }
             if json { report(receipt) }
         }
@@ -152,32 +149,17 @@ struct SendCommand: AsyncParsableCommand {
         waiting.removeFirst(count)
     }
 
-    /// How long a message is waited for, and how the call is repeated that waited for too long.
-    private struct Patience {
-        var limit: Duration
-        let again: String
-
-        /// The same until a moment.
-        func until(_ deadline: ContinuousClock.Instant) -> Patience {
-            Patience(limit: max(.zero, deadline - .now), again: again)
-        }
-    }
-
-    /// - Parameter isGiven: whether the call had an identifier.
-    private static func again(_ isGiven: Bool, with id: String) -> String {
-        isGiven ? "with the same --id" : "with --id \(id)"
-    }
-
+    /// - Parameter id: the identifier by which the call is repeated that has waited for too long.
     private nonisolated(nonsending) func receipt(
-        of sent: PendingPublish, over client: RelayClient, _ patience: Patience
+        of sent: PendingPublish, over client: RelayClient, by deadline: ContinuousClock.Instant, repeating id: String
     ) async throws -> PublishReceipt {
         do throws(RelayError) {
-            return try await sent.receipt(within: patience.limit)
+            return try await sent.receipt(within: max(.zero, deadline - .now))
         } catch .timeout {
             throw CommandFailure(
                 CommandFailure.notAcknowledged,
                 "The message \(sent.id) was not acknowledged in time.\(client.status.hindrance) Try again "
-                    + "\(patience.again), and nothing is stored twice.")
+                    + "\(self.id == nil ? "with --id \(id)" : "with the same --id"), and nothing is stored twice.")
         }
     }
 

@@ -20,11 +20,9 @@ struct StoreOptions: ParsableArguments {
 
     /// Hands over what the options say, the store's file, and the store; nil where there is none yet.
     func run(_ body: (ConnectionPlan, String, LocalStore?) async throws -> Void) async throws {
-        try await reportingFailures {
-            let plan = try connection.plan()
-            let path = try plan.storeFile()
-            try await StoreAccess.use(path) { try await body(plan, path, $0) }
-        }
+        let plan = try connection.plan()
+        let path = try plan.storeFile()
+        try await StoreAccess.use(path) { try await body(plan, path, $0) }
     }
 
     /// Checks that one thing is meant.
@@ -38,7 +36,6 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
-/// `parley store status`.
 struct StoreStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Tell where the local store is and how much it holds.")
@@ -46,8 +43,7 @@ struct StoreStatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { _, path, store in
-            var status = StoreStatus(path: path)
-            if let store { status = try await store.status() }
+            let status = try await store?.status() ?? StoreStatus(path: path)
             if options.json {
                 Output.json(Self.object(status, path: path))
             } else if store == nil {
@@ -61,9 +57,9 @@ struct StoreStatusCommand: AsyncParsableCommand {
     /// The object that scripts read.
     static func object(_ status: StoreStatus, path: String) -> MessageMap {
         [
-            "path": .string(path), "bytes": .int(Int64(status.bytes)), "messages": .int(Int64(status.messages)),
-            "topics": .int(Int64(status.topics)), "oldest": MessageValue(status.oldest?.iso8601),
-            "outbox": .int(Int64(status.outbox)),
+            "path": .string(path), "bytes": MessageValue(status.bytes), "messages": MessageValue(status.messages),
+            "topics": MessageValue(status.topics), "oldest": MessageValue(status.oldest?.iso8601),
+            "outbox": MessageValue(status.outbox),
         ]
     }
 
@@ -79,7 +75,6 @@ struct StoreStatusCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley store compact`.
 struct StoreCompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact", abstract: "Delete what the configuration does not keep, and make the file smaller.",
@@ -103,8 +98,8 @@ struct StoreCompactCommand: AsyncParsableCommand {
             }
             if options.json {
                 Output.json([
-                    "path": .string(path), "bytes": .int(Int64(bytes)), "freed": .int(Int64(freed)),
-                    "deleted": .int(Int64(deleted)),
+                    "path": .string(path), "bytes": MessageValue(bytes), "freed": MessageValue(freed),
+                    "deleted": MessageValue(deleted),
                 ])
             } else if store == nil {
                 Output.line(Output.safe(StoreAccess.absence(path)))
@@ -116,7 +111,6 @@ struct StoreCompactCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley store export`.
 struct StoreExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Print what is kept of a topic, or the letters, in the JSON of tail.")
@@ -160,7 +154,6 @@ struct StoreExportCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley store forget`.
 struct StoreForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Delete what is kept of a topic on this machine, and say how much it was.",
@@ -178,17 +171,13 @@ struct StoreForgetCommand: AsyncParsableCommand {
         try await options.run { _, _, store in
             guard let topic else {
                 let count = try await store?.forgetLetters() ?? 0
-                if options.json { return Output.json(["topic": .null, "forgotten": .int(Int64(count))]) }
+                if options.json { return Output.json(["topic": .null, "forgotten": MessageValue(count)]) }
                 return Output.line("\(Wording.count(count, "letter")) forgotten")
             }
             let pattern = try StoreOptions.pattern(topic)
-            var count = 0
-            if let store { count = try await store.forget(pattern) }
-            if options.json {
-                Output.json(["topic": .string(pattern.text), "forgotten": .int(Int64(count))])
-            } else {
-                Output.line("\(Wording.count(count, "message")) of \(pattern) forgotten")
-            }
+            let count = try await store?.forget(pattern) ?? 0
+            if options.json { return Output.json(["topic": .string(pattern.text), "forgotten": MessageValue(count)]) }
+            Output.line("\(Wording.count(count, "message")) of \(pattern) forgotten")
         }
     }
 }

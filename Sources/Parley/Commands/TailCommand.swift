@@ -9,9 +9,7 @@ struct TailCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var limit: ConnectTimeoutOption
-
-    @Option(help: ArgumentHelp("Begin earlier: all, a length such as 15m, or an ISO 8601 time.", valueName: "since"))
-    var since: String?
+    @OptionGroup var begin: SinceOption
 
     @Option(help: ArgumentHelp("Begin with this many of the newest messages, 1 to 10000.", valueName: "count"))
     var last: Int?
@@ -19,69 +17,49 @@ struct TailCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("End after this many messages.", valueName: "count"))
     var count: Int?
 
-    @Flag(help: "Print what was stored: each message's whole map, as JSON.")
-    var raw = false
-
-    @Flag(help: "Print one JSON object for each message.")
-    var json = false
+    @OptionGroup var output: MessageStyleOptions
 
     @Argument(help: "Topics; * matches one token, > at the end the rest.")
     var topics: [String]
 
     func validate() throws {
-        if let since, PastTime(since) == nil {
-            throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
+        if let last, !(1...10_000).contains(last) { throw ValidationError("--last takes a number from 1 to 10000.") }
+        if begin.since != nil, last != nil {
+            throw ValidationError("--since and --last both say where to begin: give one.")
         }
-        if let last, !(1...10_000).contains(last) {
-            throw ValidationError("--last takes a number from 1 to 10000.")
-        }
-        if since != nil, last != nil { throw ValidationError("--since and --last both say where to begin: give one.") }
         if let count, count < 1 { throw ValidationError("--count takes a number of 1 or more.") }
     }
 
     func run() async throws {
-        try await reportingFailures {
-            var named: [TopicPattern] = []
-            for topic in topics {
-                do throws(TopicError) { named.append(try TopicPattern(topic)) } catch {
-                    throw RelayError.invalidTopic("\(error)")
-                }
+        let patterns = TopicPattern.withoutCovered(try topics.map(StoreOptions.pattern))
+        var start = begin.start
+        let connector = try Connector(limit.applied(to: connection.plan()), for: .presence)
+        defer { connector.tokenCommand?.end() }
+        let client = try await connector.connect(by: connector.connectTimeout.map { .now + $0 })
+        if let last {
+            do throws(RelayError) { start = try await client.newest(last, of: patterns.map(\.text)) } catch {
+                throw client.explained(error)
             }
-            let patterns = TopicPattern.withoutCovered(named)
-            var start: SubscriptionStart
-            switch since.flatMap({ PastTime($0) }) {
-            case nil: start = .new
-            case .all: start = .all
-            case .at(let time): start = .time(time)
-            }
-            let connector = try Connector(limit.applied(to: connection.plan()), for: .presence)
-            defer { connector.tokenCommand?.end() }
-            let client = try await connector.connect(by: connector.connectTimeout.map { .now + $0 })
-            if let last {
-                do throws(RelayError) { start = try await client.newest(last, of: patterns.map(\.text)) } catch {
-                    throw client.explained(error)
-                }
-            }
-            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
-            var subscriptions: [TopicEvents] = []
-            for pattern in patterns {
-                subscriptions.append(try await client.messages(topic: pattern.text, from: start, withPayload: raw))
-            }
-            let mayRepeat = patterns.indices.contains { index in
-                patterns[..<index].contains { $0.overlaps(patterns[index]) }
-            }
-            try await client.whileInSession { [subscriptions] in
-                guard subscriptions.count == 1 else {
-                    let topics = MergedTopics(subscriptions: subscriptions, mayRepeat: mayRepeat)
-                    return try await topics.read { printer.print($0) }
-                }
-                // One topic has its order already.
-                var iterator = subscriptions[0].makeAsyncIterator()
-                while let batch = try await iterator.nextBatch(), printer.print(batch) {}
-            }
-            await client.close()
-            if let failure = printer.failure { throw failure }
         }
+        let printer = MessagePrinter(style: output.style, limit: count)
+        var subscriptions: [TopicEvents] = []
+        for pattern in patterns {
+            subscriptions.append(try await client.messages(topic: pattern.text, from: start, withPayload: output.raw))
+        }
+        let mayRepeat = patterns.indices.contains { index in
+            patterns[..<index].contains { $0.overlaps(patterns[index]) }
+        }
+        try await client.whileInSession { [subscriptions] in
+            guard subscriptions.count == 1 else {
+                let topics = MergedTopics(subscriptions: subscriptions, mayRepeat: mayRepeat)
+                return try await topics.read { printer.print($0) }
+            }
+            // One topic has its order already.
+            var iterator = subscriptions[0].makeAsyncIterator()
+            while let batch = try await iterator.nextBatch(), printer.print(batch) {}
+        }
+        await client.close()
+        if let failure = printer.failure { throw failure }
     }
 }
 
@@ -135,30 +113,28 @@ final class MessagePrinter: Sendable {
         state.withLockedValue { state in
             var lines: [UInt8] = []
             for event in events where !isDone(state) {
+                let complaint: String
                 switch event {
                 case .message(let message):
                     append(message, to: &lines)
                     lines.append(UInt8(ascii: "\n"))
                     state.printed += 1
                     if lines.count > Self.longestWrite { Output.lines(&lines) }
-                case .gap(let lost):
-                    Output.lines(&lines)
-                    Output.complain("parley: \(lost) messages are no longer held by the network")
-                case .unreadable(let sequence, let topic, let bytes):
-                    Output.lines(&lines)
-                    Output.complain(
-                        "parley: message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read")
-                case .restarted:
-                    Output.lines(&lines)
-                    Output.complain(
-                        "parley: the network deleted or lost messages and began again; these are the new ones")
-                case .interrupted(let error, passes: true):
-                    Output.lines(&lines)
-                    Output.complain("parley: \(error.words) Trying again.")
+                    continue
+                case .live: continue
                 // What passes is waited for.
-                case .interrupted(let error, passes: false): state.failure = error
-                case .live: break
+                case .interrupted(let error, passes: false):
+                    state.failure = error
+                    continue
+                case .interrupted(let error, passes: true): complaint = "\(error.words) Trying again."
+                case .gap(let lost): complaint = "\(lost) messages are no longer held by the network"
+                case .unreadable(let sequence, let topic, let bytes):
+                    complaint = "message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read"
+                case .restarted:
+                    complaint = "the network deleted or lost messages and began again; these are the new ones"
                 }
+                Output.lines(&lines)
+                Output.complain("parley: " + complaint)
             }
             Output.lines(&lines)
             return !isDone(state)

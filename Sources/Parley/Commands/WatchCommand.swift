@@ -32,34 +32,15 @@ struct WatchCommand: AsyncParsableCommand {
         case signal(Int32)
     }
 
-    /// Why the watch ended.
-    private enum Ending {
-        case time
-        /// The time is up and there never was a connection: why not, as far as that is known.
-        case neverConnected(ConnectionReason?)
-        case signal(Int32)
-        case connection(ConnectionReason?)
-    }
-
     func run() async throws {
-        try await reportingFailures {
-            let connector = try Connector(limit.applied(to: connection.plan()), for: .presence)
-            defer { connector.tokenCommand?.end() }
-            let client = RelayClient(configuration: connector.configuration)
-            let ending = await watch(client, within: connector.connectTimeout)
-            switch ending {
-            case .time, .connection(nil), .connection(.closedByUser): return
-            case .neverConnected(let reason):
-                let time = length.flatMap(PastTime.seconds).map { Duration.seconds($0) } ?? .zero
-                throw connector.explained(RelayError.connection(.timeLimit(time, after: reason)))
-            case .connection(let reason?): throw connector.explained(RelayError.connection(reason))
-            case .signal(let number): throw ExitCode(128 + number)
-            }
-        }
+        let connector = try Connector(limit.applied(to: connection.plan()), for: .presence)
+        defer { connector.tokenCommand?.end() }
+        let client = RelayClient(configuration: connector.configuration)
+        do { try await watch(client, within: connector.connectTimeout) } catch { throw connector.explained(error) }
     }
 
     /// Prints until the session is over, by itself or because time or a signal asked for it.
-    private func watch(_ client: RelayClient, within connectTimeout: Duration?) async -> Ending {
+    private func watch(_ client: RelayClient, within connectTimeout: Duration?) async throws {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(65_536))
         let signals = EndingSignals()
         let (statuses, numbers) = (client.statuses, signals.numbers)
@@ -72,7 +53,8 @@ struct WatchCommand: AsyncParsableCommand {
             signals.cancel()
         }
         var report = WatchReport()
-        var ending: Ending?
+        /// What the command ends with, once its end is asked for.
+        var ending: Result<Void, any Error>?
         var hasBegun = false
         var (wasConnected, hindrance) = (false, ConnectionReason?.none)
         for await event in events {
@@ -82,7 +64,7 @@ struct WatchCommand: AsyncParsableCommand {
                 if ending == nil { hindrance = status.reason ?? hindrance }
                 let now = Moment(instant: .now, wall: WallClock.now)
                 if let line = report.note(await settled(status, client), at: now) { write(line) }
-                if !hasBegun, let ending { return ending }
+                if !hasBegun, let ending { return try ending.get() }
                 if !hasBegun {
                     // The network is not touched before the first line is printed.
                     hasBegun = true
@@ -96,17 +78,22 @@ struct WatchCommand: AsyncParsableCommand {
                     }
                 } else if status.state == .disconnected {
                     await client.close()
-                    return ending ?? .connection(status.reason)
+                    if let ending { return try ending.get() }
+                    guard let reason = status.reason, reason != .closedByUser else { return }
+                    throw RelayError.connection(reason)
                 }
             case .timeIsUp:
-                ending = ending ?? (wasConnected ? .time : .neverConnected(hindrance))
+                // Where there never was a connection, why not, as far as that is known.
+                let time = Duration.seconds(length.flatMap(PastTime.seconds) ?? 0)
+                let failure = RelayError.connection(.timeLimit(time, after: hindrance))
+                ending = ending ?? (wasConnected ? .success(()) : .failure(failure))
                 await client.close()
             case .signal(let number):
-                ending = ending ?? .signal(number)
+                ending = ending ?? .failure(ExitCode(128 + number))
                 await client.close()
             }
         }
-        return ending ?? .connection(nil)
+        try ending?.get()
     }
 
     /// The first round trip is reported a moment after the connection is open; it belongs on that line.

@@ -42,7 +42,7 @@ struct OptionsTests {
     @Test("A topic that is none is bad data, in the chat as everywhere")
     func topics() throws {
         let chat = try ChatCommand.parse(["a..b"])
-        #expect { try chat.run() } throws: { ParleyCommand.exitCode(for: $0).rawValue == CommandFailure.badData }
+        #expect { try chat.run() } throws: { CommandFailure(of: $0)?.code == CommandFailure.badData }
     }
 
     @Test("Several profiles are for the chat, each once, and what says otherwise who to be does not go with them")

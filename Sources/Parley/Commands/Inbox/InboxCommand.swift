@@ -1,6 +1,5 @@
 import ArgumentParser
 import Relay
-import RelayNetwork
 
 /// `parley inbox`: the letters of the user's postboxes.
 struct InboxCommand: AsyncParsableCommand {
@@ -12,7 +11,6 @@ struct InboxCommand: AsyncParsableCommand {
         ])
 }
 
-/// `parley inbox list`.
 struct InboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Print one page of letters, oldest first.")
@@ -39,30 +37,28 @@ struct InboxListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let plan = try connection.plan()
-            let client: RelayClient
-            do { client = try await Connector(plan).connect() } catch {
-                // What is kept is better than nothing, and a script sees by the exit status that it may be old.
-                if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
-                throw error
+        let plan = try connection.plan()
+        do {
+            try await plan.connected { client in
+                let selection = try await part.selection(client, orKept: plan)
+                var token = nextToken
+                repeat {
+                    var page = try await client.page(of: selection, limit: pageLimit, nextToken: token)
+                    page.items = page.items.map { $0.belonging(to: part.sudoId, by: selection) }
+                    write(page)
+                    // It deletes nothing here: of a page alone nobody knows what else there was.
+                    let kept = KeptLetterPage(
+                        letters: page.items.map { KeptLetter($0) }, incarnation: 0, start: 0, end: 0,
+                        moment: WallClock.now)
+                    await StoreAccess.note([.lettersListed(kept)], plan)
+                    token = page.nextToken
+                } while all && token != nil
             }
-            let selection = try await part.selection(client, orKept: plan)
-            var token = nextToken
-            repeat {
-                var page: ListOutput<PostboxMessage>
-                do throws(RelayError) {
-                    page = try await client.page(of: selection, limit: pageLimit, nextToken: token)
-                } catch { throw client.explained(error) }
-                page.items = page.items.map { $0.belonging(to: part.sudoId, by: selection) }
-                write(page)
-                // It deletes nothing here: of a page alone nobody knows what else there was.
-                let kept = KeptLetterPage(
-                    letters: page.items.map { KeptLetter($0) }, incarnation: 0, start: 0, end: 0, moment: WallClock.now)
-                await StoreAccess.note([.lettersListed(kept)], plan)
-                token = page.nextToken
-            } while all && token != nil
-            await client.close()
+        } catch {
+            // What is kept is better than nothing, and a script sees by the exit status that it may be old. What a call
+            // fails with is a command's failure already, and there was a connection.
+            if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
+            throw error
         }
     }
 
@@ -73,27 +69,19 @@ struct InboxListCommand: AsyncParsableCommand {
 
     /// Prints the letters that this machine keeps, where it keeps any.
     private func writeKept(_ plan: ConnectionPlan) async {
-        guard let path = plan.store else { return }
-        do {
-            try await StoreAccess.use(path) { store in
-                guard let store else { return }
-                var token = nextToken
-                repeat {
-                    let (page, asOf) = try await keptPage(in: store, after: token, of: plan.userName ?? "")
-                    guard asOf != nil || !page.items.isEmpty else { return }
-                    let moment = asOf?.iso8601
-                    if token == nextToken {
-                        Output.complain(
-                            "parley: offline; these letters are kept here\(moment.map { ", as of \($0)" } ?? "")")
-                    }
-                    write(page, ["offline": .bool(true), "asOf": MessageValue(moment)])
-                    token = page.nextToken
-                } while all && token != nil
-            }
-        } catch let failure as CommandFailure {
-            Output.complain("parley: " + failure.text)
-        } catch {
-            // Why there is no connection is said all the same.
+        await StoreAccess.readKept(plan) { store in
+            var token = nextToken
+            repeat {
+                let (page, asOf) = try await keptPage(in: store, after: token, of: plan.userName ?? "")
+                guard asOf != nil || !page.items.isEmpty else { return }
+                let moment = asOf?.iso8601
+                if token == nextToken {
+                    let since = moment.map { ", as of \($0)" } ?? ""
+                    Output.complain("parley: offline; these letters are kept here\(since)")
+                }
+                write(page, ["offline": .bool(true), "asOf": MessageValue(moment)])
+                token = page.nextToken
+            } while all && token != nil
         }
     }
 
@@ -114,26 +102,23 @@ struct InboxListCommand: AsyncParsableCommand {
     private func write(_ page: ListOutput<PostboxMessage>, _ more: MessageMap = [:]) {
         for letter in page.unreadable { Output.complain("parley: the letter \(letter.id) is not readable") }
         if json {
-            var map: MessageMap = [
+            let map: MessageMap = [
                 "items": .array(page.items.map { .map($0.json) }), "nextToken": MessageValue(page.nextToken),
             ]
-            map.entries += more.entries
-            Output.json(map)
-            return
+            return Output.json(MessageMap(map.entries + more.entries))
         }
         for letter in page.items { Output.line(letter.line) }
         if let token = page.nextToken, !all { Output.complain("parley: there are more: --next-token \(token)") }
     }
 }
 
-/// `parley inbox watch`.
 struct InboxWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Print letters as they are created, and the subscription's status.")
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("End after this many letters.", valueName: "count"))
+    @Option(help: "End after this many letters.")
     var count: Int?
 
     @Option(help: ArgumentHelp("Only letters to this persona's postboxes.", valueName: "id"))
@@ -147,18 +132,16 @@ struct InboxWatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let plan = try connection.plan()
-            let connector = try Connector(plan)
-            tell(.initialized)
-            tell(.connecting)
-            do {
-                try await watch(try await connector.connect(), plan)
-                tellEnd()
-            } catch {
-                tellEnd(error)
-                throw error
-            }
+        let plan = try connection.plan()
+        let connector = try Connector(plan)
+        tell(.initialized)
+        tell(.connecting)
+        do {
+            try await watch(try await connector.connect(), plan)
+            tellEnd()
+        } catch {
+            tellEnd(error)
+            throw error
         }
     }
 
@@ -183,9 +166,8 @@ struct InboxWatchCommand: AsyncParsableCommand {
                     let letter = told.belonging(to: sudoId, by: selection)
                     guard (sudoId ?? letter.sudoId) == letter.sudoId else { continue }
                     if json {
-                        var map: MessageMap = ["event": "message"]
-                        for entry in letter.json.entries { map.entries.append(entry) }
-                        Output.json(map)
+                        let event: MessageMap = ["event": "message"]
+                        Output.json(MessageMap(event.entries + letter.json.entries))
                     } else {
                         Output.line(letter.line)
                     }
@@ -198,24 +180,15 @@ struct InboxWatchCommand: AsyncParsableCommand {
     }
 
     private func tell(_ status: PlatformSubscriptionStatus) {
-        if json {
-            Output.json(["event": "status", "status": .string(status.name)])
-        } else {
-            Output.complain("parley: subscription \(status.name)")
-        }
+        guard json else { return Output.complain("parley: subscription \(status.name)") }
+        Output.json(["event": "status", "status": .string(status.name)])
     }
 
     /// Ends the events: with `disconnected` where the user or a signal ended it, else with `error` and the reason. For
     /// people the failure itself follows.
     private func tellEnd(_ error: (any Error)? = nil) {
         guard json else { return }
-        let words: String?
-        switch error {
-        case let failure as CommandFailure: words = failure.text
-        case let error as RelayError: words = error.words
-        case let error as NetworkError: words = error.description
-        default: words = nil
-        }
+        let words = error is CancellationError ? nil : error.flatMap { CommandFailure(of: $0) }?.text
         let status = words == nil ? "disconnected" : "error"
         Output.json(["event": "status", "status": .string(status), "reason": MessageValue(words)])
     }

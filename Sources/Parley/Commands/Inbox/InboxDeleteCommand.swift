@@ -3,7 +3,6 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// `parley inbox delete`.
 struct InboxDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Delete letters by their ids, at most 25 at once, or all.")
@@ -36,40 +35,29 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            guard all || chunked || ids.count <= BulkDeletion.maximumCount else {
-                throw CommandFailure(
-                    CommandFailure.badData,
-                    "At most \(BulkDeletion.maximumCount) letters are deleted at once; --chunked takes any number.")
-            }
-            let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            let wanted = all ? try await present(client) : ids
-            guard try isWanted(wanted.count) else {
-                await client.close()
-                return Output.complain("parley: nothing was deleted")
-            }
-            let (result, signal) = await delete(wanted, client)
-            let deletion: BulkDeletion
-            switch result {
-            case .success(let done): deletion = done
-            case .failure(let error):
-                let failure = client.explained(error)
-                await client.close()
-                throw failure
-            }
-            let report = DeletionReport(deletion) { client.explained($0) }
-            await client.close()
-            await StoreAccess.note(deletion.gone.map { .letterDeleted(.received, id: $0) }, plan)
-            if json {
-                Output.json(report.json)
-            } else {
-                for id in deletion.deleted { Output.line(id) }
-                for complaint in report.complaints { Output.complain("parley: " + complaint.text) }
-            }
-            if let signal { throw ExitCode(128 + signal) }
-            if let last = report.complaints.last { throw ExitCode(last.code) }
+        guard all || chunked || ids.count <= BulkDeletion.maximumCount else {
+            throw CommandFailure(
+                CommandFailure.badData,
+                "At most \(BulkDeletion.maximumCount) letters are deleted at once; --chunked takes any number.")
         }
+        let plan = try connection.plan()
+        let outcome = try await plan.connected { client -> (BulkDeletion, DeletionReport, signal: Int32?)? in
+            let wanted = all ? try await present(client) : ids
+            guard try isWanted(wanted.count) else { return nil }
+            let (result, signal) = await delete(wanted, client)
+            let deletion = try result.get()
+            return (deletion, DeletionReport(deletion) { client.explained($0) }, signal)
+        }
+        guard let (deletion, report, signal) = outcome else { return Output.complain("parley: nothing was deleted") }
+        await StoreAccess.note(deletion.gone.map { .letterDeleted(.received, id: $0) }, plan)
+        if json {
+            Output.json(report.json)
+        } else {
+            for id in deletion.deleted { Output.line(id) }
+            for complaint in report.complaints { Output.complain("parley: " + complaint.text) }
+        }
+        if let signal { throw ExitCode(128 + signal) }
+        if let last = report.complaints.last { throw ExitCode(last.code) }
     }
 
     /// The ids of the letters that are there now, readable or not. What comes meanwhile stays.
@@ -78,11 +66,8 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         var found: [String] = []
         var token: String?
         repeat {
-            let page: ListOutput<PostboxMessage>
-            do throws(RelayError) {
-                page = try await client.listMessages(
-                    limit: RelayClient.maximumPage, nextToken: token, postbox: selection.onlyPostbox)
-            } catch { throw client.explained(error) }
+            let page = try await client.listMessages(
+                limit: RelayClient.maximumPage, nextToken: token, postbox: selection.onlyPostbox)
             found += selection.ids(in: page)
             token = page.nextToken
         } while token != nil
@@ -105,14 +90,10 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     /// has been is waited for.
     private func delete(
         _ wanted: [String], _ client: RelayClient
-    ) async -> (result: Result<BulkDeletion, RelayError>, signal: Int32?) {
+    ) async -> (result: Result<BulkDeletion, any Error>, signal: Int32?) {
         let progress = Progress(of: wanted.count)
         let signals = EndingSignals()
-        let deletion = Task { () -> Result<BulkDeletion, RelayError> in
-            do throws(RelayError) {
-                return .success(try await client.deleteMessages(withMessageIds: wanted) { progress.show($0) })
-            } catch { return .failure(error) }
-        }
+        let deletion = Task { try await client.deleteMessages(withMessageIds: wanted) { progress.show($0) } }
         let listener = Task { [numbers = signals.numbers] () -> Int32? in
             for await number in numbers {
                 deletion.cancel()
@@ -120,7 +101,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
             }
             return nil
         }
-        let result = await deletion.value
+        let result = await deletion.result
         signals.cancel()
         listener.cancel()
         progress.end()

@@ -2,7 +2,6 @@ import ArgumentParser
 import Platform
 import Relay
 
-/// `parley inbox read`.
 struct InboxReadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "read", abstract: "Print one letter whole.")
 
@@ -15,24 +14,19 @@ struct InboxReadCommand: AsyncParsableCommand {
     var id: String
 
     func run() async throws {
-        try await reportingFailures {
-            let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            let letter = try await client.letter(id)
-            await client.close()
-            if json {
-                Output.json(letter.json)
-            } else {
-                for line in letter.heading { Output.line(line) }
-                Output.line("")
-                for line in Output.safeLines(letter.message) { Output.line(line) }
-            }
-            await StoreAccess.note([.letter(KeptLetter(letter)), .letterRead(id: id, postbox: letter.postboxId)], plan)
+        let plan = try connection.plan()
+        let letter = try await plan.connected { try await $0.postboxMessage(withMessageId: id) }
+        if json {
+            Output.json(letter.json)
+        } else {
+            for line in letter.heading { Output.line(line) }
+            Output.line("")
+            for line in Output.safeLines(letter.message) { Output.line(line) }
         }
+        await StoreAccess.note([.letter(KeptLetter(letter)), .letterRead(id: id, postbox: letter.postboxId)], plan)
     }
 }
 
-/// `parley inbox save`.
 struct InboxSaveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "save", abstract: "Write a letter's text to a file that only you can read, and print its name.")
@@ -49,14 +43,10 @@ struct InboxSaveCommand: AsyncParsableCommand {
     var id: String
 
     func run() async throws {
-        try await reportingFailures {
-            let client = try await Connector(connection.plan()).connect()
-            let letter = try await client.letter(id)
-            await client.close()
-            let path = out ?? letter.fileName
-            try Self.write(letter.message, to: path)
-            Output.line(Output.safe(path))
-        }
+        let letter = try await connection.plan().connected { try await $0.postboxMessage(withMessageId: id) }
+        let path = out ?? letter.fileName
+        try Self.write(letter.message, to: path)
+        Output.line(Output.safe(path))
     }
 
     /// Writes the text as it was sent. Nothing that is there is written over, and no link is followed.
@@ -72,7 +62,7 @@ struct InboxSaveCommand: AsyncParsableCommand {
         var rest = Array(text.utf8)[...]
         var isWritten = true
         while !rest.isEmpty, isWritten {
-            let count = rest.withUnsafeBytes { Self.put(descriptor, $0) }
+            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { rest = rest.dropFirst(count) } else { isWritten = count < 0 && errno == EINTR }
         }
         // Some file systems find out at the end that there is no room.
@@ -81,17 +71,6 @@ struct InboxSaveCommand: AsyncParsableCommand {
             unlink(path)
             throw failure("the letter could not be written whole. Is the disk full?")
         }
-    }
-
-    private static func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        Platform.write(descriptor, bytes.baseAddress, bytes.count)
-    }
-}
-
-extension RelayClient {
-    /// One letter, for a command.
-    func letter(_ id: String) async throws -> PostboxMessage {
-        do throws(RelayError) { return try await postboxMessage(withMessageId: id) } catch { throw explained(error) }
     }
 }
 

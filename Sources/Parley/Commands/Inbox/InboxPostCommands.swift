@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley inbox post`.
 struct InboxPostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "post", abstract: "Send a letter to a postbox and return when it is stored.")
@@ -20,19 +19,14 @@ struct InboxPostCommand: AsyncParsableCommand {
     var text: String?
 
     func run() async throws {
-        try await reportingFailures {
-            let recipient = try LetterAddress(address)
-            try sending.check()
-            let body = try text.map(TextInput.argument) ?? StandardInput.all()
-            guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
-            let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            try await sending.send(body, about: subject, to: recipient, over: client, plan)
-        }
+        let recipient = try LetterAddress(address)
+        try sending.check()
+        let body = try text.map(TextInput.argument) ?? StandardInput.all()
+        guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
+        try await sending.send(to: recipient, connection.plan()) { _ in (body, subject) }
     }
 }
 
-/// `parley inbox forward`.
 struct InboxForwardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forward", abstract: "Send a letter on to a postbox, with whose it was and when.")
@@ -50,15 +44,11 @@ struct InboxForwardCommand: AsyncParsableCommand {
     var text: String?
 
     func run() async throws {
-        try await reportingFailures {
-            let recipient = try LetterAddress(address)
-            try sending.check()
-            let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            let letter = try await client.letter(id)
-            try await sending.send(
-                letter.forwarded(under: text), about: letter.subject.map { LetterSubject.forwarding($0) },
-                to: recipient, over: client, plan)
+        let recipient = try LetterAddress(address)
+        try sending.check()
+        try await sending.send(to: recipient, connection.plan()) { client in
+            let letter = try await client.postboxMessage(withMessageId: id)
+            return (letter.forwarded(under: text), letter.subject.map { LetterSubject.forwarding($0) })
         }
     }
 }
@@ -67,9 +57,7 @@ struct InboxForwardCommand: AsyncParsableCommand {
 struct LetterSending: ParsableArguments {
     @Option(
         name: .customLong("id"),
-        help: ArgumentHelp(
-            "The new letter's identifier, so that a second try within two minutes stores nothing twice.",
-            valueName: "id"))
+        help: "The new letter's identifier, so that a second try within two minutes stores nothing twice.")
     var newID: String?
 
     @Flag(help: "Print one JSON object.")
@@ -85,31 +73,36 @@ struct LetterSending: ParsableArguments {
     }
 
     /// Sends a letter, says so, and has the local store keep it.
+    ///
+    /// - Parameter letter: makes the letter, over the client that sends it.
     func send(
-        _ body: String, about subject: String?, to recipient: LetterAddress, over client: RelayClient,
-        _ plan: ConnectionPlan
+        to recipient: LetterAddress, _ plan: ConnectionPlan,
+        _ letter: (RelayClient) async throws -> (text: String, subject: String?)
     ) async throws {
-        let id = newID ?? RelayClient.newID()
-        let receipt: PublishReceipt
-        do throws(RelayError) {
-            receipt = try await client.post(
-                to: recipient.user, postbox: recipient.postbox, subject: subject, text: body, id: id)
-        } catch .timeout {
-            throw CommandFailure(
-                CommandFailure.notAcknowledged,
-                "The letter \(id) was not acknowledged in time.\(client.status.hindrance) Try again within two minutes "
-                    + "\(newID == nil ? "with --id \(id)" : "with the same --id"), and nothing is stored twice.")
-        } catch { throw client.explained(error) }
-        if json {
-            Output.json([
-                "id": .string(receipt.id), "seq": .integer(receipt.sequence), "duplicate": .bool(receipt.isDuplicate),
-            ])
+        let sent = try await plan.connected { client in
+            let (text, subject) = try await letter(client)
+            let id = newID ?? RelayClient.newID()
+            let receipt: PublishReceipt
+            do {
+                receipt = try await client.post(
+                    to: recipient.user, postbox: recipient.postbox, subject: subject, text: text, id: id)
+            } catch RelayError.timeout {
+                throw CommandFailure(
+                    CommandFailure.notAcknowledged,
+                    "The letter \(id) was not acknowledged in time.\(client.status.hindrance) Try again within two minutes "
+                        + "\(newID == nil ? "with --id \(id)" : "with the same --id"), and nothing is stored twice.")
+            }
+            if json {
+                Output.json([
+                    "id": .string(receipt.id), "seq": .integer(receipt.sequence),
+                    "duplicate": .bool(receipt.isDuplicate),
+                ])
+            }
+            return KeptLetter(
+                direction: .sent, id: receipt.id, person: recipient.user, postbox: recipient.postbox,
+                time: WallClock.now, text: text, subject: subject.flatMap { $0.isEmpty ? nil : $0 })
         }
-        await client.close()
-        let letter = KeptLetter(
-            direction: .sent, id: receipt.id, person: recipient.user, postbox: recipient.postbox, time: WallClock.now,
-            text: body, subject: subject.flatMap { $0.isEmpty ? nil : $0 })
-        await StoreAccess.note([.letter(letter)], plan)
+        await StoreAccess.note([.letter(sent)], plan)
     }
 }
 

@@ -25,25 +25,17 @@ struct PostboxOptions: ParsableArguments {
     ///
     /// - Parameter outcome: what has become of each, for a person; nil for whether it is enabled.
     func run(_ outcome: String? = nil, _ body: (RelayClient) async throws -> [Postbox]) async throws {
-        try await reportingFailures {
-            let client = try await Connector(connection.plan()).connect()
-            let postboxes: [Postbox]
-            do { postboxes = try await body(client) } catch let error as RelayError { throw client.explained(error) }
-            for postbox in postboxes { write(postbox, outcome) }
-            await client.close()
+        try await connection.plan().connected { client in
+            for postbox in try await body(client) { write(postbox, outcome) }
         }
     }
 
     /// Prints a postbox.
     ///
-    /// - Parameters:
-    ///   - outcome: what has become of it, for a person; nil for whether it is enabled.
-    ///   - more: what scripts are told beside it.
+    /// - Parameter more: what scripts are told beside it.
     func write(_ postbox: Postbox, _ outcome: String? = nil, more: MessageMap = [:]) {
         guard json else { return Output.line(postbox.line(outcome)) }
-        var map = postbox.json
-        map.entries += more.entries
-        Output.json(map)
+        Output.json(MessageMap(postbox.json.entries + more.entries))
     }
 }
 
@@ -65,7 +57,6 @@ extension Postbox {
     }
 }
 
-/// `parley postbox list`.
 struct PostboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Print the postboxes.",
@@ -73,50 +64,37 @@ struct PostboxListCommand: AsyncParsableCommand {
     @OptionGroup var options: PostboxOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let plan = try options.connection.plan()
-            let client: RelayClient
-            do { client = try await Connector(plan).connect() } catch {
-                // What is kept is better than nothing, and a script sees by the exit status that it may be old.
-                if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
-                throw error
+        let plan = try options.connection.plan()
+        do {
+            let postboxes = try await plan.connected { client in
+                let postboxes = try await client.postboxes(sudoId: options.sudoId)
+                for postbox in postboxes { options.write(postbox) }
+                return postboxes
             }
-            let postboxes: [Postbox]
-            do throws(RelayError) { postboxes = try await client.postboxes(sudoId: options.sudoId) } catch {
-                let failure = client.explained(error)
-                await client.close()
-                if failure.meansNoAnswer { await writeKept(plan) }
-                throw failure
-            }
-            for postbox in postboxes { options.write(postbox) }
-            await client.close()
             guard options.sudoId == nil else { return }
-            let told = KeptPostboxes(items: postboxes, asOf: WallClock.now)
-            await StoreAccess.note([.postboxesListed(told)], plan)
+            await StoreAccess.note([.postboxesListed(KeptPostboxes(items: postboxes, asOf: WallClock.now))], plan)
+        } catch {
+            // What is kept is better than nothing, and a script sees by the exit status that it may be old.
+            if (error as? CommandFailure)?.meansNoAnswer ?? CommandFailure.meansNoConnection(error) {
+                await writeKept(plan)
+            }
+            throw error
         }
     }
 
     /// Prints the postboxes that this machine keeps, where it keeps any.
     private func writeKept(_ plan: ConnectionPlan) async {
-        guard let path = plan.store else { return }
-        do {
-            try await StoreAccess.use(path) { store in
-                guard let kept = try await store?.postboxes() else { return }
-                let moment = kept.asOf.iso8601
-                Output.complain("parley: not told by the network; these postboxes are kept here, as of \(moment)")
-                for postbox in kept.items where (options.sudoId ?? postbox.sudoId) == postbox.sudoId {
-                    options.write(postbox, more: ["offline": .bool(true), "asOf": .string(moment)])
-                }
+        await StoreAccess.readKept(plan) { store in
+            guard let kept = try await store.postboxes() else { return }
+            let moment = kept.asOf.iso8601
+            Output.complain("parley: not told by the network; these postboxes are kept here, as of \(moment)")
+            for postbox in kept.items where (options.sudoId ?? postbox.sudoId) == postbox.sudoId {
+                options.write(postbox, more: ["offline": .bool(true), "asOf": .string(moment)])
             }
-        } catch let failure as CommandFailure {
-            Output.complain("parley: " + failure.text)
-        } catch {
-            // Why the network did not tell them is said all the same.
         }
     }
 }
 
-/// `parley postbox create`.
 struct PostboxCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "create", abstract: "Make a postbox.")
     @OptionGroup var options: PostboxOptions
@@ -125,7 +103,6 @@ struct PostboxCreateCommand: AsyncParsableCommand {
     func run() async throws { try await options.run { [try await $0.createPostbox(name, sudoId: options.sudoId)] } }
 }
 
-/// `parley postbox rename`.
 struct PostboxRenameCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename", abstract: "Call a postbox something else; its address stays.",
@@ -140,7 +117,6 @@ struct PostboxRenameCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley postbox enable`.
 struct PostboxEnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "enable", abstract: "Let it take letters.")
     @OptionGroup var options: PostboxOptions
@@ -151,7 +127,6 @@ struct PostboxEnableCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley postbox disable`.
 struct PostboxDisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable", abstract: "Refuse further letters and keep those it has.")
@@ -163,7 +138,6 @@ struct PostboxDisableCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley postbox delete`.
 struct PostboxDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Delete a postbox with its letters.")

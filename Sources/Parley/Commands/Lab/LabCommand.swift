@@ -20,11 +20,17 @@ enum Lab {
     /// The exit status of a rehearsal that did not pass.
     static let failed = ExitCode(1)
 
+    /// Reads a scenario's file, or one that comes with Parley, by its name.
+    static func named(_ name: String) throws -> LabScenario {
+        if !FileManager.default.fileExists(atPath: name), let shipped = ShippedScenario.named(name) {
+            return try shipped.scenario()
+        }
+        return try scenario(name)
+    }
+
     /// Reads a scenario's file.
     static func scenario(_ path: String) throws(CommandFailure) -> LabScenario {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure(CommandFailure.badData, "\(path) cannot be read.")
-        }
+        let data = try contents(ofFile: path)
         do throws(LabScenarioError) { return try LabScenario(parsing: data) } catch {
             throw CommandFailure(CommandFailure.badData, "\(path):\(error)")
         }
@@ -58,12 +64,10 @@ enum Lab {
             status.state + (status.isSilent ? ", no answer" : "")
                 + (status.attempt > 0 ? ", attempt \(status.attempt)" : "")
                 + (status.words.map { ". \($0)" } ?? "")
+        case .fault(let fault) where fault.phase == .ended: "\(fault.name) is over"
         case .fault(let fault):
-            switch fault.phase {
-            case .began: "\(fault.name) begins" + (fault.detail.isEmpty ? "" : ": \(fault.detail)")
-            case .ended: "\(fault.name) is over"
-            case .struck: fault.name + (fault.detail.isEmpty ? "" : ": \(fault.detail)")
-            }
+            fault.name + (fault.phase == .began ? " begins" : "")
+                + (fault.detail.isEmpty ? "" : ": \(fault.detail)")
         case .expectation(let result):
             (result.isMet ? "as expected: " : "NOT as expected: ") + result.words
                 + (result.instead.map { "; there was \($0)" } ?? "")

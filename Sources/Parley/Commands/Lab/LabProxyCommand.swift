@@ -58,48 +58,46 @@ struct LabProxyCommand: AsyncParsableCommand {
     static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
 
     func run() async throws {
-        try await reportingFailures {
-            let target: ServerAddress
-            do throws(RelayError) { target = try RelayConfiguration.addresses([server])[0] } catch {
-                throw CommandFailure(CommandFailure.usage, error.words)
-            }
-            let scenario = try script.map { path throws(CommandFailure) in try Self.linkScenario(path) }
-            let seed = options.seed ?? scenario?.seed ?? UInt64.random(in: 1...999_999)
-            let place = Self.place(listen) ?? (FaultProxy.loopback, 0)
-            let proxy: FaultProxy
-            do throws(FaultError) {
-                proxy = try await FaultProxy.start(target: target, host: place.host, port: place.port, seed: seed)
-            } catch {
-                throw CommandFailure(CommandFailure.cannotCreate, error.description)
-            }
-            let heading = LabHeading(
-                title: scenario?.title ?? "a proxy", seed: seed, policy: "none", speed: scenario?.speed ?? 1,
-                server: "\(target)", time: WallClock.now.iso8601)
-            let json = options.json
-            let session = LabSession(
-                subject: nil, link: ProxyLink(proxy), server: nil, writer: Lab.writer(), heading: heading
-            ) { Lab.show($0, json: json) }
-            if !Self.isLoopback(place.host) {
-                Output.complain(
-                    "parley: anybody who reaches \(place.host) port \(proxy.address.port) reaches the server behind it."
-                )
-            }
-            let shown = place.host.contains(":") ? "[\(place.host)]" : place.host
-            // Whoever starts it waits for this line.
-            if json {
-                Output.json([
-                    "listening": .string("nats://\(shown):\(proxy.address.port)"), "seed": .integer(seed),
-                ])
-            } else {
-                Output.line("listening at nats://\(shown):\(proxy.address.port)")
-            }
-            let number = await untilSignal(session, scenario)
-            let run = await session.end(patience: .zero, waits: false)
-            await proxy.close()
-            if let log = options.log { try Lab.write(run.log.text, to: log) }
-            if let failure = run.failure { throw CommandFailure(CommandFailure.badData, failure) }
-            throw ExitCode(128 + number)
+        let target: ServerAddress
+        do throws(RelayError) { target = try RelayConfiguration.addresses([server])[0] } catch {
+            throw CommandFailure(CommandFailure.usage, error.words)
         }
+        let scenario = try script.map { path throws(CommandFailure) in try Self.linkScenario(path) }
+        let seed = options.seed ?? scenario?.seed ?? UInt64.random(in: 1...999_999)
+        let place = Self.place(listen) ?? (FaultProxy.loopback, 0)
+        let proxy: FaultProxy
+        do throws(FaultError) {
+            proxy = try await FaultProxy.start(target: target, host: place.host, port: place.port, seed: seed)
+        } catch {
+            throw CommandFailure(CommandFailure.cannotCreate, error.description)
+        }
+        let heading = LabHeading(
+            title: scenario?.title ?? "a proxy", seed: seed, policy: "none", speed: scenario?.speed ?? 1,
+            server: "\(target)", time: WallClock.now.iso8601)
+        let json = options.json
+        let session = LabSession(
+            subject: nil, link: ProxyLink(proxy), server: nil, writer: Lab.writer(), heading: heading
+        ) { Lab.show($0, json: json) }
+        if !Self.isLoopback(place.host) {
+            Output.complain(
+                "parley: anybody who reaches \(place.host) port \(proxy.address.port) reaches the server behind it."
+            )
+        }
+        let shown = place.host.contains(":") ? "[\(place.host)]" : place.host
+        // Whoever starts it waits for this line.
+        if json {
+            Output.json([
+                "listening": .string("nats://\(shown):\(proxy.address.port)"), "seed": .integer(seed),
+            ])
+        } else {
+            Output.line("listening at nats://\(shown):\(proxy.address.port)")
+        }
+        let number = await untilSignal(session, scenario)
+        let run = await session.end(patience: .zero, waits: false)
+        await proxy.close()
+        if let log = options.log { try Lab.write(run.log.text, to: log) }
+        if let failure = run.failure { throw CommandFailure(CommandFailure.badData, failure) }
+        throw ExitCode(128 + number)
     }
 
     /// Does what the script or the input says, and returns with the signal that ends it.

@@ -53,30 +53,28 @@ struct LabRunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            // Each is read before the first one runs.
-            let scenarios = try all ? ShippedScenario.all.map { try $0.scenario() } : files.map(Lab.named)
-            let ground = try LabGround(connection)
-            for scenario in scenarios { try ground.check(scenario) }
-            var reports: [LabReport] = []
-            let (speed, seed, json) = (speed, seed, json)
-            for scenario in scenarios {
-                let run = try await untilSignal {
-                    let speed = speed ?? scenario.speed
-                    let seed = seed ?? scenario.seed ?? UInt64.random(in: 1...999_999)
-                    return try await ground.session(
-                        scenario, speed: speed, seed: seed, { Lab.show($0, json: json) }
-                    ) { await $0.run(scenario, speed: speed) }
-                }
-                let report = LabReport(run)
-                reports.append(report)
-                Lab.show(report, json: json)
-                if let log { try Lab.write(run.log.text, to: log) }
-                if let file = self.report { try Lab.write(report.page, to: file) }
+        // Each is read before the first one runs.
+        let scenarios = try all ? ShippedScenario.all.map { try $0.scenario() } : files.map(Lab.named)
+        let ground = try LabGround(connection)
+        for scenario in scenarios { try ground.check(scenario) }
+        var reports: [LabReport] = []
+        let (speed, seed, json) = (speed, seed, json)
+        for scenario in scenarios {
+            let run = try await untilSignal {
+                let speed = speed ?? scenario.speed
+                let seed = seed ?? scenario.seed ?? UInt64.random(in: 1...999_999)
+                return try await ground.session(
+                    scenario, speed: speed, seed: seed, { Lab.show($0, json: json) }
+                ) { await $0.run(scenario, speed: speed) }
             }
-            if let junit { try Lab.write(LabReport.junit(reports), to: junit) }
-            if reports.contains(where: { !$0.verdict.isPassed }) { throw Lab.failed }
+            let report = LabReport(run)
+            reports.append(report)
+            Lab.show(report, json: json)
+            if let log { try Lab.write(run.log.text, to: log) }
+            if let file = self.report { try Lab.write(report.page, to: file) }
         }
+        if let junit { try Lab.write(LabReport.junit(reports), to: junit) }
+        if reports.contains(where: { !$0.verdict.isPassed }) { throw Lab.failed }
     }
 }
 
@@ -84,60 +82,40 @@ struct LabRunCommand: AsyncParsableCommand {
 func untilSignal<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let signals = EndingSignals()
     defer { signals.cancel() }
-    let numbers = signals.numbers
-    return try await withThrowingTaskGroup(of: Ended<Value>.self) { group in
-        group.addTask { .body(try await body()) }
+    return try await withThrowingTaskGroup(of: Value.self) { [numbers = signals.numbers] group in
+        group.addTask { try await body() }
         group.addTask {
-            for await number in numbers { return .signal(number) }
-            return .signal(2)
+            for await number in numbers { throw ExitCode(128 + number) }
+            throw ExitCode(CommandFailure.interrupted)
         }
+        // What the body has started it ends by itself: the group waits for that.
         defer { group.cancelAll() }
-        guard let first = try await group.next() else { throw CancellationError() }
-        switch first {
-        case .body(let value): return value
-        case .signal(let number):
-            group.cancelAll()
-            // What the body has started it ends by itself.
-            try? await group.waitForAll()
-            throw ExitCode(128 + number)
-        }
+        guard let value = try await group.next() else { throw CancellationError() }
+        return value
     }
-}
-
-/// What ended first.
-private enum Ended<Value: Sendable>: Sendable {
-    case body(Value)
-    case signal(Int32)
 }
 
 /// Where scenarios are carried out: on networks of their own, or before a server that somebody named.
 struct LabGround: Sendable {
-    private let server: (address: ServerAddress, configuration: RelayConfiguration, name: String)?
+    private let server: (address: ServerAddress, configuration: RelayConfiguration)?
 
     /// What the options name; only what they name themselves, since the configuration's own servers are no place for
     /// rehearsals that nobody asked for there.
     init(_ options: ConnectionTarget) throws {
-        guard !options.server.isEmpty || options.profile != nil else {
+        let plan = options.server.isEmpty && options.profile == nil ? nil : try options.plan()
+        if let plan, case .servers(let addresses, _, _) = plan.target, let address = addresses.first {
+            server = (address, try Connector(plan).configuration)
+        } else {
             server = nil
-            return
         }
-        let plan = try options.plan()
-        guard case .servers(let addresses, _, _) = plan.target, let address = addresses.first else {
-            server = nil
-            return
-        }
-        let connector = try Connector(plan)
-        server = (address, connector.configuration, "\(address)")
     }
 
     /// Refuses a scenario that cannot be carried out here.
     func check(_ scenario: LabScenario) throws(CommandFailure) {
-        guard server != nil else { return }
-        guard !scenario.needsNetwork, scenario.client.tokenLifetime == nil else {
-            throw CommandFailure(
-                CommandFailure.refused,
-                "“\(scenario.title)” is for a network that Parley started: leave --server and --profile out.")
-        }
+        guard server != nil, scenario.needsNetwork || scenario.client.tokenLifetime != nil else { return }
+        throw CommandFailure(
+            CommandFailure.refused,
+            "“\(scenario.title)” is for a network that Parley started: leave --server and --profile out.")
     }
 
     /// Makes a session for a scenario, and ends what it stands on when the body has returned.
@@ -145,7 +123,14 @@ struct LabGround: Sendable {
         _ scenario: LabScenario, speed: Double, seed: UInt64, _ report: @escaping @Sendable (LabEvent) -> Void,
         _ body: (LabSession) async throws -> Value
     ) async throws -> Value {
-        let network = server == nil ? try await Self.place(for: scenario) : nil
+        let network: LabNetwork? =
+            if server != nil {
+                nil
+            } else if scenario.needsCluster {
+                try await LabNetwork.startCluster()
+            } else {
+                try await LabNetwork.start()
+            }
         let result: Result<Value, any Error>
         do {
             result = .success(try await session(on: network, scenario, speed: speed, seed: seed, report, body))
@@ -154,12 +139,6 @@ struct LabGround: Sendable {
         }
         await network?.stop()
         return try result.get()
-    }
-
-    /// The network that a scenario is carried out on: one server, unless it takes more.
-    private static func place(for scenario: LabScenario) async throws -> LabNetwork {
-        guard scenario.needsCluster else { return try await LabNetwork.start() }
-        return try await LabNetwork.startCluster()
     }
 
     private func session<Value: Sendable>(
@@ -174,52 +153,33 @@ struct LabGround: Sendable {
         } catch {
             throw CommandFailure(CommandFailure.cannotCreate, error.description)
         }
-        let (tested, other) = try configurations(network, scenario.client, proxy.address, speed, seed)
+        let tested = try configuration(network, scenario.client, over: proxy.address, speed: speed, seed: seed)
+        let other = try configuration(network, scenario.client, over: nil, speed: speed, seed: nil)
         let heading = LabHeading(
             title: scenario.title, seed: seed, policy: scenario.client.reconnect, speed: speed,
-            server: network.map { "nats-server \($0.version)" } ?? server?.name, time: WallClock.now.iso8601)
+            server: network.map { "nats-server \($0.version)" } ?? "\(target)", time: WallClock.now.iso8601)
         let subject = RelaySubject(tested, other: other)
         let session = LabSession(
             subject: subject, link: ProxyLink(proxy), server: network?.serverSide(subject.client),
-            topic: scenario.topic, writer: network == nil ? Lab.writer() : "lab", heading: heading,
-            tell: report)
+            topic: scenario.topic, writer: network == nil ? Lab.writer() : "lab", heading: heading, tell: report)
         let result: Result<Value, any Error>
         do { result = .success(try await body(session)) } catch { result = .failure(error) }
         await proxy.close()
         return try result.get()
     }
 
-    /// How the client under test is configured, and how another device of the same user is.
-    private func configurations(
-        _ network: LabNetwork?, _ settings: LabClientSettings, _ link: ServerAddress, _ speed: Double,
-        _ seed: UInt64
-    ) throws -> (tested: RelayConfiguration, other: RelayConfiguration) {
-        if let network {
-            return (
-                try network.configuration(server: link, settings, speed: speed, seed: seed),
-                try network.configuration(server: nil, settings, speed: speed, seed: nil)
-            )
-        }
+    /// How the client under test is configured, which is over the link, and how another device of the same user is.
+    private func configuration(
+        _ network: LabNetwork?, _ settings: LabClientSettings, over link: ServerAddress?, speed: Double, seed: UInt64?
+    ) throws -> RelayConfiguration {
+        if let network { return try network.configuration(server: link, settings, speed: speed, seed: seed) }
         guard let server else { throw NetworkError.notRunning }
-        func configured(_ address: ServerAddress, seed: UInt64? = nil) -> RelayConfiguration {
-            var configuration = settings.configuration(
-                [address], server.configuration.credentials, speed: speed, seed: seed)
-            configuration.user = server.configuration.user
-            configuration.namespace = server.configuration.namespace
-            configuration.tls = server.configuration.tls
-            return configuration
-        }
-        return (configured(link, seed: seed), configured(server.address))
-    }
-}
-
-extension Lab {
-    /// A scenario by its file, or by the name of one that comes with Parley.
-    static func named(_ name: String) throws -> LabScenario {
-        if !FileManager.default.fileExists(atPath: name), let shipped = ShippedScenario.named(name) {
-            return try shipped.scenario()
-        }
-        return try scenario(name)
+        var configuration = settings.configuration(
+            [link ?? server.address], server.configuration.credentials, speed: speed, seed: seed)
+        configuration.user = server.configuration.user
+        configuration.namespace = server.configuration.namespace
+        configuration.tls = server.configuration.tls
+        return configuration
     }
 }
 
@@ -235,27 +195,19 @@ struct LabListCommand: ParsableCommand {
     var name: String?
 
     func run() throws {
-        try reportingFailures {
-            if let name {
-                guard let scenario = ShippedScenario.named(name) else {
-                    throw CommandFailure(
-                        CommandFailure.badData, "There is no scenario “\(name)”. parley lab list names all.")
-                }
-                return Output.line(scenario.text)
-            }
-            let longest = ShippedScenario.all.map(\.name.count).max() ?? 0
-            for shipped in ShippedScenario.all {
-                let scenario = try shipped.scenario()
-                if json {
-                    Output.json([
-                        "name": .string(shipped.name), "title": .string(scenario.title),
-                        "about": .string(scenario.about),
-                    ])
-                } else {
-                    let margin = String(repeating: " ", count: longest - shipped.name.count + 2)
-                    Output.line(shipped.name + margin + scenario.title)
-                }
-            }
+        if let name {
+            if let scenario = ShippedScenario.named(name) { return Output.line(scenario.text) }
+            throw CommandFailure(
+                CommandFailure.badData, "There is no scenario “\(name)”. parley lab list names all.")
+        }
+        let all = try ShippedScenario.all.map { (name: $0.name, scenario: try $0.scenario()) }
+        guard json else {
+            return Output.table(all.map { [$0.name, $0.scenario.title] }).forEach { Output.line($0) }
+        }
+        for (name, scenario) in all {
+            Output.json([
+                "name": .string(name), "title": .string(scenario.title), "about": .string(scenario.about),
+            ])
         }
     }
 }
@@ -288,27 +240,23 @@ struct LabRecordCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            var client = LabClientSettings()
-            client.reconnect = reconnect
-            let settings = client
-            let kept = LabScenario(title: title, client: settings)
-            let seed = options.seed ?? UInt64.random(in: 1...999_999)
-            let json = options.json
-            let ground = try LabGround(connection)
-            let (run, scenario) = try await untilSignal {
-                try await ground.session(kept, speed: 1, seed: seed, { Lab.show($0, json: json) }) { session in
-                    await session.begin()
-                    await session.record()
-                    await HandLines.perform(in: session)
-                    let run = await session.end(waits: false)
-                    let scenario = await session.recording?.scenario(title: kept.title, seed: seed, client: settings)
-                    return (run, scenario)
-                }
+        var client = LabClientSettings()
+        client.reconnect = reconnect
+        let kept = LabScenario(title: title, client: client)
+        let seed = options.seed ?? UInt64.random(in: 1...999_999)
+        let json = options.json
+        let ground = try LabGround(connection)
+        let (run, scenario) = try await untilSignal {
+            try await ground.session(kept, speed: 1, seed: seed, { Lab.show($0, json: json) }) { session in
+                await session.begin()
+                await session.record()
+                await HandLines.perform(in: session)
+                let run = await session.end(waits: false)
+                return (run, await session.recording?.scenario(title: kept.title, seed: seed, client: kept.client))
             }
-            if let scenario { try Lab.write(scenario.text, to: out) }
-            if let log = options.log { try Lab.write(run.log.text, to: log) }
-            Lab.show(LabReport(run), json: json)
         }
+        if let scenario { try Lab.write(scenario.text, to: out) }
+        if let log = options.log { try Lab.write(run.log.text, to: log) }
+        Lab.show(LabReport(run), json: json)
     }
 }

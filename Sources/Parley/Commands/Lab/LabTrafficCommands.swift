@@ -45,46 +45,42 @@ struct LabSendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let (writer, topic, json) = (writer ?? Lab.writer(), topic, json)
-            do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
-            let connector = try Connector(connection.plan(), for: .work)
-            let client = try await connector.connect()
-            let patience = LabDuration.read(timeout) ?? .seconds(30)
-            let (count, pause) = (count, every.flatMap { LabDuration.read($0) } ?? .zero)
-            let failed = NIOLockedValueBox(0)
-            try await client.whileInSession {
-                let start = ContinuousClock.now
-                @Sendable func show(_ kind: LabEvent.Kind) {
-                    Lab.show(LabEvent(at: LabTime(start.duration(to: .now)), kind), json: json)
-                }
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for value in 1...count {
-                        guard let number = LabNumber(writer: writer, value: value) else { continue }
-                        let pending = try await client.enqueueLine(topic: topic, text: number.text)
-                        show(.sent(number))
-                        group.addTask {
-                            do throws(RelayError) {
-                                _ = try await pending.receipt(within: patience)
-                                show(.acknowledged(number))
-                            } catch {
-                                failed.withLockedValue { $0 += 1 }
-                                if case .uncertain = error { return show(.uncertain(number)) }
-                                show(.notSent(number, reason: error.words))
-                            }
+        let (writer, topic, json) = (writer ?? Lab.writer(), topic, json)
+        do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+        let connector = try Connector(connection.plan(), for: .work)
+        let client = try await connector.connect()
+        let patience = LabDuration.read(timeout) ?? .seconds(30)
+        let (count, pause) = (count, every.flatMap { LabDuration.read($0) } ?? .zero)
+        let failed = NIOLockedValueBox(0)
+        try await client.whileInSession {
+            let start = ContinuousClock.now
+            @Sendable func show(_ kind: LabEvent.Kind) {
+                Lab.show(LabEvent(at: LabTime(start.duration(to: .now)), kind), json: json)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for value in 1...count {
+                    guard let number = LabNumber(writer: writer, value: value) else { continue }
+                    let pending = try await client.enqueueLine(topic: topic, text: number.text)
+                    show(.sent(number))
+                    group.addTask {
+                        do throws(RelayError) {
+                            _ = try await pending.receipt(within: patience)
+                            show(.acknowledged(number))
+                        } catch {
+                            failed.withLockedValue { $0 += 1 }
+                            if case .uncertain = error { return show(.uncertain(number)) }
+                            show(.notSent(number, reason: error.words))
                         }
-                        if pause > .zero, value < count { try await Task.sleep(for: pause) }
                     }
-                    try await group.waitForAll()
+                    if pause > .zero, value < count { try await Task.sleep(for: pause) }
                 }
+                try await group.waitForAll()
             }
-            await client.close()
-            let missed = failed.withLockedValue(\.self)
-            if !json {
-                Output.line("\(writer): \(count) sent, \(count - missed) acknowledged")
-            }
-            if missed > 0 { throw Lab.failed }
         }
+        await client.close()
+        let missed = failed.withLockedValue(\.self)
+        if !json { Output.line("\(writer): \(count) sent, \(count - missed) acknowledged") }
+        if missed > 0 { throw Lab.failed }
     }
 }
 
@@ -104,8 +100,7 @@ struct LabWatchCommand: AsyncParsableCommand {
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time, such as 30s.", valueName: "length"))
     var length: String?
 
-    @Option(help: ArgumentHelp("Begin earlier: all, a length such as 15m, or an ISO 8601 time.", valueName: "since"))
-    var since: String?
+    @OptionGroup var begin: SinceOption
 
     @Option(help: ArgumentHelp("A file for what happened, as lines of JSON.", valueName: "file"))
     var log: String?
@@ -123,9 +118,6 @@ struct LabWatchCommand: AsyncParsableCommand {
         if let length, LabDuration.read(length) == nil {
             throw ValidationError("--for takes a length such as 30s or 5min.")
         }
-        if let since, PastTime(since) == nil {
-            throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
-        }
     }
 
     /// What is known, for the two that add to it.
@@ -136,63 +128,52 @@ struct LabWatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let start: SubscriptionStart =
-                switch since.flatMap({ PastTime($0) }) {
-                case nil: .new
-                case .all: .all
-                case .at(let time): .time(time)
-                }
-            let connector = try Connector(connection.plan(), for: .presence)
-            defer { connector.tokenCommand?.end() }
-            let client = try await connector.connect()
-            let begin = ContinuousClock.now
-            let state = NIOLockedValueBox(
-                State(
-                    watch: LabWatch(
-                        LabHeading(
-                            title: topic, seed: 0, policy: "none", server: connector.network,
-                            time: WallClock.now.iso8601))))
-            let (json, count, limit) = (json, count, length.flatMap { LabDuration.read($0) })
-            /// Changes what is known and prints what is new.
-            @Sendable func change(_ body: (inout LabWatch, LabTime) -> Void) {
-                state.withLockedValue { state in
-                    body(&state.watch, LabTime(begin.duration(to: .now)))
-                    let events = state.watch.run.log.events
-                    for event in events[state.shown...] { Lab.show(event, json: json) }
-                    state.shown = events.count
-                }
+        let start = begin.start
+        let connector = try Connector(connection.plan(), for: .presence)
+        defer { connector.tokenCommand?.end() }
+        let client = try await connector.connect()
+        let began = ContinuousClock.now
+        let heading = LabHeading(
+            title: topic, seed: 0, policy: "none", server: connector.network, time: WallClock.now.iso8601)
+        let state = NIOLockedValueBox(State(watch: LabWatch(heading)))
+        let (json, count, limit) = (json, count, length.flatMap { LabDuration.read($0) })
+        /// Changes what is known and prints what is new.
+        @Sendable func change(_ body: (inout LabWatch, LabTime) -> Void) {
+            state.withLockedValue { state in
+                body(&state.watch, LabTime(began.duration(to: .now)))
+                let events = state.watch.run.log.events
+                for event in events[state.shown...] { Lab.show(event, json: json) }
+                state.shown = events.count
             }
-            change { _, _ in }
-            let events = try await client.messages(topic: topic, from: start, withPayload: true)
-            do {
-                try await client.whileInSession {
-                    try await Self.follow(events, for: limit) { message in
-                        guard let number = LabNumber(message: message.message) else { return true }
-                        var isDone = false
-                        change { watch, now in
-                            watch.take(number, isRecovered: message.isRecovered, at: now)
-                            isDone = count.map { watch.hasAll(count: $0) } ?? false
-                        }
-                        return !isDone
-                    }
-                }
-            } catch let status as ExitCode {
-                // By ^C; what was heard so far counts.
-                guard status.rawValue > 128 else { throw status }
-            }
-            change { watch, now in
-                if let count { watch.conclude(count: count, at: now) }
-                watch.end(at: now)
-            }
-            await client.close()
-            let run = state.withLockedValue(\.watch.run)
-            if let log { try Lab.write(run.log.text, to: log) }
-            let report = LabReport(run)
-            Lab.show(report, json: json)
-            let isMissing = count != nil && run.ledger.figures.received == 0
-            if !report.verdict.isPassed || isMissing { throw Lab.failed }
         }
+        change { _, _ in }
+        let events = try await client.messages(topic: topic, from: start, withPayload: true)
+        do {
+            try await client.whileInSession {
+                try await Self.follow(events, for: limit) { message in
+                    guard let number = LabNumber(message: message.message) else { return true }
+                    var isDone = false
+                    change { watch, now in
+                        watch.take(number, isRecovered: message.isRecovered, at: now)
+                        isDone = count.map { watch.hasAll(count: $0) } ?? false
+                    }
+                    return !isDone
+                }
+            }
+        } catch let status as ExitCode where status.rawValue > 128 {
+            // By ^C; what was heard so far counts.
+        }
+        change { watch, now in
+            if let count { watch.conclude(count: count, at: now) }
+            watch.end(at: now)
+        }
+        await client.close()
+        let run = state.withLockedValue(\.watch.run)
+        if let log { try Lab.write(run.log.text, to: log) }
+        let report = LabReport(run)
+        Lab.show(report, json: json)
+        let isMissing = count != nil && run.ledger.figures.received == 0
+        if !report.verdict.isPassed || isMissing { throw Lab.failed }
     }
 
     /// Hands messages over until they are enough, or the time is over.
@@ -229,23 +210,18 @@ struct LabReportCommand: ParsableCommand {
     var log: String
 
     func run() throws {
-        try reportingFailures {
-            guard let data = FileManager.default.contents(atPath: log) else {
-                throw CommandFailure(CommandFailure.badData, "\(log) cannot be read.")
-            }
-            let read: LabLog
-            do throws(LabLogError) { read = try LabLog(parsing: data) } catch {
-                throw CommandFailure(CommandFailure.badData, "\(log):\(error.line): \(error.words).")
-            }
-            let report = LabReport(LabRun(read))
-            if let out { try Lab.write(report.page, to: out) }
-            if json {
-                var map: MessageMap = ["verdict": .string(report.verdict.isPassed ? "passed" : "failed")]
-                map.entries += report.figures.json.entries
-                Output.json(map)
-            } else if out == nil {
-                for line in report.lines(columns: 80, ascii: Lab.isASCII) { Output.line(line) }
-            }
+        let data = try contents(ofFile: log)
+        let read: LabLog
+        do throws(LabLogError) { read = try LabLog(parsing: data) } catch {
+            throw CommandFailure(CommandFailure.badData, "\(log):\(error.line): \(error.words).")
+        }
+        let report = LabReport(LabRun(read))
+        if let out { try Lab.write(report.page, to: out) }
+        if json {
+            let verdict: MessageMap = ["verdict": .string(report.verdict.isPassed ? "passed" : "failed")]
+            Output.json(MessageMap(verdict.entries + report.figures.json.entries))
+        } else if out == nil {
+            for line in report.lines(columns: 80, ascii: Lab.isASCII) { Output.line(line) }
         }
     }
 }

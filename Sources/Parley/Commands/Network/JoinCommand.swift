@@ -22,53 +22,46 @@ struct JoinCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        var joined: String?
-        try await reportingFailures {
-            let environment = ProcessInfo.processInfo.environment
-            let invitation = try Invitation(parsing: read())
-            let writer = try ProfileWriter(flag: config, environment)
-            let host = try RelayConfiguration.addresses(invitation.servers).first?.host ?? "network"
-            let name = try writer.name(profile, [host, "\(invitation.user)@\(host)", invitation.user])
-            let place = JoinedPlace(profile: name, environment)
-            let authority = invitation.authority.map { _ in place.authority }
-            var settings: MessageMap = [
-                "servers": .array(invitation.servers.map(MessageValue.string)), "creds": .string(place.credentials),
-                "namespace": .string(invitation.names.namespace), "hash": .string(invitation.names.hash),
-                "api": .string(invitation.names.api),
-            ]
-            if let authority { settings["tlsAuthority"] = .string(authority) }
-            let text = try writer.adding(name, settings)
-            // All that can fail on this machine is tried before the invitation is used up.
-            try place.make()
-            do {
-                if let authority, let certificates = invitation.authority {
-                    try CredentialsFile.write(certificates, to: authority)
-                }
-                try CredentialsFile.write("", to: place.credentials)
-                let credentials = try await invitation.accept(authorityFile: authority)
-                try CredentialsFile.write(credentials.fileText(), to: place.credentials)
-            } catch {
-                place.remove()
-                throw error
+        let environment = ProcessInfo.processInfo.environment
+        let invitation = try Invitation(parsing: read())
+        let writer = try ProfileWriter(flag: config, environment)
+        let host = try RelayConfiguration.addresses(invitation.servers).first?.host ?? "network"
+        let name = try writer.name(profile, [host, "\(invitation.user)@\(host)", invitation.user])
+        let place = JoinedPlace(profile: name, environment)
+        let authority = invitation.authority.map { _ in place.authority }
+        var settings: MessageMap = [
+            "servers": MessageValue(invitation.servers), "creds": .string(place.credentials),
+            "namespace": .string(invitation.names.namespace), "hash": .string(invitation.names.hash),
+            "api": .string(invitation.names.api),
+        ]
+        if let authority { settings["tlsAuthority"] = .string(authority) }
+        let text = try writer.adding(name, settings)
+        // All that can fail on this machine is tried before the invitation is used up.
+        try place.make()
+        do {
+            if let authority, let certificates = invitation.authority {
+                try CredentialsFile.write(certificates, to: authority)
             }
-            do throws(CommandFailure) { try writer.write(text) } catch {
-                // Somebody wrote the file meanwhile, and the invitation serves no second time.
-                let again = try ProfileWriter(flag: config, environment)
-                try again.write(again.adding(name, settings))
-            }
-            joined = name
-            guard !json else { return Output.json(["profile": .string(name)]) }
-            Output.line("joined as \(invitation.user): parley --profile \(name)")
+            try CredentialsFile.write("", to: place.credentials)
+            let credentials = try await invitation.accept(authorityFile: authority)
+            try CredentialsFile.write(credentials.fileText(), to: place.credentials)
+        } catch {
+            place.remove()
+            throw error
         }
-        if let joined, !json, isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { try chat(joined) }
+        do throws(CommandFailure) { try writer.write(text) } catch {
+            // Somebody wrote the file meanwhile, and the invitation serves no second time.
+            let again = try ProfileWriter(flag: config, environment)
+            try again.write(again.adding(name, settings))
+        }
+        guard !json else { return Output.json(["profile": .string(name)]) }
+        Output.line("joined as \(invitation.user): parley --profile \(name)")
+        if isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { try chat(name) }
     }
 
     private func read() throws(CommandFailure) -> String {
         guard file == "-" else {
-            guard let bytes = FileManager.default.contents(atPath: file) else {
-                throw CommandFailure(CommandFailure.badData, "\(file) cannot be read.")
-            }
-            return String(decoding: bytes.prefix(Invitation.maximumLength + 1), as: UTF8.self)
+            return String(decoding: try contents(ofFile: file).prefix(Invitation.maximumLength + 1), as: UTF8.self)
         }
         var text = ""
         // Who pastes it need not end the input.

@@ -28,8 +28,7 @@ struct NetworkChoice: ParsableArguments {
 
     /// Says what is left to do about a user whose account only the servers' administrators hand to them.
     func advise(about user: String) {
-        let paths = (try? directory().tokensToHandOver(of: user)) ?? []
-        for path in paths {
+        for path in (try? directory().tokensToHandOver(of: user)) ?? [] {
             Output.complain("parley: hand \(path) to the servers; until then nothing of this holds there")
         }
     }
@@ -38,6 +37,20 @@ struct NetworkChoice: ParsableArguments {
     func administrator() throws -> NetworkAdministrator {
         NetworkAdministrator(directory: try directory(), logger: try logging.logger())
     }
+}
+
+/// How long credentials hold that a command writes.
+struct ExpiryOption: ParsableArguments {
+    @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
+    var expires: String?
+
+    func validate() throws {
+        guard let expires, PastTime.seconds(expires) == nil else { return }
+        throw ValidationError("--expires takes a length such as 12h or 30d.")
+    }
+
+    /// Their end, in seconds since 1970; nil where none is named.
+    var end: Int64? { expires.flatMap(PastTime.seconds).map { WallClock.now.milliseconds / 1_000 + Int64($0) } }
 }
 
 /// Where what happens in this process is logged.

@@ -18,7 +18,6 @@ struct NetworkClusterCommand: AsyncParsableCommand {
         ])
 }
 
-/// `parley network cluster start`.
 struct NetworkClusterStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "start", abstract: "Start the cluster, or go on with it where it ended, and write a profile.")
@@ -32,79 +31,68 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
-        try await reportingFailures {
-            let environment = ProcessInfo.processInfo.environment
-            let cluster = LocalCluster.standard(environment: environment)
-            // All that can fail on this machine is tried before servers are started.
-            let profile = try ClusterProfile(flag: config, environment)
-            let name = user ?? ConnectionOptions.loginName(environment)
-            if profile.credentials() == nil || user != nil { _ = try UserName(name) }
-            if isatty(STDERR_FILENO) == 1, try await cluster.directory.running() == nil {
-                Output.complain("parley: three servers start, which takes some seconds")
-            }
-            let (running, ranBefore) = try await cluster.start(hostCommand: Self.hostCommand)
-            if ranBefore { Output.complain("parley: the cluster runs already") }
-            // Whoever used it before goes on as the same user.
-            let kept = user == nil ? profile.credentials(in: running) : nil
-            let credentials = if let kept { kept } else { try await cluster.credentials(for: name) }
-            let trouble = profile.keep(running, credentials, isOwnChoice: user != nil)
-            try await NetworkClusterStatusCommand.write(json: json)
-            if let trouble { throw trouble }
-            if !json { Output.line("use it by parley --profile \(LocalCluster.name)") }
+        let environment = ProcessInfo.processInfo.environment
+        let cluster = LocalCluster.standard(environment: environment)
+        // All that can fail on this machine is tried before servers are started.
+        let profile = try ClusterProfile(flag: config, environment)
+        let name = user ?? ConnectionOptions.loginName(environment)
+        if profile.credentials() == nil || user != nil { _ = try UserName(name) }
+        if isatty(STDERR_FILENO) == 1, try await cluster.directory.running() == nil {
+            Output.complain("parley: three servers start, which takes some seconds")
         }
+        let (running, ranBefore) = try await cluster.start(
+            hostCommand: [Connector.executablePath, "network", "cluster", "host"])
+        if ranBefore { Output.complain("parley: the cluster runs already") }
+        // Whoever used it before goes on as the same user.
+        let kept = user == nil ? profile.credentials(in: running) : nil
+        let credentials = if let kept { kept } else { try await cluster.credentials(for: name) }
+        let outcome = Result { try profile.keep(running, credentials, isOwnChoice: user != nil) }
+        try await NetworkClusterStatusCommand.write(json: json)
+        try outcome.get()
+        if !json { Output.line("use it by parley --profile \(LocalCluster.name)") }
     }
-
-    private static var hostCommand: [String] { [Connector.executablePath, "network", "cluster", "host"] }
 }
 
-/// `parley network cluster stop`.
 struct NetworkClusterStopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop", abstract: "Stop the servers; what is stored stays.")
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
-        try await reportingFailures {
-            let ran = try await LocalCluster.standard().stop()
-            if json { return try await NetworkClusterStatusCommand.write(json: true) }
-            Output.line(ran ? "stopped" : "not running")
-        }
+        let ran = try await LocalCluster.standard().stop()
+        if json { return try await NetworkClusterStatusCommand.write(json: true) }
+        Output.line(ran ? "stopped" : "not running")
     }
 }
 
-/// `parley network cluster status`.
 struct NetworkClusterStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Tell whether the cluster runs, and how.")
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
-        try await reportingFailures { try await Self.write(json: json) }
+        try await Self.write(json: json)
     }
 
     static func write(json: Bool) async throws {
-        let cluster = LocalCluster.standard()
-        guard try cluster.directory.isHosted() else {
-            guard json else { return Output.line("not running") }
-            return Output.json([
-                "running": false, "server": .null, "version": .null, "store": .string(cluster.directory.path),
-                "clients": .null, "servers": [], "addresses": [],
-            ])
+        let directory = LocalCluster.standard().directory
+        let isHosted = try directory.isHosted()
+        if isHosted, try directory.announced() != nil {
+            // It is looked after, and so comes back by itself, whatever does not answer now.
+            try await NetworkStatusCommand.write(directory, json: json)
+            if !json { Output.line("data in \(directory.path)") }
+        } else if json {
+            var object: MessageMap = ["running": false]
+            if isHosted { object["starting"] = true }
+            let rest: MessageMap = [
+                "server": .null, "version": .null, "store": .string(directory.path), "clients": .null, "servers": [],
+                "addresses": [],
+            ]
+            Output.json(MessageMap(object.entries + rest.entries))
+        } else {
+            let progress = "what is missing comes by itself; \(directory.hostLog) says how far it is"
+            Output.line(isHosted ? "starting: \(progress)" : "not running")
         }
-        guard try cluster.directory.announced() != nil else {
-            guard json else {
-                Output.line(
-                    "starting: what is missing comes by itself; \(cluster.directory.hostLog) says how far it is")
-                return
-            }
-            return Output.json([
-                "running": false, "starting": true, "server": .null, "version": .null,
-                "store": .string(cluster.directory.path), "clients": .null, "servers": [], "addresses": [],
-            ])
-        }
-        // It is looked after, and so comes back by itself, whatever does not answer now.
-        try await NetworkStatusCommand.write(cluster.directory, json: json)
-        if !json { Output.line("data in \(cluster.directory.path)") }
     }
 }
 
@@ -114,10 +102,7 @@ struct NetworkClusterHostCommand: AsyncParsableCommand {
         commandName: "host", abstract: "Keep the cluster running.", shouldDisplay: false)
 
     func run() async throws {
-        switch await LocalClusterHost().run() {
-        case .alreadyRunning, .idle, .stopped: return
-        case .failed(let error): throw ExitCode(CommandFailure(error).code)
-        }
+        if case .failed(let error) = await LocalClusterHost().run() { throw ExitCode(CommandFailure(error).code) }
     }
 }
 
@@ -144,43 +129,33 @@ struct ClusterProfile {
     }
 
     /// Writes the profile, or where it finds it brings up to date where the servers are.
+    ///
     /// - Parameter isOwnChoice: whether the profile is to be that user's if it was another one's.
-    /// - Returns: why it cannot; the cluster can be used without it.
+    /// - Throws: why it cannot; the cluster can be used without it.
     func keep(
         _ cluster: NetworkDescription, _ credentials: String, isOwnChoice: Bool
-    ) -> CommandFailure? {
-        do throws(CommandFailure) {
-            let writer = try ProfileWriter(flag: flag, environment)
-            guard let known = writer.profile(Self.name) else {
-                try writer.write(
-                    writer.adding(
-                        Self.name,
-                        [
-                            "servers": .array(cluster.servers.map(MessageValue.string)), "creds": .string(credentials),
-                            "namespace": .string(cluster.namespace), "hash": .string(cluster.hash),
-                            "api": .string(cluster.api),
-                        ]))
-                return nil
-            }
-            let isOurs = known.namespace == cluster.namespace && known.hash == cluster.hash
-            guard isOurs else {
-                throw CommandFailure(
-                    CommandFailure.cannotCreate,
-                    "There is a profile “\(Self.name)” already, which is for something else: rename it and start again, or use "
-                        + "--server \(cluster.servers.first ?? "URL") --creds \(credentials).")
-            }
-            if isOwnChoice, let creds = known.creds, creds != credentials {
-                try writer.write(writer.replacing(["profiles", Self.name, "creds"], .string(credentials)))
-                return keep(cluster, credentials, isOwnChoice: false)
-            }
-            if known.servers != cluster.servers {
-                try writer.write(
-                    writer.replacing(
-                        ["profiles", Self.name, "servers"], .array(cluster.servers.map(MessageValue.string))))
-            }
-            return nil
-        } catch {
-            return error
+    ) throws(CommandFailure) {
+        let writer = try ProfileWriter(flag: flag, environment)
+        let servers = MessageValue(cluster.servers)
+        guard let known = writer.profile(Self.name) else {
+            let settings: MessageMap = [
+                "servers": servers, "creds": .string(credentials), "namespace": .string(cluster.namespace),
+                "hash": .string(cluster.hash), "api": .string(cluster.api),
+            ]
+            return try writer.write(writer.adding(Self.name, settings))
+        }
+        guard known.namespace == cluster.namespace, known.hash == cluster.hash else {
+            throw CommandFailure(
+                CommandFailure.cannotCreate,
+                "There is a profile “\(Self.name)” already, which is for something else: rename it and start again, or use "
+                    + "--server \(cluster.servers.first ?? "URL") --creds \(credentials).")
+        }
+        if isOwnChoice, let creds = known.creds, creds != credentials {
+            try writer.write(writer.replacing(["profiles", Self.name, "creds"], .string(credentials)))
+            return try keep(cluster, credentials, isOwnChoice: false)
+        }
+        if known.servers != cluster.servers {
+            try writer.write(writer.replacing(["profiles", Self.name, "servers"], servers))
         }
     }
 }

@@ -18,11 +18,8 @@ struct AdministrationOptions: ParsableArguments {
     ///   - sentence: the same for a person.
     func report(_ action: String, _ sentence: String) {
         choice.advise(about: name)
-        if json {
-            Output.json(["user": .string(name), "action": .string(action)])
-        } else {
-            Output.line(sentence)
-        }
+        guard json else { return Output.line(sentence) }
+        Output.json(["user": .string(name), "action": .string(action)])
     }
 }
 
@@ -32,7 +29,6 @@ struct ReasonOption: ParsableArguments {
     var reason: String?
 }
 
-/// `parley network user kick`.
 struct NetworkUserKickCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kick", abstract: "End a user's connections; the user may connect again.")
@@ -40,19 +36,13 @@ struct NetworkUserKickCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
 
     func run() async throws {
-        try await reportingFailures {
-            let count = try await options.choice.administrator().kick(user: options.name, reason: why.reason)
-            if count == 0 {
-                Output.complain("parley: \(options.name) is not connected; nobody was kicked")
-                if options.json { options.report("kick", "") }
-                return
-            }
-            options.report("kick", "kicked \(options.name), \(count == 1 ? "1 connection" : "\(count) connections")")
-        }
+        let count = try await options.choice.administrator().kick(user: options.name, reason: why.reason)
+        if count == 0 { Output.complain("parley: \(options.name) is not connected; nobody was kicked") }
+        guard count > 0 || options.json else { return }
+        options.report("kick", "kicked \(options.name), \(count == 1 ? "1 connection" : "\(count) connections")")
     }
 }
 
-/// `parley network user ban`.
 struct NetworkUserBanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ban", abstract: "Keep a user out until the ban is lifted.")
@@ -60,27 +50,21 @@ struct NetworkUserBanCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
 
     func run() async throws {
-        try await reportingFailures {
-            let isNew = try await options.choice.administrator().ban(user: options.name, reason: why.reason)
-            options.report("ban", isNew ? "banned \(options.name)" : "\(options.name) was banned already")
-        }
+        let isNew = try await options.choice.administrator().ban(user: options.name, reason: why.reason)
+        options.report("ban", isNew ? "banned \(options.name)" : "\(options.name) was banned already")
     }
 }
 
-/// `parley network user unban`.
 struct NetworkUserUnbanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "unban", abstract: "Lift a user's ban.")
     @OptionGroup var options: AdministrationOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let wasBanned = try await options.choice.administrator().unban(user: options.name)
-            options.report("unban", wasBanned ? "unbanned \(options.name)" : "\(options.name) was not banned")
-        }
+        let wasBanned = try await options.choice.administrator().unban(user: options.name)
+        options.report("unban", wasBanned ? "unbanned \(options.name)" : "\(options.name) was not banned")
     }
 }
 
-/// `parley network user deactivate`.
 struct NetworkUserDeactivateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deactivate", abstract: "Close a user's account; the postboxes stay.")
@@ -88,29 +72,23 @@ struct NetworkUserDeactivateCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
 
     func run() async throws {
-        try await reportingFailures {
-            let isNew = try await options.choice.administrator().deactivate(user: options.name, reason: why.reason)
-            options.report(
-                "deactivate", isNew ? "deactivated \(options.name)" : "\(options.name) was deactivated already")
-        }
+        let isNew = try await options.choice.administrator().deactivate(user: options.name, reason: why.reason)
+        options.report(
+            "deactivate", isNew ? "deactivated \(options.name)" : "\(options.name) was deactivated already")
     }
 }
 
-/// `parley network user activate`.
 struct NetworkUserActivateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "activate", abstract: "Open a deactivated user's account again.")
     @OptionGroup var options: AdministrationOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let wasClosed = try await options.choice.administrator().activate(user: options.name)
-            options.report("activate", wasClosed ? "activated \(options.name)" : "\(options.name) was not deactivated")
-        }
+        let wasClosed = try await options.choice.administrator().activate(user: options.name)
+        options.report("activate", wasClosed ? "activated \(options.name)" : "\(options.name) was not deactivated")
     }
 }
 
-/// `parley network block`.
 struct NetworkBlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "block", abstract: "End all users' connections and let nobody in; what is stored stays.")
@@ -118,22 +96,17 @@ struct NetworkBlockCommand: AsyncParsableCommand {
     @OptionGroup var why: ReasonOption
 
     func run() async throws {
-        try await reportingFailures {
-            try await choice.administrator().blockApplication(reason: why.reason)
-            Output.line("blocked: nobody can connect until `parley network unblock`")
-        }
+        try await choice.administrator().blockApplication(reason: why.reason)
+        Output.line("blocked: nobody can connect until `parley network unblock`")
     }
 }
 
-/// `parley network unblock`.
 struct NetworkUnblockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "unblock", abstract: "Let users in again.")
     @OptionGroup var choice: NetworkChoice
 
     func run() async throws {
-        try await reportingFailures {
-            try await choice.administrator().unblockApplication()
-            Output.line("open")
-        }
+        try await choice.administrator().unblockApplication()
+        Output.line("open")
     }
 }

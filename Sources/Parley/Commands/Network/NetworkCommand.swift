@@ -10,14 +10,11 @@ struct NetworkCommand: AsyncParsableCommand {
         subcommands: [
             NetworkStartCommand.self, NetworkStopCommand.self, NetworkStatusCommand.self, NetworkUserCommand.self,
             NetworkKeyCommand.self, NetworkTokenCommand.self, NetworkInviteCommand.self, NetworkProvisionCommand.self,
-            NetworkServeCommand.self,
-            NetworkClusterCommand.self,
-            NetworkBlockCommand.self, NetworkUnblockCommand.self,
+            NetworkServeCommand.self, NetworkClusterCommand.self, NetworkBlockCommand.self, NetworkUnblockCommand.self,
             NetworkHostCommand.self,
         ])
 }
 
-/// `parley network start`.
 struct NetworkStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "start", abstract: "Start the private network and keep it running.",
@@ -30,16 +27,14 @@ struct NetworkStartCommand: AsyncParsableCommand {
     func validate() throws { try listening.check() }
 
     func run() async throws {
-        try await reportingFailures {
-            let listener = try listening.listener()
-            guard !foreground else {
-                var options = NetworkHost.Options()
-                if let logger = try logging.logger() { options.logger = logger }
-                return try await NetworkControl.run(listener: listener, options: options)
-            }
-            _ = try await NetworkControl.start(listener: listener, hostCommand: Connector.hostCommand)
-            try await NetworkStatusCommand.write(json: json)
+        let listener = try listening.listener()
+        guard !foreground else {
+            var options = NetworkHost.Options()
+            if let logger = try logging.logger() { options.logger = logger }
+            return try await NetworkControl.run(listener: listener, options: options)
         }
+        _ = try await NetworkControl.start(listener: listener, hostCommand: Connector.hostCommand)
+        try await NetworkStatusCommand.write(json: json)
     }
 }
 
@@ -82,7 +77,6 @@ struct ListeningOptions: ParsableArguments {
     }
 }
 
-/// `parley network stop`.
 struct NetworkStopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop", abstract: "Stop the private network, or let it end with its last client.",
@@ -91,18 +85,15 @@ struct NetworkStopCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
-        try await reportingFailures {
-            let outcome = try await NetworkControl.stop(evenIfUsed: force)
-            if json { try await NetworkStatusCommand.write(json: true) }
-            guard outcome == .inUse else { return }
-            throw CommandFailure(
-                CommandFailure.notAcknowledged,
-                "Clients still use the network, so it runs on. It ends after the last one, or now with --force.")
-        }
+        let outcome = try await NetworkControl.stop(evenIfUsed: force)
+        if json { try await NetworkStatusCommand.write(json: true) }
+        guard outcome == .inUse else { return }
+        throw CommandFailure(
+            CommandFailure.notAcknowledged,
+            "Clients still use the network, so it runs on. It ends after the last one, or now with --force.")
     }
 }
 
-/// `parley network status`.
 struct NetworkStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Tell whether the private network runs, and how.",
@@ -114,10 +105,8 @@ struct NetworkStatusCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
-        try await reportingFailures {
-            guard choice.network != nil else { return try await Self.write(json: json) }
-            try await Self.write(choice.directory(), json: json)
-        }
+        guard choice.network != nil else { return try await Self.write(json: json) }
+        try await Self.write(choice.directory(), json: json)
     }
 
     /// Tells of a network on several servers.
@@ -126,7 +115,7 @@ struct NetworkStatusCommand: AsyncParsableCommand {
         let addresses = try directory.cluster()?.servers ?? []
         if json {
             var object = report.json
-            object["addresses"] = .array(addresses.map(MessageValue.string))
+            object["addresses"] = MessageValue(addresses)
             object["store"] = .string(directory.path)
             return Output.json(object)
         }
@@ -143,7 +132,7 @@ struct NetworkStatusCommand: AsyncParsableCommand {
             Output.json([
                 "running": .bool(network != nil), "server": MessageValue(network?.url),
                 "listens": MessageValue(network?.listens), "version": MessageValue(network?.serverVersion),
-                "store": .string(directory.store), "clients": clients.map { .int(Int64($0)) } ?? .null,
+                "store": .string(directory.store), "clients": MessageValue(clients),
             ])
         } else if let network {
             let connected = clients.map { ", \($0) connected" } ?? ""
@@ -156,15 +145,14 @@ struct NetworkStatusCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley network user`.
 struct NetworkUserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Make users of the private network, look at them, and say what they may do.",
         subcommands: [
             NetworkUserAddCommand.self, NetworkUserListCommand.self, NetworkUserShowCommand.self,
             NetworkUserGrantCommand.self, NetworkUserExpireCommand.self, NetworkUserKickCommand.self,
-            NetworkUserBanCommand.self,
-            NetworkUserUnbanCommand.self, NetworkUserDeactivateCommand.self, NetworkUserActivateCommand.self,
+            NetworkUserBanCommand.self, NetworkUserUnbanCommand.self, NetworkUserDeactivateCommand.self,
+            NetworkUserActivateCommand.self,
         ])
 }
 
@@ -174,9 +162,6 @@ struct NetworkHostCommand: AsyncParsableCommand {
         commandName: "host", abstract: "Keep the private network running.", shouldDisplay: false)
 
     func run() async throws {
-        switch await NetworkHost().run() {
-        case .alreadyRunning, .idle, .stopped: return
-        case .failed(let error): throw ExitCode(CommandFailure(error).code)
-        }
+        if case .failed(let error) = await NetworkHost().run() { throw ExitCode(CommandFailure(error).code) }
     }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
-/// `parley network invite`.
 struct NetworkInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite", abstract: "Invite somebody to the network: one file for parley join.",
@@ -42,25 +41,23 @@ struct NetworkInviteCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            guard let out else { return try await takeBack() }
-            let length = expires.flatMap(PastTime.seconds).map { Int64($0) }
-            let end = WallClock.now.milliseconds / 1_000 + (length ?? NetworkAdministrator.invitationLifetime)
-            let invitation = try await choice.administrator().invite(
-                user: name, rights: rights.change, servers: server, expires: end)
-            choice.advise(about: name)
-            // A printed invitation ends with its last mark.
-            guard out != "-" else { return Output.line(String(invitation.text().dropLast())) }
-            do throws(CommandFailure) { try CredentialsFile.write(invitation.text(), to: out) } catch {
-                throw CommandFailure(
-                    error.code, "\(error.text) The invitation is lost: run it again with a file that can be written.")
-            }
-            if json {
-                let endText = Timestamp(seconds: end).iso8601
-                Output.json(["user": .string(name), "file": .string(out), "expires": .string(endText)])
-            } else {
-                Output.line("invitation for \(name) in \(out), \(NetworkUser.words(untilEnd: end)): parley join FILE")
-            }
+        guard let out else { return try await takeBack() }
+        let length = expires.flatMap(PastTime.seconds).map { Int64($0) }
+        let end = WallClock.now.milliseconds / 1_000 + (length ?? NetworkAdministrator.invitationLifetime)
+        let invitation = try await choice.administrator().invite(
+            user: name, rights: rights.change, servers: server, expires: end)
+        choice.advise(about: name)
+        // A printed invitation ends with its last mark.
+        guard out != "-" else { return Output.line(String(invitation.text().dropLast())) }
+        do throws(CommandFailure) { try CredentialsFile.write(invitation.text(), to: out) } catch {
+            throw CommandFailure(
+                error.code, "\(error.text) The invitation is lost: run it again with a file that can be written.")
+        }
+        if json {
+            let endText = Timestamp(seconds: end).iso8601
+            Output.json(["user": .string(name), "file": .string(out), "expires": .string(endText)])
+        } else {
+            Output.line("invitation for \(name) in \(out), \(NetworkUser.words(untilEnd: end)): parley join FILE")
         }
     }
 

@@ -2,7 +2,6 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
-/// `parley network key`.
 struct NetworkKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key", abstract: "List, make and revoke the keys of a user.",
@@ -13,7 +12,6 @@ struct NetworkKeyCommand: AsyncParsableCommand {
         subcommands: [NetworkKeyListCommand.self, NetworkKeyNewCommand.self, NetworkKeyRevokeCommand.self])
 }
 
-/// `parley network key list`.
 struct NetworkKeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List a user's keys, revoked ones too.",
@@ -26,38 +24,21 @@ struct NetworkKeyListCommand: AsyncParsableCommand {
     @Argument(help: "The user's name.") var name: String
 
     func run() async throws {
-        try await reportingFailures {
-            let now = WallClock.now
-            let keys = try await choice.administrator().keys(of: name)
-            if json { return keys.forEach { Output.json($0.json(at: now)) } }
-            guard !keys.isEmpty else { return Output.line("\(name) has no key") }
-            for line in Self.table(keys.map { $0.columns }) { Output.line(line) }
-        }
-    }
-
-    private static let heading = ["KEY", "KIND", "MADE", "UNTIL", "RIGHTS", "LAST SEEN"]
-
-    /// The rows under their headings, each column as wide as its widest entry.
-    private static func table(_ rows: [[String]]) -> [String] {
-        let rows = [heading] + rows
-        let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let cells = row.indices.dropLast().map { column in
-                row[column] + String(repeating: " ", count: widths[column] - row[column].count)
-            }
-            return (cells + row.suffix(1)).joined(separator: "  ")
-        }
+        let now = WallClock.now
+        let keys = try await choice.administrator().keys(of: name)
+        if json { return keys.forEach { Output.json($0.json(at: now)) } }
+        guard !keys.isEmpty else { return Output.line("\(name) has no key") }
+        let heading = ["KEY", "KIND", "MADE", "UNTIL", "RIGHTS", "LAST SEEN"]
+        for line in Output.table([heading] + keys.map(\.columns)) { Output.line(line) }
     }
 }
 
-/// `parley network key new`.
 struct NetworkKeyNewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new", abstract: "Make a key of a user, and the credentials file for it.",
         discussion: "The secret is in the file alone. The user's other keys hold as before.")
 
-    @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
-    var expires: String?
+    @OptionGroup var expiry: ExpiryOption
 
     @Option(
         help: ArgumentHelp(
@@ -70,34 +51,24 @@ struct NetworkKeyNewCommand: AsyncParsableCommand {
     @Argument(help: "The user's name.") var name: String
 
     func validate() throws {
-        if let expires, PastTime.seconds(expires) == nil {
-            throw ValidationError("--expires takes a length such as 12h or 30d.")
-        }
-        guard expires == nil || out != nil else { throw ValidationError("--expires goes with --out.") }
+        guard expiry.expires == nil || out != nil else { throw ValidationError("--expires goes with --out.") }
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let directory = try choice.directory()
-            let administrator = try choice.administrator()
-            let end = expires.flatMap(PastTime.seconds).map { WallClock.now.milliseconds / 1_000 + Int64($0) }
-            let (key, credentials) = try await administrator.makeKey(
-                of: name, for: out == nil ? .identity : .file, rights: rights.change, expires: end)
-            if let out {
-                try await administrator.write(credentials.fileText(), of: name, key: key.publicKey, to: out)
-            }
-            choice.advise(about: name)
-            let file = try out ?? directory.credentialsPath(for: UserName(name))
-            if json {
-                Output.json(["user": .string(name), "key": .string(key.id), "file": .string(file)])
-            } else {
-                Output.line("key \(key.id) of \(name) in \(file), \(NetworkUser.words(untilEnd: key.expires))")
-            }
+        let directory = try choice.directory()
+        let administrator = try choice.administrator()
+        let (key, credentials) = try await administrator.makeKey(
+            of: name, for: out == nil ? .identity : .file, rights: rights.change, expires: expiry.end)
+        if let out { try await administrator.write(credentials.fileText(), of: name, key: key.publicKey, to: out) }
+        choice.advise(about: name)
+        let file = try out ?? directory.credentialsPath(for: UserName(name))
+        guard !json else {
+            return Output.json(["user": .string(name), "key": .string(key.id), "file": .string(file)])
         }
+        Output.line("key \(key.id) of \(name) in \(file), \(NetworkUser.words(untilEnd: key.expires))")
     }
 }
 
-/// `parley network key revoke`.
 struct NetworkKeyRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Revoke a key of a user for ever, or all of them.",
@@ -117,23 +88,21 @@ struct NetworkKeyRevokeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let administrator = try choice.administrator()
-            let keys =
-                if let key {
-                    [try await administrator.revoke(key: key, of: name, reason: why.reason)]
-                } else {
-                    try await administrator.revokeAllKeys(of: name, reason: why.reason)
-                }
-            choice.advise(about: name)
-            if keys.isEmpty { Output.complain("parley: \(name) has no key that holds; none was revoked") }
-            for key in keys {
-                if json {
-                    Output.json(["user": .string(name), "key": .string(key.id), "action": "revoked"])
-                } else {
-                    let wasRevoked = key.revoked != nil
-                    Output.line("\(key.id) of \(name) " + (wasRevoked ? "was revoked already" : "is revoked for ever"))
-                }
+        let administrator = try choice.administrator()
+        let keys =
+            if let key {
+                [try await administrator.revoke(key: key, of: name, reason: why.reason)]
+            } else {
+                try await administrator.revokeAllKeys(of: name, reason: why.reason)
+            }
+        choice.advise(about: name)
+        if keys.isEmpty { Output.complain("parley: \(name) has no key that holds; none was revoked") }
+        for key in keys {
+            if json {
+                Output.json(["user": .string(name), "key": .string(key.id), "action": "revoked"])
+            } else {
+                let wasRevoked = key.revoked != nil
+                Output.line("\(key.id) of \(name) " + (wasRevoked ? "was revoked already" : "is revoked for ever"))
             }
         }
     }

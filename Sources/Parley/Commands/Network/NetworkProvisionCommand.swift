@@ -56,18 +56,16 @@ struct NetworkProvisionCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            var options = NetworkProvision.Options()
-            (options.servers, options.authorityFile) = (server, tlsCa)
-            (options.replicas, options.tags, options.cluster) = (replicas, tag.isEmpty ? nil : tag, cluster)
-            (options.operatorKeyFile, options.systemCredentialsFile) = (operatorKey, systemCreds)
-            (options.applies, options.isRehearsal) = (apply, dryRun)
-            (options.losesCopies, options.losesMessages) = (lowerReplicas, deleteMessages)
-            let provision = try NetworkProvision(name, directory: .named(name), options: options)
-            let report = try await provision.run()
-            write(report, provision)
-            guard report.isComplete else { throw CommandFailure(CommandFailure.notAcknowledged, advice(report)) }
-        }
+        var options = NetworkProvision.Options()
+        (options.servers, options.authorityFile) = (server, tlsCa)
+        (options.replicas, options.tags, options.cluster) = (replicas, tag.isEmpty ? nil : tag, cluster)
+        (options.operatorKeyFile, options.systemCredentialsFile) = (operatorKey, systemCreds)
+        (options.applies, options.isRehearsal) = (apply, dryRun)
+        (options.losesCopies, options.losesMessages) = (lowerReplicas, deleteMessages)
+        let provision = try NetworkProvision(name, directory: .named(name), options: options)
+        let report = try await provision.run()
+        write(report, provision)
+        guard report.isComplete else { throw CommandFailure(CommandFailure.notAcknowledged, advice(report)) }
     }
 
     private func write(_ report: ProvisionReport, _ provision: NetworkProvision) {
@@ -126,7 +124,7 @@ extension ProvisionReport.Part {
     fileprivate var json: MessageValue {
         .map([
             "name": .string(name), "state": .string(state.rawValue),
-            "changes": .array(changes.map(MessageValue.string)), "withheld": .array(withheld.map(MessageValue.string)),
+            "changes": MessageValue(changes), "withheld": MessageValue(withheld),
         ])
     }
 }

@@ -6,22 +6,20 @@ extension NetworkReport {
     var json: MessageMap {
         [
             "network": .string(network), "running": true, "server": MessageValue(servers.first(where: \.answers)?.name),
-            "version": MessageValue(servers.first(where: \.answers)?.version), "clients": Self.number(clients),
-            "users": Self.number(users), "whole": .bool(isWhole), "servers": .array(servers.map(\.json)),
+            "version": MessageValue(servers.first(where: \.answers)?.version), "clients": MessageValue(clients),
+            "users": MessageValue(users), "whole": .bool(isWhole), "servers": .array(servers.map(\.json)),
             "streams": streams.map { .array($0.map(\.json)) } ?? .null, "postboxes": postboxes?.json ?? .null,
             "services": services.map { .array($0.map(\.json)) } ?? .null,
-            "troubles": .array(troubles.map(MessageValue.string)),
+            "troubles": MessageValue(troubles),
         ]
     }
-
-    fileprivate static func number(_ count: Int?) -> MessageValue { count.map { .int(Int64($0)) } ?? .null }
-    fileprivate static func number(_ count: UInt64) -> MessageValue { .int(Int64(clamping: count)) }
 
     /// The same for a person, line by line. Names are the servers' own words.
     var lines: [String] {
         let answering = servers.count(where: \.answers)
         var lines = ["\(network): \(answering) of \(servers.count) servers answer" + connected]
-        lines += Self.table(
+        func add(_ rows: [[String]]) { lines += Output.table(rows).map { "  " + $0 } }
+        add(
             servers.map { server in
                 [
                     server.name, server.version.map { "nats-server \($0)" } ?? "",
@@ -30,12 +28,12 @@ extension NetworkReport {
             })
         if let streams {
             lines.append("streams")
-            lines += Self.table(streams.map(\.cells))
+            add(streams.map(\.cells))
         }
         if let postboxes { lines.append(postboxes.line) }
         if let services {
             lines.append(services.count == 1 ? "1 service answers" : "\(services.count) services answer")
-            lines += Self.table(
+            add(
                 services.map {
                     [$0.id, "since \($0.started)", "\($0.requests) requests, \($0.errors) without an answer"]
                 })
@@ -52,28 +50,12 @@ extension NetworkReport {
         return ", \(users) \(users == 1 ? "user" : "users") connected"
             + (clients == users ? "" : " by \(clients) connections")
     }
-
-    /// Rows whose cells stand below each other.
-    private static func table(_ rows: [[String]]) -> [String] {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in
-            rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
-        }
-        return rows.map { row in
-            let cells = row.enumerated().map { index, cell in
-                index == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[index] - cell.count)
-            }
-            var line = "  " + cells.joined(separator: "  ")
-            while line.last == " " { line.removeLast() }
-            return line
-        }
-    }
 }
 
 extension NetworkReport.Server {
     fileprivate var json: MessageValue {
         .map([
-            "name": .string(name), "version": MessageValue(version), "connections": NetworkReport.number(connections),
+            "name": .string(name), "version": MessageValue(version), "connections": MessageValue(connections),
             "answers": .bool(answers),
         ])
     }
@@ -82,13 +64,13 @@ extension NetworkReport.Server {
 extension NetworkReport.Stream {
     fileprivate var json: MessageValue {
         .map([
-            "name": .string(name), "leader": MessageValue(leader), "messages": NetworkReport.number(messages),
-            "bytes": NetworkReport.number(bytes), "limit": limit.map(MessageValue.int) ?? .null,
+            "name": .string(name), "leader": MessageValue(leader), "messages": .integer(messages),
+            "bytes": .integer(bytes), "limit": limit.map(MessageValue.int) ?? .null,
             "copies": .array(
                 copies.map { copy in
                     .map([
                         "server": .string(copy.server), "current": .bool(copy.isCurrent),
-                        "offline": .bool(copy.isOffline), "lag": NetworkReport.number(copy.lag),
+                        "offline": .bool(copy.isOffline), "lag": .integer(copy.lag),
                     ])
                 }),
         ])
@@ -118,9 +100,9 @@ extension NetworkReport.Copy {
 extension NetworkReport.Postboxes {
     fileprivate var json: MessageValue {
         .map([
-            "streams": NetworkReport.number(streams), "messages": NetworkReport.number(messages),
-            "bytes": NetworkReport.number(bytes), "withoutLeader": NetworkReport.number(leaderlessCount),
-            "partial": NetworkReport.number(partial), "firstWithoutLeader": .array(leaderless.map(MessageValue.string)),
+            "streams": MessageValue(streams), "messages": .integer(messages),
+            "bytes": .integer(bytes), "withoutLeader": MessageValue(leaderlessCount),
+            "partial": MessageValue(partial), "firstWithoutLeader": MessageValue(leaderless),
         ])
     }
 
@@ -139,8 +121,7 @@ extension NetworkReport.Postboxes {
 extension NetworkReport.Service {
     fileprivate var json: MessageValue {
         .map([
-            "id": .string(id), "started": .string(started), "requests": NetworkReport.number(requests),
-            "errors": NetworkReport.number(errors),
+            "id": .string(id), "started": .string(started), "requests": .integer(requests), "errors": .integer(errors),
         ])
     }
 }

@@ -75,16 +75,14 @@ struct NetworkServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let path = try services ?? NetworkDirectory.named(name ?? "").servicesFile
-            var options = NetworkServing.Options()
-            let shown = LineLogHandler(logLevel: .info) { _, text in Output.complain("parley network serve: \(text)") }
-            let file = try logging.logger().map { [$0.handler] } ?? []
-            options.logger = Logger(label: "parley.serve") { _ in MultiplexLogHandler([shown] + file) }
-            options.httpAddress = http
-            if let tlsCert, let tlsKey { options.certificate = (tlsCert, tlsKey) }
-            options.tokens = try tokens(options.logger, ProcessInfo.processInfo.environment)
-            try await NetworkServing(ServiceAccess(path: path), options: options).run()
-        }
+        let path = try services ?? NetworkDirectory.named(name ?? "").servicesFile
+        var options = NetworkServing.Options()
+        let shown = LineLogHandler(logLevel: .info) { _, text in Output.complain("parley network serve: \(text)") }
+        let file = try logging.logger().map { [$0.handler] } ?? []
+        options.logger = Logger(label: "parley.serve") { _ in MultiplexLogHandler([shown] + file) }
+        options.httpAddress = http
+        if let tlsCert, let tlsKey { options.certificate = (tlsCert, tlsKey) }
+        options.tokens = try tokens(options.logger, ProcessInfo.processInfo.environment)
+        try await NetworkServing(ServiceAccess(path: path), options: options).run()
     }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
-/// `parley network token`.
 struct NetworkTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "Print a bearer token of a user: a login by itself, for a limited time.",
@@ -26,16 +25,14 @@ struct NetworkTokenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            guard let lifetime else { return }
-            let (key, token) = try await choice.administrator().makeToken(
-                of: name, rights: rights.change, expires: WallClock.now.milliseconds / 1_000 + lifetime)
-            choice.advise(about: name)
-            guard json else { return Output.line(token) }
-            Output.json([
-                "user": .string(name), "key": .string(key.id), "token": .string(token),
-                "expires": MessageValue(key.expires.map { Timestamp(milliseconds: $0 * 1_000).iso8601 }),
-            ])
-        }
+        guard let lifetime else { return }
+        let (key, token) = try await choice.administrator().makeToken(
+            of: name, rights: rights.change, expires: WallClock.now.milliseconds / 1_000 + lifetime)
+        choice.advise(about: name)
+        guard json else { return Output.line(token) }
+        Output.json([
+            "user": .string(name), "key": .string(key.id), "token": .string(token),
+            "expires": MessageValue(key.expires.map { Timestamp(seconds: $0).iso8601 }),
+        ])
     }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
-/// `parley network user add`.
 struct NetworkUserAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -12,8 +11,7 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
             secret is in the file alone: whoever loses it gets another one by parley network key new.
             """)
 
-    @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
-    var expires: String?
+    @OptionGroup var expiry: ExpiryOption
 
     @OptionGroup(title: "Rights") var rights: RightsOptions
 
@@ -23,94 +21,68 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
     var out: String?
 
     @OptionGroup var choice: NetworkChoice
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
-    @Argument(help: "The user's name.")
-    var name: String
-
-    func validate() throws {
-        if let expires, PastTime.seconds(expires) == nil {
-            throw ValidationError("--expires takes a length such as 12h or 30d.")
-        }
-    }
+    @Flag(help: "Print one JSON object.") var json = false
+    @Argument(help: "The user's name.") var name: String
 
     func run() async throws {
-        try await reportingFailures {
-            let now = WallClock.now.milliseconds / 1_000
-            let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
-            let directory = try choice.directory()
-            let administrator = try choice.administrator()
-            let credentials = try await administrator.add(
-                user: name, rights: rights.change, expires: end, for: out == nil ? .identity : .file)
-            var path = directory.credentialsPath(for: try UserName(name))
-            let key = credentials.keyPair.publicKey.description
-            if let out {
-                try await administrator.write(credentials.fileText(), of: name, key: key, to: out)
-                path = out
-            }
-            choice.advise(about: name)
-            let endText = end.map { Timestamp(seconds: $0).iso8601 }
-            if json {
-                Output.json([
-                    "user": .string(name), "publicKey": .string(key), "creds": .string(path),
-                    "expires": MessageValue(endText),
-                ])
-            } else {
-                Output.line("\(name)  \(key)")
-                Output.line("credentials in \(path)" + (endText.map { ", until \($0)" } ?? ""))
-            }
+        let end = expiry.end
+        let directory = try choice.directory()
+        let administrator = try choice.administrator()
+        let credentials = try await administrator.add(
+            user: name, rights: rights.change, expires: end, for: out == nil ? .identity : .file)
+        let path = try out ?? directory.credentialsPath(for: UserName(name))
+        let key = credentials.keyPair.publicKey.description
+        if let out { try await administrator.write(credentials.fileText(), of: name, key: key, to: out) }
+        choice.advise(about: name)
+        let endText = end.map { Timestamp(seconds: $0).iso8601 }
+        guard !json else {
+            return Output.json([
+                "user": .string(name), "publicKey": .string(key), "creds": .string(path),
+                "expires": MessageValue(endText),
+            ])
         }
+        Output.line("\(name)  \(key)")
+        Output.line("credentials in \(path)" + (endText.map { ", until \($0)" } ?? ""))
     }
 }
 
-/// `parley network user list`.
 struct NetworkUserListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the network's users.")
     @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object a line.") var json = false
 
     func run() async throws {
-        try await reportingFailures {
-            let users = try await choice.administrator().users()
-            if json { return users.forEach { Output.json($0.json) } }
-            let width = users.map(\.name.text.count).max() ?? 0
-            for user in users {
-                let name = user.name.text + String(repeating: " ", count: width - user.name.text.count)
-                let devices = user.devices.map { $0.isEmpty ? "" : "  \($0.count) connected" } ?? ""
-                let end = user.endText.map { "  until \($0)" } ?? ""
-                Output.line("\(name)  \(user.standingText)  \(user.rights.words)\(end)\(devices)")
-            }
+        let users = try await choice.administrator().users()
+        if json { return users.forEach { Output.json($0.json) } }
+        let rows = users.map { user in
+            let devices = user.devices.map { $0.isEmpty ? "" : "  \($0.count) connected" } ?? ""
+            let end = user.endText.map { "  until \($0)" } ?? ""
+            return [user.name.text, "\(user.standingText)  \(user.rights.words)\(end)\(devices)"]
         }
+        for line in Output.table(rows) { Output.line(line) }
     }
 }
 
-/// `parley network user show`.
 struct NetworkUserShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show a user's standing, what it may use, until when, and where it is connected."
+        commandName: "show", abstract: "Show a user's standing, what it may use, until when, and where it is connected."
     )
     @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object.") var json = false
     @Argument(help: "The user's name.") var name: String
 
     func run() async throws {
-        try await reportingFailures {
-            guard let user = try await choice.administrator().users(named: name).first else { return }
-            if json { return Output.json(user.json) }
-            Output.line("\(user.name)  \(user.standingText)")
-            Output.line("rights   \(user.rights.words)")
-            Output.line("expires  \(user.endText ?? "never")")
-            guard let devices = user.devices else { return Output.line("devices  the network does not run") }
-            if devices.isEmpty { Output.line("devices  none connected") }
-            for device in devices { Output.line("device   \(Output.safe(device.client)) from \(device.address)") }
-        }
+        guard let user = try await choice.administrator().users(named: name).first else { return }
+        if json { return Output.json(user.json) }
+        Output.line("\(user.name)  \(user.standingText)")
+        Output.line("rights   \(user.rights.words)")
+        Output.line("expires  \(user.endText ?? "never")")
+        guard let devices = user.devices else { return Output.line("devices  the network does not run") }
+        if devices.isEmpty { Output.line("devices  none connected") }
+        for device in devices { Output.line("device   \(Output.safe(device.client)) from \(device.address)") }
     }
 }
 
-/// `parley network user grant`.
 struct NetworkUserGrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "grant", abstract: "Give a user these rights, from now on; what is not named stays.",
@@ -124,16 +96,13 @@ struct NetworkUserGrantCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let administrator = try options.choice.administrator()
-            try await administrator.grant(user: options.name, rights: rights.change, reason: why.reason)
-            let granted = try await administrator.users(named: options.name).first?.rights
-            options.report("grant", "\(options.name) may use \(granted?.words ?? "")")
-        }
+        let administrator = try options.choice.administrator()
+        try await administrator.grant(user: options.name, rights: rights.change, reason: why.reason)
+        let granted = try await administrator.users(named: options.name).first?.rights
+        options.report("grant", "\(options.name) may use \(granted?.words ?? "")")
     }
 }
 
-/// `parley network user expire`.
 struct NetworkUserExpireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "expire", abstract: "Say until when a user may use the network.",
@@ -155,22 +124,17 @@ struct NetworkUserExpireCommand: AsyncParsableCommand {
     /// The end, in seconds since 1970, nil inside for none; nil for a text that names no end.
     static func end(_ text: String, now: Timestamp = WallClock.now) -> Int64?? {
         let seconds = now.milliseconds / 1_000
-        switch text {
-        case "never": return .some(nil)
-        case "now": return seconds
-        default: break
-        }
+        if text == "never" { return .some(nil) }
+        if text == "now" { return seconds }
         if let length = PastTime.seconds(text) { return seconds + Int64(length) }
         let time = Timestamp(iso8601: text) ?? Timestamp(iso8601: text + "T00:00:00Z")
         return time.map { $0.milliseconds / 1_000 }
     }
 
     func run() async throws {
-        try await reportingFailures {
-            guard let end = Self.end(date) else { return }
-            try await options.choice.administrator().expire(user: options.name, at: end, reason: why.reason)
-            options.report("expire", "\(options.name) may use the network \(NetworkUser.words(untilEnd: end))")
-        }
+        guard let end = Self.end(date) else { return }
+        try await options.choice.administrator().expire(user: options.name, at: end, reason: why.reason)
+        options.report("expire", "\(options.name) may use the network \(NetworkUser.words(untilEnd: end))")
     }
 }
 
@@ -187,7 +151,7 @@ extension NetworkUser {
     fileprivate var json: MessageMap {
         [
             "user": .string(name.text), "standing": .string(standingText),
-            "topics": .array(rights.subscribe.map(MessageValue.string)), "expires": MessageValue(endText),
+            "topics": MessageValue(rights.subscribe), "expires": MessageValue(endText),
             "devices": devices.map { list in
                 .array(list.map { .map(["name": .string($0.client), "address": .string($0.address)]) })
             } ?? .null, "rights": rights.json,

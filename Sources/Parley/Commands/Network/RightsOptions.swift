@@ -51,8 +51,7 @@ extension AccessRights {
     /// The rights as one JSON value.
     var json: MessageValue {
         .map([
-            "publish": .array(publish.map(MessageValue.string)),
-            "subscribe": .array(subscribe.map(MessageValue.string)),
+            "publish": MessageValue(publish), "subscribe": MessageValue(subscribe),
             "kv": .string(keyValue.rawValue), "letters": .bool(letters),
         ])
     }

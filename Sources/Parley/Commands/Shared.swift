@@ -1,0 +1,69 @@
+import ArgumentParser
+import Platform
+import Relay
+
+/// Where a command begins that follows topics.
+struct SinceOption: ParsableArguments {
+    @Option(help: "Begin earlier: all, a length such as 15m, or an ISO 8601 time.")
+    var since: String?
+
+    func validate() throws {
+        guard let since, PastTime(since) == nil else { return }
+        throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
+    }
+
+    /// What that is to a subscription: from now on, where nothing is said.
+    var start: SubscriptionStart {
+        switch since.flatMap({ PastTime($0) }) {
+        case nil: .new
+        case .all: .all
+        case .at(let time): .time(time)
+        }
+    }
+}
+
+/// How messages are printed.
+struct MessageStyleOptions: ParsableArguments {
+    @Flag(help: "Print what was stored: each message's whole map, as JSON.") var raw = false
+    @Flag(help: "Print one JSON object for each message.") var json = false
+
+    var style: MessagePrinter.Style { raw ? .raw : json ? .json : .text }
+}
+
+extension ConnectionPlan {
+    /// Connects for one piece of work, and closes the client when that is done.
+    ///
+    /// - Throws: for what the client's calls throw, the failure with what keeps the connection away.
+    func connected<Value>(_ work: (RelayClient) async throws -> Value) async throws -> Value {
+        let client = try await Connector(self).connect()
+        let value: Value
+        do { value = try await work(client) } catch let error as RelayError { throw client.explained(error) }
+        await client.close()
+        return value
+    }
+}
+
+extension Output {
+    /// Rows whose cells stand below each other, two columns apart.
+    static func table(_ rows: [[String]]) -> [String] {
+        var widths: [Int] = []
+        for row in rows {
+            widths += Array(repeating: 0, count: max(0, row.count - widths.count))
+            for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }
+        }
+        return rows.map { row in
+            let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            var line = cells.joined(separator: "  ")
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+    }
+}
+
+/// A file's bytes, for a command that was given its name.
+func contents(ofFile path: String) throws(CommandFailure) -> Data {
+    guard let data = FileManager.default.contents(atPath: path) else {
+        throw CommandFailure(CommandFailure.badData, "\(path) cannot be read.")
+    }
+    return data
+}
