@@ -92,10 +92,8 @@ enum EffectiveSettings {
         /// What says so: a flag, a variable, or a place in the file; nil where nothing does.
         let source: String?
 
-        /// As scripts read it.
         var json: MessageMap { ["setting": .string(name), "value": value, "source": MessageValue(source)] }
 
-        /// As a person reads it.
         var line: String {
             let text = "\(name): \(JSONText.text(value)),"
             let gap = String(repeating: " ", count: max(1, 40 - text.count))
@@ -208,7 +206,6 @@ enum EffectiveSettings {
 }
 
 extension NotificationSetting {
-    /// As the configuration file has it.
     fileprivate var value: MessageValue {
         .map([
             "mentions": .bool(mentions), "letters": .bool(letters), "ends": .bool(ends), "by": .string(by.rawValue),
@@ -217,7 +214,6 @@ extension NotificationSetting {
 }
 
 extension RetentionPolicy {
-    /// As the configuration file has it.
     fileprivate var setting: MessageValue {
         var map = Self.setting(all)
         if !patterns.isEmpty {

@@ -35,7 +35,6 @@ struct KeyValueOptions: ParsableArguments {
 }
 
 extension StoredValue {
-    /// The object that scripts read.
     var json: MessageMap { ["key": .string(key), "value": value, "revision": .integer(revision)] }
 }
 
@@ -43,7 +42,6 @@ extension KeyValueChange {
     /// The object that scripts read. A key that was removed has no value, which is not the value null.
     var json: MessageMap { stored?.json ?? ["key": .string(key), "revision": .integer(revision)] }
 
-    /// The change for a person.
     var line: String {
         let value = stored.map { JSONText.text($0.value) } ?? "removed"
         return "\(Output.safe(key))  \(revision)  \(value)"

@@ -52,8 +52,6 @@ extension KeptPublish {
         return run.map(living.contains) ?? false
     }
 
-    /// The object that scripts read.
-    ///
     /// - Parameter outcome: what has become of it now; nil where nothing has.
     func json(_ outcome: String? = nil) -> MessageMap {
         var map: MessageMap = ["id": .string(message.id), "topic": .null]
@@ -75,7 +73,6 @@ extension KeptPublish {
         return map
     }
 
-    /// The line that people read.
     func line(_ outcome: String? = nil) -> String {
         let words =
             switch state {

@@ -94,7 +94,6 @@ extension KeptLetter {
         ]
     }
 
-    /// The line that people read.
     fileprivate var foundLine: String {
         let (place, who) = (Output.safe(postbox), Output.safe(person ?? "?"))
         let words =

@@ -2,6 +2,8 @@ import ArgumentParser
 import Platform
 import Relay
 
+// What commands print has a `json`, the object that scripts read, and a `line` or `lines` for people.
+
 /// Where a command begins that follows topics.
 struct SinceOption: ParsableArguments {
     @Option(help: "Begin earlier: all, a length such as 15m, or an ISO 8601 time.")

@@ -54,7 +54,6 @@ struct StoreStatusCommand: AsyncParsableCommand {
         }
     }
 
-    /// The object that scripts read.
     static func object(_ status: StoreStatus, path: String) -> MessageMap {
         [
             "path": .string(path), "bytes": MessageValue(status.bytes), "messages": MessageValue(status.messages),
@@ -63,7 +62,6 @@ struct StoreStatusCommand: AsyncParsableCommand {
         ]
     }
 
-    /// The lines that people read.
     static func lines(_ status: StoreStatus, path: String) -> [String] {
         let messages = Wording.count(status.messages, "message")
         let topics = Wording.count(status.topics, "topic")

@@ -160,7 +160,6 @@ final class MessagePrinter: Sendable {
 }
 
 extension TopicMessage {
-    /// The object that scripts read.
     var json: MessageMap {
         [
             "seq": .integer(sequence), "topic": .string(topic), "id": .string(id), "from": MessageValue(from),

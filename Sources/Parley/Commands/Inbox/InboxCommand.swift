@@ -195,7 +195,6 @@ struct InboxWatchCommand: AsyncParsableCommand {
 }
 
 extension PostboxMessage {
-    /// The object that scripts read.
     var json: MessageMap {
         [
             "id": .string(id), "createdAt": .string(createdAt.iso8601), "updatedAt": .string(updatedAt.iso8601),
@@ -204,7 +203,6 @@ extension PostboxMessage {
         ]
     }
 
-    /// The letter for a person.
     var line: String {
         let who = from.map { Output.safe($0) } ?? "–"
         let about = LetterSubject.prefix(subject.map { Output.safe($0) })

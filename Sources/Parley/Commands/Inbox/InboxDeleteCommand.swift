@@ -91,9 +91,16 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     private func delete(
         _ wanted: [String], _ client: RelayClient
     ) async -> (result: Result<BulkDeletion, any Error>, signal: Int32?) {
-        let progress = Progress(of: wanted.count)
+        let (total, step) = (wanted.count, BulkDeletion.maximumCount)
+        // How far a long deletion is, for a person at a terminal.
+        let showsProgress = total > step && isatty(STDERR_FILENO) == 1
         let signals = EndingSignals()
-        let deletion = Task { try await client.deleteMessages(withMessageIds: wanted) { progress.show($0) } }
+        let deletion = Task {
+            try await client.deleteMessages(withMessageIds: wanted) { done in
+                guard showsProgress, done.isMultiple(of: step) || done == total else { return }
+                Output.prompt("\r\(Wording.grouped(done)) of \(Wording.grouped(total)) letters")
+            }
+        }
         let listener = Task { [numbers = signals.numbers] () -> Int32? in
             for await number in numbers {
                 deletion.cancel()
@@ -104,26 +111,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         let result = await deletion.result
         signals.cancel()
         listener.cancel()
-        progress.end()
+        if showsProgress { Output.complain("") }
         return (result, await listener.value)
-    }
-
-    /// How far a long deletion is, for a person at a terminal.
-    private struct Progress {
-        private let total: Int
-        private let isShown: Bool
-
-        init(of total: Int) {
-            self.total = total
-            isShown = total > BulkDeletion.maximumCount && isatty(STDERR_FILENO) == 1
-        }
-
-        /// Says how many have come to their end, now and then.
-        func show(_ done: Int) {
-            guard isShown, done.isMultiple(of: BulkDeletion.maximumCount) || done == total else { return }
-            Output.prompt("\r\(Wording.grouped(done)) of \(Wording.grouped(total)) letters")
-        }
-
-        func end() { if isShown { Output.complain("") } }
     }
 }

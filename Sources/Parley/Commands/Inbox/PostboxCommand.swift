@@ -40,7 +40,6 @@ struct PostboxOptions: ParsableArguments {
 }
 
 extension Postbox {
-    /// The object that scripts read.
     var json: MessageMap {
         [
             "id": .string(id), "name": .string(name), "sudoId": .string(sudoId), "isEnabled": .bool(isEnabled),
@@ -48,8 +47,6 @@ extension Postbox {
         ]
     }
 
-    /// The line that people read.
-    ///
     /// - Parameter outcome: what has become of it; nil for whether it is enabled.
     func line(_ outcome: String? = nil) -> String {
         "\(Output.safe(name))  \(outcome ?? (isEnabled ? "enabled" : "disabled"))"

@@ -42,25 +42,22 @@ enum HandLines {
     private static func read() -> AsyncStream<String> {
         let (lines, continuation) = AsyncStream.makeStream(
             of: String.self, bufferingPolicy: .bufferingOldest(capacity))
-        let reading = Task {
-            var reader = LineReader(limit: 64 << 10)
-            while !Task.isCancelled {
-                let (next, found) = await blocking { [reader] () -> (LineReader, [String]?) in
-                    var reader = reader
-                    let found = try? reader.next()
-                    return (reader, found)
-                }
-                reader = next
-                guard let found else { break }
-                for line in found where line.contains(where: { !$0.isWhitespace }) {
-                    if case .dropped = continuation.yield(line) {
-                        Output.complain("parley: \(capacity) lines wait already; left out: \(line)")
+        Task {
+            await blocking {
+                var reader = LineReader(limit: 64 << 10)
+                while let found = try? reader.next() {
+                    for line in found where line.contains(where: { !$0.isWhitespace }) {
+                        switch continuation.yield(line) {
+                        case .enqueued: break
+                        case .dropped: Output.complain("parley: \(capacity) lines wait already; left out: \(line)")
+                        // Nobody waits for more.
+                        default: return
+                        }
                     }
                 }
+                continuation.finish()
             }
-            continuation.finish()
         }
-        continuation.onTermination = { _ in reading.cancel() }
         return lines
     }
 }

@@ -80,17 +80,15 @@ struct LabProxyCommand: AsyncParsableCommand {
         ) { Lab.show($0, json: json) }
         if !Self.isLoopback(place.host) {
             Output.complain(
-                "parley: anybody who reaches \(place.host) port \(proxy.address.port) reaches the server behind it."
-            )
+                "parley: anybody who reaches \(place.host) port \(proxy.address.port) reaches the server behind it.")
         }
         let shown = place.host.contains(":") ? "[\(place.host)]" : place.host
+        let address = "nats://\(shown):\(proxy.address.port)"
         // Whoever starts it waits for this line.
         if json {
-            Output.json([
-                "listening": .string("nats://\(shown):\(proxy.address.port)"), "seed": .integer(seed),
-            ])
+            Output.json(["listening": .string(address), "seed": .integer(seed)])
         } else {
-            Output.line("listening at nats://\(shown):\(proxy.address.port)")
+            Output.line("listening at \(address)")
         }
         let number = await untilSignal(session, scenario)
         let run = await session.end(patience: .zero, waits: false)

@@ -27,26 +27,27 @@ struct JoinCommand: AsyncParsableCommand {
         let writer = try ProfileWriter(flag: config, environment)
         let host = try RelayConfiguration.addresses(invitation.servers).first?.host ?? "network"
         let name = try writer.name(profile, [host, "\(invitation.user)@\(host)", invitation.user])
-        let place = JoinedPlace(profile: name, environment)
-        let authority = invitation.authority.map { _ in place.authority }
+        let folder = NetworkDirectory.dataFolder(environment) + "/joined/" + name
+        let (credentials, authority) = (folder + "/user.creds", folder + "/authority.pem")
         var settings: MessageMap = [
-            "servers": MessageValue(invitation.servers), "creds": .string(place.credentials),
+            "servers": MessageValue(invitation.servers), "creds": .string(credentials),
             "namespace": .string(invitation.names.namespace), "hash": .string(invitation.names.hash),
             "api": .string(invitation.names.api),
         ]
-        if let authority { settings["tlsAuthority"] = .string(authority) }
+        if invitation.authority != nil { settings["tlsAuthority"] = .string(authority) }
         let text = try writer.adding(name, settings)
         // All that can fail on this machine is tried before the invitation is used up.
-        try place.make()
+        try Self.make(folder, for: credentials)
         do {
-            if let authority, let certificates = invitation.authority {
-                try CredentialsFile.write(certificates, to: authority)
-            }
-            try CredentialsFile.write("", to: place.credentials)
-            let credentials = try await invitation.accept(authorityFile: authority)
-            try CredentialsFile.write(credentials.fileText(), to: place.credentials)
+            if let certificates = invitation.authority { try CredentialsFile.write(certificates, to: authority) }
+            try CredentialsFile.write("", to: credentials)
+            let granted = try await invitation.accept(
+                authorityFile: invitation.authority == nil ? nil : authority)
+            try CredentialsFile.write(granted.fileText(), to: credentials)
         } catch {
-            place.remove()
+            unlink(credentials)
+            unlink(authority)
+            rmdir(folder)
             throw error
         }
         do throws(CommandFailure) { try writer.write(text) } catch {
@@ -72,34 +73,8 @@ struct JoinCommand: AsyncParsableCommand {
         return text
     }
 
-    /// Goes on as the chat, which wants the process's first thread.
-    private func chat(_ name: String) throws {
-        let words = ["parley", "chat", "--profile", name] + (config.map { ["--config", $0] } ?? [])
-        var arguments = words.map { strdup($0) }
-        arguments.append(nil)
-        defer { for argument in arguments { free(argument) } }
-        // The connection's event loops ignore it, and what is ignored stays so.
-        signal(SIGPIPE, SIG_DFL)
-        execv(Connector.executablePath, arguments)
-        throw ExitCode(CommandFailure.noConnection)
-    }
-}
-
-/// Where the credentials of a network that was joined are: a folder for each profile.
-struct JoinedPlace {
-    private let folder: String
-
-    init(profile: String, _ environment: [String: String]) {
-        folder = NetworkDirectory.dataFolder(environment) + "/joined/" + profile
-    }
-
-    /// The user's own credentials.
-    var credentials: String { folder + "/user.creds" }
-    /// Whom to trust for the servers.
-    var authority: String { folder + "/authority.pem" }
-
-    /// Makes the folder, for its owner alone.
-    func make() throws(CommandFailure) {
+    /// Makes the folder of the profile's own files, for their owner alone.
+    private static func make(_ folder: String, for credentials: String) throws(CommandFailure) {
         guard !FileManager.default.fileExists(atPath: credentials) else {
             throw CommandFailure(
                 CommandFailure.cannotCreate,
@@ -113,10 +88,15 @@ struct JoinedPlace {
         }
     }
 
-    /// Removes what was made of it.
-    func remove() {
-        unlink(credentials)
-        unlink(authority)
-        rmdir(folder)
+    /// Goes on as the chat, which wants the process's first thread.
+    private func chat(_ name: String) throws {
+        let words = ["parley", "chat", "--profile", name] + (config.map { ["--config", $0] } ?? [])
+        var arguments = words.map { strdup($0) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        // The connection's event loops ignore it, and what is ignored stays so.
+        signal(SIGPIPE, SIG_DFL)
+        execv(Connector.executablePath, arguments)
+        throw ExitCode(CommandFailure.noConnection)
     }
 }

@@ -34,9 +34,9 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let cluster = LocalCluster.standard(environment: environment)
         // All that can fail on this machine is tried before servers are started.
-        let profile = try ClusterProfile(flag: config, environment)
+        _ = try profiles()
         let name = user ?? ConnectionOptions.loginName(environment)
-        if profile.credentials() == nil || user != nil { _ = try UserName(name) }
+        if self.credentials() == nil || user != nil { _ = try UserName(name) }
         if isatty(STDERR_FILENO) == 1, try await cluster.directory.running() == nil {
             Output.complain("parley: three servers start, which takes some seconds")
         }
@@ -44,12 +44,57 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
             hostCommand: [Connector.executablePath, "network", "cluster", "host"])
         if ranBefore { Output.complain("parley: the cluster runs already") }
         // Whoever used it before goes on as the same user.
-        let kept = user == nil ? profile.credentials(in: running) : nil
+        let kept = user == nil ? self.credentials(in: running) : nil
         let credentials = if let kept { kept } else { try await cluster.credentials(for: name) }
-        let outcome = Result { try profile.keep(running, credentials, isOwnChoice: user != nil) }
+        let outcome = Result { try keep(running, credentials, isOwnChoice: user != nil) }
         try await NetworkClusterStatusCommand.write(json: json)
         try outcome.get()
         if !json { Output.line("use it by parley --profile \(LocalCluster.name)") }
+    }
+
+    /// The configuration file, as it is now.
+    private func profiles() throws(CommandFailure) -> ProfileWriter {
+        try ProfileWriter(flag: config, ProcessInfo.processInfo.environment)
+    }
+
+    /// The credentials of whom the cluster's profile is for, as long as their file is there.
+    ///
+    /// - Parameter cluster: what the profile has to be for; nil where that is not known yet.
+    private func credentials(in cluster: NetworkDescription? = nil) -> String? {
+        guard let known = (try? profiles())?.profile(LocalCluster.name), let file = known.creds,
+            FileManager.default.isReadableFile(atPath: file)
+        else { return nil }
+        guard let cluster else { return file }
+        return known.namespace == cluster.namespace && known.hash == cluster.hash ? file : nil
+    }
+
+    /// Writes the profile, or where it finds it brings up to date where the servers are.
+    ///
+    /// - Parameter isOwnChoice: whether the profile is to be that user's if it was another one's.
+    /// - Throws: why it cannot; the cluster can be used without it.
+    private func keep(_ cluster: NetworkDescription, _ credentials: String, isOwnChoice: Bool) throws(CommandFailure) {
+        let writer = try profiles()
+        let servers = MessageValue(cluster.servers)
+        guard let known = writer.profile(LocalCluster.name) else {
+            let settings: MessageMap = [
+                "servers": servers, "creds": .string(credentials), "namespace": .string(cluster.namespace),
+                "hash": .string(cluster.hash), "api": .string(cluster.api),
+            ]
+            return try writer.write(writer.adding(LocalCluster.name, settings))
+        }
+        guard known.namespace == cluster.namespace, known.hash == cluster.hash else {
+            throw CommandFailure(
+                CommandFailure.cannotCreate,
+                "There is a profile “\(LocalCluster.name)” already, which is for something else: rename it and start again, "
+                    + "or use --server \(cluster.servers.first ?? "URL") --creds \(credentials).")
+        }
+        if isOwnChoice, let creds = known.creds, creds != credentials {
+            try writer.write(writer.replacing(["profiles", LocalCluster.name, "creds"], .string(credentials)))
+            return try keep(cluster, credentials, isOwnChoice: false)
+        }
+        if known.servers != cluster.servers {
+            try writer.write(writer.replacing(["profiles", LocalCluster.name, "servers"], servers))
+        }
     }
 }
 
@@ -70,9 +115,7 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
         commandName: "status", abstract: "Tell whether the cluster runs, and how.")
     @Flag(help: "Print one JSON object.") var json = false
 
-    func run() async throws {
-        try await Self.write(json: json)
-    }
+    func run() async throws { try await Self.write(json: json) }
 
     static func write(json: Bool) async throws {
         let directory = LocalCluster.standard().directory
@@ -103,59 +146,5 @@ struct NetworkClusterHostCommand: AsyncParsableCommand {
 
     func run() async throws {
         if case .failed(let error) = await LocalClusterHost().run() { throw ExitCode(CommandFailure(error).code) }
-    }
-}
-
-/// The profile by which the cluster is used.
-struct ClusterProfile {
-    private let flag: String?
-    private let environment: [String: String]
-    private static let name = LocalCluster.name
-
-    /// Reads the configuration file.
-    init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
-        (self.flag, self.environment) = (flag, environment)
-        _ = try ProfileWriter(flag: flag, environment)
-    }
-
-    /// The credentials of whom the profile is for, as long as their file is there.
-    /// - Parameter cluster: what the profile has to be for; nil where that is not known yet.
-    func credentials(in cluster: NetworkDescription? = nil) -> String? {
-        guard let known = (try? ProfileWriter(flag: flag, environment))?.profile(Self.name), let file = known.creds,
-            FileManager.default.isReadableFile(atPath: file)
-        else { return nil }
-        guard let cluster else { return file }
-        return known.namespace == cluster.namespace && known.hash == cluster.hash ? file : nil
-    }
-
-    /// Writes the profile, or where it finds it brings up to date where the servers are.
-    ///
-    /// - Parameter isOwnChoice: whether the profile is to be that user's if it was another one's.
-    /// - Throws: why it cannot; the cluster can be used without it.
-    func keep(
-        _ cluster: NetworkDescription, _ credentials: String, isOwnChoice: Bool
-    ) throws(CommandFailure) {
-        let writer = try ProfileWriter(flag: flag, environment)
-        let servers = MessageValue(cluster.servers)
-        guard let known = writer.profile(Self.name) else {
-            let settings: MessageMap = [
-                "servers": servers, "creds": .string(credentials), "namespace": .string(cluster.namespace),
-                "hash": .string(cluster.hash), "api": .string(cluster.api),
-            ]
-            return try writer.write(writer.adding(Self.name, settings))
-        }
-        guard known.namespace == cluster.namespace, known.hash == cluster.hash else {
-            throw CommandFailure(
-                CommandFailure.cannotCreate,
-                "There is a profile “\(Self.name)” already, which is for something else: rename it and start again, or use "
-                    + "--server \(cluster.servers.first ?? "URL") --creds \(credentials).")
-        }
-        if isOwnChoice, let creds = known.creds, creds != credentials {
-            try writer.write(writer.replacing(["profiles", Self.name, "creds"], .string(credentials)))
-            return try keep(cluster, credentials, isOwnChoice: false)
-        }
-        if known.servers != cluster.servers {
-            try writer.write(writer.replacing(["profiles", Self.name, "servers"], servers))
-        }
     }
 }

@@ -19,27 +19,7 @@ struct NetworkStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "start", abstract: "Start the private network and keep it running.",
         discussion: "With --listen others can use it too, whom parley network invite invites, until it is stopped.")
-    @OptionGroup var listening: ListeningOptions
-    @Flag(help: "Run it in this process, until a signal ends it: for a service manager.") var foreground = false
-    @OptionGroup var logging: LoggingOption
-    @Flag(help: "Print one JSON object.") var json = false
 
-    func validate() throws { try listening.check() }
-
-    func run() async throws {
-        let listener = try listening.listener()
-        guard !foreground else {
-            var options = NetworkHost.Options()
-            if let logger = try logging.logger() { options.logger = logger }
-            return try await NetworkControl.run(listener: listener, options: options)
-        }
-        _ = try await NetworkControl.start(listener: listener, hostCommand: Connector.hostCommand)
-        try await NetworkStatusCommand.write(json: json)
-    }
-}
-
-/// Where a network listens for others.
-struct ListeningOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "An address of this machine to listen at, 0.0.0.0 for all of them; port 4222 if none is named.",
@@ -57,8 +37,11 @@ struct ListeningOptions: ParsableArguments {
             "The authority that others are to trust, in PEM, where their systems do not know it.", valueName: "file"))
     var tlsCa: String?
 
-    /// What the parser cannot know of options that belong together.
-    func check() throws {
+    @Flag(help: "Run it in this process, until a signal ends it: for a service manager.") var foreground = false
+    @OptionGroup var logging: LoggingOption
+    @Flag(help: "Print one JSON object.") var json = false
+
+    func validate() throws {
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-cert and --tls-key go together.")
         }
@@ -66,14 +49,19 @@ struct ListeningOptions: ParsableArguments {
         guard listen != nil || tlsCert == nil else { throw ValidationError("--tls-cert goes with --listen.") }
     }
 
-    /// Where to listen; nil where nothing is said.
-    func listener() throws(NetworkError) -> NetworkListener? {
-        guard let listen else { return nil }
+    func run() async throws {
         var tls: NetworkListener.TLS?
         if let tlsCert, let tlsKey {
             tls = NetworkListener.TLS(certificateFile: tlsCert, keyFile: tlsKey, authorityFile: tlsCa)
         }
-        return try NetworkListener(listen: listen, tls: tls)
+        let listener = try listen.map { try NetworkListener(listen: $0, tls: tls) }
+        guard !foreground else {
+            var options = NetworkHost.Options()
+            if let logger = try logging.logger() { options.logger = logger }
+            return try await NetworkControl.run(listener: listener, options: options)
+        }
+        _ = try await NetworkControl.start(listener: listener, hostCommand: Connector.hostCommand)
+        try await NetworkStatusCommand.write(json: json)
     }
 }
 

@@ -48,7 +48,6 @@ struct RightsOptions: ParsableArguments {
 }
 
 extension AccessRights {
-    /// The rights as one JSON value.
     var json: MessageValue {
         .map([
             "publish": MessageValue(publish), "subscribe": MessageValue(subscribe),
@@ -56,7 +55,6 @@ extension AccessRights {
         ])
     }
 
-    /// The rights in a few words.
     var words: String {
         func list(_ topics: [String]) -> String { topics.isEmpty ? "nothing" : topics.joined(separator: " ") }
         var words = publish == subscribe ? [list(subscribe)] : ["write \(list(publish))", "read \(list(subscribe))"]
