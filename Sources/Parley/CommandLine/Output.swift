@@ -19,6 +19,9 @@ enum Output {
     /// Prints one JSON object.
     static func json(_ map: MessageMap) { line(JSONText.text(.map(map))) }
 
+    /// Prints one JSON object of two parts.
+    static func json(_ map: MessageMap, _ more: MessageMap) { json(MessageMap(map.entries + more.entries)) }
+
     /// Says something on standard error. It may hold a server's or another user's words, so it moves no cursor.
     static func complain(_ text: String) {
         write(Array((safeLines(text).joined(separator: "\n") + "\n").utf8)[...], to: STDERR_FILENO)

@@ -44,8 +44,7 @@ struct ChatCommand: ParsableCommand {
                 name: flags.profile ?? plan.identity.network,
                 // Without flags it is the profile that needs no name.
                 profile: flags.profile ?? (flags.server.isEmpty && flags.user == nil ? "default" : nil),
-                connection: plan, suspension: suspension,
-                topics: topics, configuration: configuration)
+                connection: plan, suspension: suspension, topics: topics, configuration: configuration)
         }
         guard !plain else {
             var plan = try plan(flags)

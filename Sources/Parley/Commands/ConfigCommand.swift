@@ -3,7 +3,6 @@ import JSON5
 import Platform
 import Relay
 
-/// `parley config`: the configuration file.
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Find, check and explain the configuration file.",
@@ -84,10 +83,8 @@ struct ConfigShowCommand: ParsableCommand {
 
 /// The settings as they count, with the file, the environment and the flags taken together.
 enum EffectiveSettings {
-    /// One setting.
     struct Row: Hashable, Sendable {
         let name: String
-        /// What counts; null where nothing does.
         let value: MessageValue
         /// What says so: a flag, a variable, or a place in the file; nil where nothing does.
         let source: String?
@@ -207,9 +204,9 @@ enum EffectiveSettings {
 
 extension NotificationSetting {
     fileprivate var value: MessageValue {
-        .map([
+        [
             "mentions": .bool(mentions), "letters": .bool(letters), "ends": .bool(ends), "by": .string(by.rawValue),
-        ])
+        ]
     }
 }
 

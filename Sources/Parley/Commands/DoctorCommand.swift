@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `parley doctor`: looks at everything that Parley needs, and says how to mend what is wrong.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check terminal, files, credentials and servers, and say how to mend each.",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley history`: a range of a topic, oldest first.
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "Print a range of a topic's messages, oldest first.")

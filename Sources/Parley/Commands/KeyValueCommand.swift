@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley kv`: the network's key-value store.
 struct KeyValueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kv", abstract: "Read, set, delete, list and watch the keys that all users of the network share.",

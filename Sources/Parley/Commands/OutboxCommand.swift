@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley outbox`: what a user's chats on this machine accepted and the network has not stored.
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox", abstract: "List, send and drop the lines and letters that were not sent.",
@@ -95,12 +94,11 @@ struct OutboxListCommand: AsyncParsableCommand {
             let kept = try await store.outbox()
             let living = try await store.livingRuns()
             for publish in kept {
+                let isHeld = publish.isHeld(by: living)
                 if options.json {
-                    var map = publish.json()
-                    map["held"] = .bool(publish.isHeld(by: living))
-                    Output.json(map)
+                    Output.json(publish.json(), ["held": .bool(isHeld)])
                 } else {
-                    Output.line(publish.line(publish.isHeld(by: living) ? "waits in a chat that runs" : nil))
+                    Output.line(publish.line(isHeld ? "waits in a chat that runs" : nil))
                 }
             }
             if kept.isEmpty { Output.complain("parley: nothing is unsent") }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley search`: what the local store has of some words.
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search", abstract: "Look for messages and letters in the local store, the newest first.",
@@ -42,8 +41,6 @@ struct SearchCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the words and options ask for.
-    ///
     /// - Parameter secondsFromGMT: where the days of `after:` and `before:` begin.
     func query(secondsFromGMT: Int) throws -> SearchQuery {
         let text = words.joined(separator: " ")
@@ -63,12 +60,16 @@ struct SearchCommand: AsyncParsableCommand {
             switch hit {
             case .message(let kept):
                 if json, let message = kept.message {
-                    write(message.json, match.part(of: message.text))
+                    Output.json(message.json, ["match": MessageValue(match.part(of: message.text))])
                 } else {
                     _ = printer.print([kept.event])
                 }
             case .letter(let letter):
-                if json { write(letter.json, match.part(of: letter.text)) } else { Output.line(letter.foundLine) }
+                if json {
+                    Output.json(letter.json, ["match": MessageValue(match.part(of: letter.text))])
+                } else {
+                    Output.line(letter.foundLine)
+                }
             }
         }
         if result.hits.isEmpty {
@@ -76,10 +77,6 @@ struct SearchCommand: AsyncParsableCommand {
         } else if !result.isComplete {
             Output.complain("parley: there may be more: --limit, or before: with an earlier date")
         }
-    }
-
-    private func write(_ object: MessageMap, _ match: String?) {
-        Output.json(MessageMap(object.entries + [.init(key: "match", value: MessageValue(match))]))
     }
 }
 

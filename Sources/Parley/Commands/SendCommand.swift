@@ -2,7 +2,6 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
-/// `parley send`: publishes and returns when the network has stored it.
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Publish a text, or standard input, and return when it is acknowledged.")
@@ -66,16 +65,16 @@ struct SendCommand: AsyncParsableCommand {
     /// A connected client. Where there is none in time, nothing has been sent, and whoever repeats the call needs no
     /// identifier for it.
     private func connect(_ connector: Connector, by deadline: ContinuousClock.Instant) async throws -> RelayClient {
+        let failure: CommandFailure
         do {
             return try await connector.connect(by: deadline)
         } catch RelayError.connection(.timeLimit(_, let cause)) {
             // The whole call's limit, of which the network's start may have left a part.
-            let failure = CommandFailure(RelayError.connection(.timeLimit(limit, after: cause)))
-            throw CommandFailure(failure.code, failure.text + " Nothing was sent.")
+            failure = CommandFailure(RelayError.connection(.timeLimit(limit, after: cause)))
         } catch NetworkError.timedOut(let what) {
-            let failure = CommandFailure(NetworkError.timedOut(what))
-            throw CommandFailure(failure.code, failure.text + " Nothing was sent.")
+            failure = CommandFailure(NetworkError.timedOut(what))
         }
+        throw CommandFailure(failure.code, failure.text + " Nothing was sent.")
     }
 
     /// So many lines are under way at most. The server is never without work while the oldest of them are seen to.
@@ -121,8 +120,7 @@ struct SendCommand: AsyncParsableCommand {
             }
         }
         while !waiting.isEmpty {
-            try await finish(
-                &waiting, min(Self.part, waiting.count), over: client, repeating: numbered, json: json)
+            try await finish(&waiting, min(Self.part, waiting.count), over: client, repeating: numbered, json: json)
         }
         if let mistake { throw mistake }
     }

@@ -24,7 +24,6 @@ struct SinceOption: ParsableArguments {
     }
 }
 
-/// How messages are printed.
 struct MessageStyleOptions: ParsableArguments {
     @Flag(help: "Print what was stored: each message's whole map, as JSON.") var raw = false
     @Flag(help: "Print one JSON object for each message.") var json = false

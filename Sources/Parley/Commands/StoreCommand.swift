@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley store`: what this machine keeps of a user's messages.
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store", abstract: "Look at the local store, compact it, export it, and forget topics.",
@@ -25,12 +24,10 @@ struct StoreOptions: ParsableArguments {
         try await StoreAccess.use(path) { try await body(plan, path, $0) }
     }
 
-    /// Checks that one thing is meant.
     static func check(_ topic: String?, _ letters: Bool) throws {
         if letters == (topic != nil) { throw ValidationError("Name a topic, or the letters with --letters.") }
     }
 
-    /// A topic or pattern as the command line has it.
     static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
         do throws(TopicError) { return try TopicPattern(text) } catch { throw .invalidTopic("\(error)") }
     }

@@ -2,7 +2,6 @@ import ArgumentParser
 import NIOConcurrencyHelpers
 import Relay
 
-/// `parley tail`: prints messages as they come, through any outage.
 struct TailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tail", abstract: "Print messages as they come, each once and in order, through any outage.")

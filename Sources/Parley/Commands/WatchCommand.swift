@@ -3,7 +3,6 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// `parley watch`: every change of the connection's status, a line each, until it is over.
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Print each change of the connection's status until it is closed.",
@@ -25,7 +24,6 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// What happens while the connection is watched.
     private enum Event: Sendable {
         case status(ConnectionStatus)
         case timeIsUp

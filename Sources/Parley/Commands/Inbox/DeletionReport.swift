@@ -17,8 +17,7 @@ struct DeletionReport {
             let failure = explained(error)
             let (verb, reason) = (count == 1 ? "was" : "were", error == .cancelled ? "" : " " + failure.text)
             complaints.append(
-                CommandFailure(
-                    failure.code, "\(Wording.count(count, "letter")) \(verb) not deleted.\(reason)"))
+                CommandFailure(failure.code, "\(Wording.count(count, "letter")) \(verb) not deleted.\(reason)"))
         }
         for (error, count) in Self.reasons(deletion.unknown) {
             let failure = explained(error)

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley inbox`: the letters of the user's postboxes.
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox", abstract: "List, read, delete, send and watch letters.",
@@ -62,10 +61,8 @@ struct InboxListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Letters of a page unless the flag says otherwise, as in the chat. The library's own default is one.
-    private static let pageLimit = 25
-
-    private var pageLimit: Int { limit ?? (all ? RelayClient.maximumPage : Self.pageLimit) }
+    /// As many as on the chat's page unless the flag says otherwise. The library's own default is one.
+    private var pageLimit: Int { limit ?? (all ? RelayClient.maximumPage : 25) }
 
     /// Prints the letters that this machine keeps, where it keeps any.
     private func writeKept(_ plan: ConnectionPlan) async {
@@ -102,10 +99,8 @@ struct InboxListCommand: AsyncParsableCommand {
     private func write(_ page: ListOutput<PostboxMessage>, _ more: MessageMap = [:]) {
         for letter in page.unreadable { Output.complain("parley: the letter \(letter.id) is not readable") }
         if json {
-            let map: MessageMap = [
-                "items": .array(page.items.map { .map($0.json) }), "nextToken": MessageValue(page.nextToken),
-            ]
-            return Output.json(MessageMap(map.entries + more.entries))
+            let items = MessageValue.array(page.items.map { .map($0.json) })
+            return Output.json(["items": items, "nextToken": MessageValue(page.nextToken)], more)
         }
         for letter in page.items { Output.line(letter.line) }
         if let token = page.nextToken, !all { Output.complain("parley: there are more: --next-token \(token)") }
@@ -166,8 +161,7 @@ struct InboxWatchCommand: AsyncParsableCommand {
                     let letter = told.belonging(to: sudoId, by: selection)
                     guard (sudoId ?? letter.sudoId) == letter.sudoId else { continue }
                     if json {
-                        let event: MessageMap = ["event": "message"]
-                        Output.json(MessageMap(event.entries + letter.json.entries))
+                        Output.json(["event": "message"], letter.json)
                     } else {
                         Output.line(letter.line)
                     }

@@ -19,7 +19,7 @@ struct InboxPostCommand: AsyncParsableCommand {
     var text: String?
 
     func run() async throws {
-        let recipient = try LetterAddress(address)
+        let recipient = try LetterSending.recipient(address)
         try sending.check()
         let body = try text.map(TextInput.argument) ?? StandardInput.all()
         guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
@@ -44,7 +44,7 @@ struct InboxForwardCommand: AsyncParsableCommand {
     var text: String?
 
     func run() async throws {
-        let recipient = try LetterAddress(address)
+        let recipient = try LetterSending.recipient(address)
         try sending.check()
         try await sending.send(to: recipient, connection.plan()) { client in
             let letter = try await client.postboxMessage(withMessageId: id)
@@ -63,6 +63,16 @@ struct LetterSending: ParsableArguments {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    typealias Recipient = (user: String, postbox: String)
+
+    static func recipient(_ address: String) throws(CommandFailure) -> Recipient {
+        let parts = address.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2 else {
+            throw CommandFailure(CommandFailure.badData, "Name the postbox as USER/POSTBOX.")
+        }
+        return (parts[0], parts[1])
+    }
+
     /// Refuses an identifier that can be none, before anything is done.
     func check() throws(CommandFailure) {
         guard let newID else { return }
@@ -76,7 +86,7 @@ struct LetterSending: ParsableArguments {
     ///
     /// - Parameter letter: makes the letter, over the client that sends it.
     func send(
-        to recipient: LetterAddress, _ plan: ConnectionPlan,
+        to recipient: Recipient, _ plan: ConnectionPlan,
         _ letter: (RelayClient) async throws -> (text: String, subject: String?)
     ) async throws {
         let sent = try await plan.connected { client in
@@ -103,19 +113,5 @@ struct LetterSending: ParsableArguments {
                 time: WallClock.now, text: text, subject: subject.flatMap { $0.isEmpty ? nil : $0 })
         }
         await StoreAccess.note([.letter(sent)], plan)
-    }
-}
-
-/// Somebody's postbox, as it is written.
-struct LetterAddress: Hashable {
-    let user: String
-    let postbox: String
-
-    init(_ text: String) throws(CommandFailure) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2 else {
-            throw CommandFailure(CommandFailure.badData, "Name the postbox as USER/POSTBOX.")
-        }
-        (user, postbox) = (parts[0], parts[1])
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Relay
 
-/// `parley postbox`: the user's own postboxes.
 struct PostboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postbox", abstract: "List, create, rename, enable, disable and delete postboxes.",
@@ -21,8 +20,6 @@ struct PostboxOptions: ParsableArguments {
     @Flag(help: "Print one JSON object for each postbox.")
     var json = false
 
-    /// Does something with postboxes and prints them.
-    ///
     /// - Parameter outcome: what has become of each, for a person; nil for whether it is enabled.
     func run(_ outcome: String? = nil, _ body: (RelayClient) async throws -> [Postbox]) async throws {
         try await connection.plan().connected { client in
@@ -30,12 +27,10 @@ struct PostboxOptions: ParsableArguments {
         }
     }
 
-    /// Prints a postbox.
-    ///
     /// - Parameter more: what scripts are told beside it.
     func write(_ postbox: Postbox, _ outcome: String? = nil, more: MessageMap = [:]) {
         guard json else { return Output.line(postbox.line(outcome)) }
-        Output.json(MessageMap(postbox.json.entries + more.entries))
+        Output.json(postbox.json, more)
     }
 }
 

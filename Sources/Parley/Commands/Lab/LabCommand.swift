@@ -4,7 +4,6 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// `parley lab`: rehearsing faults.
 struct LabCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lab", abstract: "Rehearse faults: of the link, of the server, by the administrator.",
@@ -17,7 +16,6 @@ struct LabCommand: AsyncParsableCommand {
 
 /// What the commands of the lab share.
 enum Lab {
-    /// The exit status of a rehearsal that did not pass.
     static let failed = ExitCode(1)
 
     /// Reads a scenario's file, or one that comes with Parley, by its name.
@@ -28,7 +26,6 @@ enum Lab {
         return try scenario(name)
     }
 
-    /// Reads a scenario's file.
     static func scenario(_ path: String) throws(CommandFailure) -> LabScenario {
         let data = try contents(ofFile: path)
         do throws(LabScenarioError) { return try LabScenario(parsing: data) } catch {
@@ -36,7 +33,6 @@ enum Lab {
         }
     }
 
-    /// Writes a file; what was there is replaced.
     static func write(_ text: String, to path: String) throws(CommandFailure) {
         do { try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
             throw CommandFailure(CommandFailure.cannotCreate, "\(path) cannot be written.")

@@ -40,8 +40,7 @@ enum HandLines {
 
     /// The lines that hold something, until the end of the input.
     private static func read() -> AsyncStream<String> {
-        let (lines, continuation) = AsyncStream.makeStream(
-            of: String.self, bufferingPolicy: .bufferingOldest(capacity))
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(capacity))
         Task {
             await blocking {
                 var reader = LineReader(limit: 64 << 10)

@@ -4,7 +4,6 @@ import RelayFaults
 import RelayLab
 import RelayNetwork
 
-/// `parley lab proxy`: faults before a server, for a program that is not Parley.
 struct LabProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "proxy", abstract: "Put faults of the link before a server, for any program.",
@@ -35,14 +34,11 @@ struct LabProxyCommand: AsyncParsableCommand {
 
     /// The address and the port that a text says; nil where it says none. A port alone is one of 127.0.0.1.
     static func place(_ text: String) -> (host: String, port: Int)? {
-        func port(_ text: some StringProtocol) -> Int? {
-            guard !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
-            return Int(text).flatMap { (0...65_535).contains($0) ? $0 : nil }
-        }
-        if let port = port(text) { return (FaultProxy.loopback, port) }
-        guard let colon = text.lastIndex(of: ":"), let port = port(text[text.index(after: colon)...]) else {
-            return nil
-        }
+        let text = text.contains(":") ? text : "\(FaultProxy.loopback):\(text)"
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        // The number's own reader would take a sign, too.
+        let digits = text[colon...].dropFirst()
+        guard digits.allSatisfy({ ("0"..."9").contains($0) }), let port = UInt16(digits) else { return nil }
         var host = text[..<colon]
         if host.first == "[", host.last == "]" {
             host = host.dropFirst().dropLast()
@@ -51,10 +47,9 @@ struct LabProxyCommand: AsyncParsableCommand {
             return nil
         }
         guard !host.isEmpty else { return nil }
-        return (host == "localhost" ? FaultProxy.loopback : String(host), port)
+        return (host == "localhost" ? FaultProxy.loopback : String(host), Int(port))
     }
 
-    /// Whether an address is of this machine alone.
     static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
 
     func run() async throws {

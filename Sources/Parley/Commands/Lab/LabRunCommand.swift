@@ -5,7 +5,6 @@ import RelayFaults
 import RelayLab
 import RelayNetwork
 
-/// `parley lab run`: carries scenarios out.
 struct LabRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Carry scenarios out, and say of each whether it passed.",
@@ -110,7 +109,6 @@ struct LabGround: Sendable {
         }
     }
 
-    /// Refuses a scenario that cannot be carried out here.
     func check(_ scenario: LabScenario) throws(CommandFailure) {
         guard server != nil, scenario.needsNetwork || scenario.client.tokenLifetime != nil else { return }
         throw CommandFailure(
@@ -183,7 +181,6 @@ struct LabGround: Sendable {
     }
 }
 
-/// `parley lab list`: the scenarios that come with Parley.
 struct LabListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the scenarios that come with Parley, or print one as a file.")
@@ -197,22 +194,18 @@ struct LabListCommand: ParsableCommand {
     func run() throws {
         if let name {
             if let scenario = ShippedScenario.named(name) { return Output.line(scenario.text) }
-            throw CommandFailure(
-                CommandFailure.badData, "There is no scenario “\(name)”. parley lab list names all.")
+            throw CommandFailure(CommandFailure.badData, "There is no scenario “\(name)”. parley lab list names all.")
         }
         let all = try ShippedScenario.all.map { (name: $0.name, scenario: try $0.scenario()) }
         guard json else {
             return Output.table(all.map { [$0.name, $0.scenario.title] }).forEach { Output.line($0) }
         }
         for (name, scenario) in all {
-            Output.json([
-                "name": .string(name), "title": .string(scenario.title), "about": .string(scenario.about),
-            ])
+            Output.json(["name": .string(name), "title": .string(scenario.title), "about": .string(scenario.about)])
         }
     }
 }
 
-/// `parley lab record`: makes a scenario's file of what is done by hand.
 struct LabRecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Do things by hand, and keep them as a scenario's file.",

@@ -5,7 +5,6 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// `parley lab send`: messages with numbers, for `parley lab watch` or any other reader to count.
 struct LabSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send messages with numbers, and tell what became of each.",
@@ -84,7 +83,6 @@ struct LabSendCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley lab watch`: the ledger of a topic, by the numbers of its messages.
 struct LabWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Keep the ledger of a topic's numbered messages, whoever sends them.",
@@ -194,7 +192,6 @@ struct LabWatchCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley lab report`: what a log comes to, as a page or as lines.
 struct LabReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report", abstract: "Show what a rehearsal's log comes to: as one HTML page, or here.",
@@ -218,8 +215,8 @@ struct LabReportCommand: ParsableCommand {
         let report = LabReport(LabRun(read))
         if let out { try Lab.write(report.page, to: out) }
         if json {
-            let verdict: MessageMap = ["verdict": .string(report.verdict.isPassed ? "passed" : "failed")]
-            Output.json(MessageMap(verdict.entries + report.figures.json.entries))
+            Output.json(
+                ["verdict": .string(report.verdict.isPassed ? "passed" : "failed")], report.figures.json)
         } else if out == nil {
             for line in report.lines(columns: 80, ascii: Lab.isASCII) { Output.line(line) }
         }

@@ -3,7 +3,6 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// `parley join`: what somebody does with an invitation.
 struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Join a network by an invitation: make a profile of it, and open the chat.",
@@ -41,8 +40,7 @@ struct JoinCommand: AsyncParsableCommand {
         do {
             if let certificates = invitation.authority { try CredentialsFile.write(certificates, to: authority) }
             try CredentialsFile.write("", to: credentials)
-            let granted = try await invitation.accept(
-                authorityFile: invitation.authority == nil ? nil : authority)
+            let granted = try await invitation.accept(authorityFile: invitation.authority == nil ? nil : authority)
             try CredentialsFile.write(granted.fileText(), to: credentials)
         } catch {
             unlink(credentials)
@@ -73,7 +71,6 @@ struct JoinCommand: AsyncParsableCommand {
         return text
     }
 
-    /// Makes the folder of the profile's own files, for their owner alone.
     private static func make(_ folder: String, for credentials: String) throws(CommandFailure) {
         guard !FileManager.default.fileExists(atPath: credentials) else {
             throw CommandFailure(

@@ -13,7 +13,6 @@ struct NetworkChoice: ParsableArguments {
 
     @OptionGroup var logging: LoggingOption
 
-    /// The network's folder.
     /// - Throws: `NetworkError.invalidProvision` for a network that this machine has not provisioned.
     func directory() throws(NetworkError) -> NetworkDirectory {
         guard let network else { return .standard() }
@@ -33,7 +32,6 @@ struct NetworkChoice: ParsableArguments {
         }
     }
 
-    /// Who acts on it.
     func administrator() throws -> NetworkAdministrator {
         NetworkAdministrator(directory: try directory(), logger: try logging.logger())
     }

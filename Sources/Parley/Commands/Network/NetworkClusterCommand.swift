@@ -3,7 +3,6 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// `parley network cluster`: three servers on this machine and a network on them.
 struct NetworkClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster",
@@ -125,13 +124,12 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
             try await NetworkStatusCommand.write(directory, json: json)
             if !json { Output.line("data in \(directory.path)") }
         } else if json {
-            var object: MessageMap = ["running": false]
-            if isHosted { object["starting"] = true }
-            let rest: MessageMap = [
-                "server": .null, "version": .null, "store": .string(directory.path), "clients": .null, "servers": [],
-                "addresses": [],
-            ]
-            Output.json(MessageMap(object.entries + rest.entries))
+            Output.json(
+                isHosted ? ["running": false, "starting": true] : ["running": false],
+                [
+                    "server": .null, "version": .null, "store": .string(directory.path), "clients": .null,
+                    "servers": [], "addresses": [],
+                ])
         } else {
             let progress = "what is missing comes by itself; \(directory.hostLog) says how far it is"
             Output.line(isHosted ? "starting: \(progress)" : "not running")

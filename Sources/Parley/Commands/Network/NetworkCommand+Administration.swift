@@ -12,7 +12,6 @@ struct AdministrationOptions: ParsableArguments {
     @Argument(help: "The user's name.")
     var name: String
 
-    /// Says what was done.
     /// - Parameters:
     ///   - action: the command's own word.
     ///   - sentence: the same for a person.
@@ -73,8 +72,7 @@ struct NetworkUserDeactivateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let isNew = try await options.choice.administrator().deactivate(user: options.name, reason: why.reason)
-        options.report(
-            "deactivate", isNew ? "deactivated \(options.name)" : "\(options.name) was deactivated already")
+        options.report("deactivate", isNew ? "deactivated \(options.name)" : "\(options.name) was deactivated already")
     }
 }
 

@@ -3,7 +3,6 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// `parley network`: the private network as a service, and its users.
 struct NetworkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "network", abstract: "Start, stop and look at the private network; make and invite users.",
@@ -102,10 +101,8 @@ struct NetworkStatusCommand: AsyncParsableCommand {
         let report = try await directory.report()
         let addresses = try directory.cluster()?.servers ?? []
         if json {
-            var object = report.json
-            object["addresses"] = MessageValue(addresses)
-            object["store"] = .string(directory.path)
-            return Output.json(object)
+            return Output.json(
+                report.json, ["addresses": MessageValue(addresses), "store": .string(directory.path)])
         }
         for line in report.lines { Output.line(line) }
         Output.line("reached at " + addresses.map(Output.safe).joined(separator: ", "))

@@ -2,7 +2,6 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
-/// `parley network provision`: a network on servers that somebody else runs.
 struct NetworkProvisionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provision",
@@ -122,9 +121,9 @@ extension ProvisionReport.State {
 
 extension ProvisionReport.Part {
     fileprivate var json: MessageValue {
-        .map([
+        [
             "name": .string(name), "state": .string(state.rawValue),
             "changes": MessageValue(changes), "withheld": MessageValue(withheld),
-        ])
+        ]
     }
 }

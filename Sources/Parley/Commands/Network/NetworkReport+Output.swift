@@ -54,16 +54,16 @@ extension NetworkReport {
 
 extension NetworkReport.Server {
     fileprivate var json: MessageValue {
-        .map([
+        [
             "name": .string(name), "version": MessageValue(version), "connections": MessageValue(connections),
             "answers": .bool(answers),
-        ])
+        ]
     }
 }
 
 extension NetworkReport.Stream {
     fileprivate var json: MessageValue {
-        .map([
+        [
             "name": .string(name), "leader": MessageValue(leader), "messages": .integer(messages),
             "bytes": .integer(bytes), "limit": limit.map(MessageValue.int) ?? .null,
             "copies": .array(
@@ -73,7 +73,7 @@ extension NetworkReport.Stream {
                         "offline": .bool(copy.isOffline), "lag": .integer(copy.lag),
                     ])
                 }),
-        ])
+        ]
     }
 
     fileprivate var cells: [String] {
@@ -99,11 +99,11 @@ extension NetworkReport.Copy {
 
 extension NetworkReport.Postboxes {
     fileprivate var json: MessageValue {
-        .map([
+        [
             "streams": MessageValue(streams), "messages": .integer(messages),
             "bytes": .integer(bytes), "withoutLeader": MessageValue(leaderlessCount),
             "partial": MessageValue(partial), "firstWithoutLeader": MessageValue(leaderless),
-        ])
+        ]
     }
 
     fileprivate var line: String {
@@ -120,8 +120,8 @@ extension NetworkReport.Postboxes {
 
 extension NetworkReport.Service {
     fileprivate var json: MessageValue {
-        .map([
+        [
             "id": .string(id), "started": .string(started), "requests": .integer(requests), "errors": .integer(errors),
-        ])
+        ]
     }
 }

@@ -4,7 +4,6 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// `parley network serve`: the services of a network on a cluster.
 struct NetworkServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

@@ -122,8 +122,8 @@ struct NetworkUserExpireCommand: AsyncParsableCommand {
     }
 
     /// The end, in seconds since 1970, nil inside for none; nil for a text that names no end.
-    static func end(_ text: String, now: Timestamp = WallClock.now) -> Int64?? {
-        let seconds = now.milliseconds / 1_000
+    private static func end(_ text: String) -> Int64?? {
+        let seconds = WallClock.now.milliseconds / 1_000
         if text == "never" { return .some(nil) }
         if text == "now" { return seconds }
         if let length = PastTime.seconds(text) { return seconds + Int64(length) }

@@ -6,7 +6,6 @@ extension AccessRights.KeyValueAccess: ExpressibleByArgument {}
 
 /// What somebody may do on the network.
 struct RightsOptions: ParsableArguments {
-    /// A word for yes or no.
     enum Answer: String, ExpressibleByArgument, CaseIterable { case yes, no }
 
     @Option(
@@ -36,7 +35,6 @@ struct RightsOptions: ParsableArguments {
         }
     }
 
-    /// The rights that are named.
     var change: RightsChange {
         func patterns(_ named: [String]) -> [String]? { named.isEmpty ? nil : named.filter { !$0.isEmpty } }
         var change = RightsChange(topics: patterns(topics))
@@ -49,10 +47,10 @@ struct RightsOptions: ParsableArguments {
 
 extension AccessRights {
     var json: MessageValue {
-        .map([
+        [
             "publish": MessageValue(publish), "subscribe": MessageValue(subscribe),
             "kv": .string(keyValue.rawValue), "letters": .bool(letters),
-        ])
+        ]
     }
 
     var words: String {
