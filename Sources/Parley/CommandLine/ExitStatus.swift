@@ -1,6 +1,7 @@
 import ArgumentParser
 import Platform
 import Relay
+import RelayFaults
 import RelayNetwork
 
 /// A failure with its exit status (sysexits) and the sentence for standard error.
@@ -126,6 +127,7 @@ extension CommandFailure {
         case let error as CommandFailure: self = error
         case let error as RelayError: self.init(error)
         case let error as NetworkError: self.init(error)
+        case let error as FaultError: self.init(Self.cannotCreate, error.description)
         case is CancellationError: self.init(Self.interrupted, "Interrupted.")
         default: return nil
         }

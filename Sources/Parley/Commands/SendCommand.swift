@@ -19,9 +19,7 @@ struct SendCommand: AsyncParsableCommand {
     var timeout: Double = 10
 
     @Option(
-        help: ArgumentHelp(
-            "The message's identifier, so that a second try stores nothing twice; with --lines ID-1, ID-2, ….",
-            valueName: "id"))
+        help: "The message's identifier, so that a second try stores nothing twice; with --lines ID-1, ID-2, ….")
     var id: String?
 
     @Flag(help: "Print one JSON object for each message.")

@@ -13,7 +13,7 @@ struct TailCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Begin with this many of the newest messages, 1 to 10000.", valueName: "count"))
     var last: Int?
 
-    @Option(help: ArgumentHelp("End after this many messages.", valueName: "count"))
+    @Option(help: "End after this many messages.")
     var count: Int?
 
     @OptionGroup var output: MessageStyleOptions

@@ -60,12 +60,7 @@ struct LabProxyCommand: AsyncParsableCommand {
         let scenario = try script.map { path throws(CommandFailure) in try Self.linkScenario(path) }
         let seed = options.seed ?? scenario?.seed ?? UInt64.random(in: 1...999_999)
         let place = Self.place(listen) ?? (FaultProxy.loopback, 0)
-        let proxy: FaultProxy
-        do throws(FaultError) {
-            proxy = try await FaultProxy.start(target: target, host: place.host, port: place.port, seed: seed)
-        } catch {
-            throw CommandFailure(CommandFailure.cannotCreate, error.description)
-        }
+        let proxy = try await FaultProxy.start(target: target, host: place.host, port: place.port, seed: seed)
         let heading = LabHeading(
             title: scenario?.title ?? "a proxy", seed: seed, policy: "none", speed: scenario?.speed ?? 1,
             server: "\(target)", time: WallClock.now.iso8601)

@@ -145,12 +145,7 @@ struct LabGround: Sendable {
     ) async throws -> Value {
         let targets = network?.addresses ?? server.map { [$0.address] } ?? []
         guard let target = targets.first else { throw NetworkError.notRunning }
-        let proxy: FaultProxy
-        do throws(FaultError) {
-            proxy = try await FaultProxy.start(target: target, others: Array(targets.dropFirst()), seed: seed)
-        } catch {
-            throw CommandFailure(CommandFailure.cannotCreate, error.description)
-        }
+        let proxy = try await FaultProxy.start(target: target, others: Array(targets.dropFirst()), seed: seed)
         let tested = try configuration(network, scenario.client, over: proxy.address, speed: speed, seed: seed)
         let other = try configuration(network, scenario.client, over: nil, speed: speed, seed: nil)
         let heading = LabHeading(

@@ -32,7 +32,7 @@ struct NetworkProvisionCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How many servers hold a copy of each stream.", valueName: "number"))
     var replicas: Int?
 
-    @Option(help: ArgumentHelp("A tag that these servers have; may be given several times.", valueName: "tag"))
+    @Option(help: "A tag that these servers have; may be given several times.")
     var tag: [String] = []
 
     @Option(help: ArgumentHelp("The cluster's name, in a super cluster.", valueName: "name"))
