@@ -154,7 +154,7 @@ struct PlainAnnouncer {
     private static func files(in text: String) -> String {
         guard text.utf8.count > longAddress else { return "" }
         let links = SafeText.lines(String(text.prefix(textLimit))).flatMap { Link.places(in: $0).map(\.link) }
-        let files = links.filter { $0.text.count > longAddress }.compactMap { $0.file?.words }
+        let files = links.filter { $0.text.count > longAddress }.compactMap(\.file)
         return files.isEmpty ? "" : " (\(files.prefix(8).joined(separator: ", ")))"
     }
 

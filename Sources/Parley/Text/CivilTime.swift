@@ -10,23 +10,21 @@ enum DisplayZone: Hashable, Sendable {
 
     /// How far its clock is ahead of UTC at a moment.
     func secondsFromGMT(at moment: Timestamp) -> Int {
-        Int(reading(at: Timestamp.floorDivide(moment.milliseconds, 1_000)).offset)
+        Int(reading(at: Timestamp.floorDivide(moment.milliseconds, 1_000)).tm_gmtoff)
     }
 
-    /// The date and the time of day at `epochSeconds`, from the C library, and how many seconds the zone is ahead of
-    /// UTC.
-    fileprivate func reading(at epochSeconds: Int64) -> (fields: tm, offset: Int64) {
+    fileprivate func reading(at epochSeconds: Int64) -> tm {
         var fields = tm()
         switch self {
         case .fixed(let seconds):
             var moment = time_t(epochSeconds + Int64(seconds))
             gmtime_r(&moment, &fields)
-            return (fields, Int64(seconds))
+            fields.tm_gmtoff = seconds
         case .local:
             var moment = time_t(epochSeconds)
             localtime_r(&moment, &fields)
-            return (fields, Int64(fields.tm_gmtoff))
         }
+        return fields
     }
 }
 
@@ -35,16 +33,13 @@ struct CivilTime: Hashable, Sendable {
     let year: Int
     /// 1 to 12.
     let month: Int
-    /// 1 to 31.
     let day: Int
-    /// 0 to 23.
     let hour: Int
-    /// 0 to 59.
     let minute: Int
-    /// 0 to 59.
     let second: Int
-    /// 0 to 999.
     let millisecond: Int
+    /// 0 for Sunday.
+    private let weekday: Int
     /// Days since 1 January 1970 in the display zone: equal for two moments of one day.
     let dayNumber: Int
 
@@ -54,7 +49,7 @@ struct CivilTime: Hashable, Sendable {
     init(_ timestamp: Timestamp, zone: DisplayZone) {
         let whole = Timestamp.floorDivide(timestamp.milliseconds, 1_000)
         let seconds = min(max(whole, Self.secondsRange.lowerBound), Self.secondsRange.upperBound)
-        let (fields, offset) = zone.reading(at: seconds)
+        let fields = zone.reading(at: seconds)
         year = Int(fields.tm_year) + 1_900
         month = Int(fields.tm_mon) + 1
         day = Int(fields.tm_mday)
@@ -62,7 +57,8 @@ struct CivilTime: Hashable, Sendable {
         minute = Int(fields.tm_min)
         second = Int(fields.tm_sec)
         millisecond = Int((timestamp.milliseconds % 1_000 + 1_000) % 1_000)
-        dayNumber = Int(Timestamp.floorDivide(seconds + offset, 86_400))
+        weekday = Int(fields.tm_wday)
+        dayNumber = Int(Timestamp.floorDivide(seconds + Int64(fields.tm_gmtoff), 86_400))
     }
 
     /// `10:01`.
@@ -72,16 +68,10 @@ struct CivilTime: Hashable, Sendable {
     var clockWithSeconds: String { "\(clock):\(Self.twoDigits(second))" }
 
     /// `10:01:05.123`, always 12 columns.
-    var preciseClock: String {
-        let digits = String(millisecond)
-        return "\(clockWithSeconds).\(String(repeating: "0", count: max(0, 3 - digits.count)))\(digits)"
-    }
+    var preciseClock: String { "\(clockWithSeconds).\(millisecond < 100 ? "0" : "")\(Self.twoDigits(millisecond))" }
 
     /// `21 Nov 10:01`, always 12 columns.
-    var shortStamp: String {
-        let dayText = day < 10 ? " \(day)" : "\(day)"
-        return "\(dayText) \(Self.months[month - 1].prefix(3)) \(clock)"
-    }
+    var shortStamp: String { "\(day < 10 ? " " : "")\(day) \(Self.months[month - 1].prefix(3)) \(clock)" }
 
     /// `21 Nov`, with the year when it is not `currentYear`.
     func shortDate(currentYear: Int) -> String {
@@ -91,14 +81,8 @@ struct CivilTime: Hashable, Sendable {
 
     /// `Friday 21 November`, with the year when it is not `currentYear`.
     func dateLine(currentYear: Int?) -> String {
-        let text = "\(weekday) \(day) \(Self.months[month - 1])"
+        let text = "\(Self.weekdays[weekday]) \(day) \(Self.months[month - 1])"
         return year == currentYear ? text : "\(text) \(year)"
-    }
-
-    /// The weekday's English name.
-    var weekday: String {
-        // 1 January 1970 was a Thursday.
-        Self.weekdays[((dayNumber + 4) % 7 + 7) % 7]
     }
 
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]

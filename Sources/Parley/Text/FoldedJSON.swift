@@ -19,9 +19,7 @@ struct FoldedJSON: Hashable, Sendable {
     init?(_ text: String) {
         guard Self.mayBe(text) else { return nil }
         var text = text
-        guard let found = text.withUTF8({ bytes in JSONOutline.of(bytes, depthLimit: Self.depthLimit) }) else {
-            return nil
-        }
+        guard let found = text.withUTF8({ JSONOutline.of($0) }) else { return nil }
         (isObject, count, bytes) = (found.isObject, found.count, text.utf8.count)
     }
 
@@ -97,26 +95,23 @@ struct FoldedJSON: Hashable, Sendable {
 }
 
 /// Looks through a JSON text (RFC 8259) once, without making values of it.
-struct JSONOutline {
+private struct JSONOutline {
     private let bytes: UnsafeBufferPointer<UInt8>
-    private let depthLimit: Int
     private var offset = 0
-    /// What is open, the outermost first: true for an object.
-    private var open: [Bool] = []
+    /// The keys or items of the outermost value.
     private var count = 0
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>, depthLimit: Int) {
-        self.bytes = bytes
-        self.depthLimit = depthLimit
-    }
+    private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     /// Whether the text is an object, and how many keys or items it has; nil where it is neither object nor array, no
     /// JSON, or deeper than allowed.
-    static func of(_ bytes: UnsafeBufferPointer<UInt8>, depthLimit: Int) -> (isObject: Bool, count: Int)? {
-        var outline = JSONOutline(bytes, depthLimit: depthLimit)
+    static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> (isObject: Bool, count: Int)? {
+        var outline = JSONOutline(bytes)
         outline.skipSpace()
         let isObject = outline.current == UInt8(ascii: "{")
-        guard isObject || outline.current == UInt8(ascii: "["), outline.document() else { return nil }
+        guard isObject || outline.current == UInt8(ascii: "["), outline.value(depth: 0), outline.current == nil else {
+            return nil
+        }
         return (isObject, outline.count)
     }
 
@@ -128,70 +123,50 @@ struct JSONOutline {
         while let byte = current, Self.isSpace(byte) { offset += 1 }
     }
 
-    /// One step for each value, with what closes behind it.
-    private mutating func document() -> Bool {
-        repeat {
-            guard value() else { return false }
-        } while !open.isEmpty
-        skipSpace()
-        return offset == bytes.count
-    }
-
-    /// A value, or the beginning of one with others in it, and what follows it up to the next.
-    private mutating func value() -> Bool {
-        skipSpace()
-        switch current {
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-            guard open.count < depthLimit else { return false }
-            let isObject = current == UInt8(ascii: "{")
-            if open.count == 1 { count += 1 }
-            open.append(isObject)
-            offset += 1
-            skipSpace()
-            if current == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return close() }
-            return isObject ? key() : true
-        case UInt8(ascii: "\""): guard string() else { return false }
-        case UInt8(ascii: "t"): guard word("true") else { return false }
-        case UInt8(ascii: "f"): guard word("false") else { return false }
-        case UInt8(ascii: "n"): guard word("null") else { return false }
-        default: guard number() else { return false }
-        }
-        if open.count == 1 { count += 1 }
-        return rest()
-    }
-
-    private mutating func close() -> Bool {
-        open.removeLast()
+    /// Passes over a character, where it is the next one.
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard current == UInt8(ascii: character) else { return false }
         offset += 1
-        return open.isEmpty || rest()
+        return true
     }
 
-    /// What follows a value: others, or the end of what it is in, and of what that is in.
-    private mutating func rest() -> Bool {
-        while let isObject = open.last {
-            skipSpace()
-            if current == UInt8(ascii: ",") {
-                offset += 1
-                return isObject ? key() : true
-            }
-            guard current == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { return false }
-            open.removeLast()
-            offset += 1
+    /// Passes over a value, with the space around it; false where none is there.
+    private mutating func value(depth: Int) -> Bool {
+        skipSpace()
+        defer { skipSpace() }
+        switch current {
+        case UInt8(ascii: "{"): return members(isObject: true, depth)
+        case UInt8(ascii: "["): return members(isObject: false, depth)
+        case UInt8(ascii: "\""): return string()
+        case UInt8(ascii: "t"): return word("true")
+        case UInt8(ascii: "f"): return word("false")
+        case UInt8(ascii: "n"): return word("null")
+        default: return number()
         }
-        return true
+    }
+
+    private mutating func members(isObject: Bool, _ depth: Int) -> Bool {
+        guard depth < FoldedJSON.depthLimit else { return false }
+        let end: Unicode.Scalar = isObject ? "}" : "]"
+        offset += 1
+        skipSpace()
+        if take(end) { return true }
+        repeat {
+            guard !isObject || key(), value(depth: depth + 1) else { return false }
+            if depth == 0 { count += 1 }
+        } while take(",")
+        return take(end)
     }
 
     private mutating func key() -> Bool {
         skipSpace()
-        guard current == UInt8(ascii: "\""), string() else { return false }
+        guard string() else { return false }
         skipSpace()
-        guard current == UInt8(ascii: ":") else { return false }
-        offset += 1
-        return true
+        return take(":")
     }
 
     private mutating func string() -> Bool {
-        offset += 1
+        guard take("\"") else { return false }
         while let byte = current {
             offset += 1
             switch byte {
@@ -213,18 +188,14 @@ struct JSONOutline {
     }
 
     private mutating func number() -> Bool {
-        if current == UInt8(ascii: "-") { offset += 1 }
+        _ = take("-")
         guard skipDigits() else { return false }
-        if current == UInt8(ascii: ".") {
-            offset += 1
+        if take(".") {
             guard skipDigits() else { return false }
         }
-        if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
-            offset += 1
-            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { offset += 1 }
-            return skipDigits()
-        }
-        return true
+        guard take("e") || take("E") else { return true }
+        _ = take("+") || take("-")
+        return skipDigits()
     }
 
     private mutating func skipDigits() -> Bool {

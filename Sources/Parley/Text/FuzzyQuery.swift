@@ -13,9 +13,6 @@ struct FuzzyText: Hashable, Sendable {
     /// How many of the letters are the title's.
     fileprivate let titleCount: Int
 
-    /// - Parameters:
-    ///   - title: what it is called.
-    ///   - detail: what is said of it.
     init(_ title: String, detail: String = "") {
         var letters: [UInt32] = []
         var worth: [Int32] = []
@@ -114,23 +111,13 @@ struct FuzzyQuery: Hashable, Sendable {
         whole = Array(words.joined(separator: [FuzzyText.folded(" ")]))
     }
 
-    /// Whether it finds everything.
-    var isEmpty: Bool { words.isEmpty }
-
-    /// How well a text is what is looked for, more being better; nil where it is not.
-    func score(of text: FuzzyText) -> Int? {
-        var table = Alignment()
-        return score(of: text, &table)
-    }
-
     /// The places of the texts that are found, the best first; those that are as good as each other stay in their
     /// order.
     func ranked(_ texts: [FuzzyText]) -> [Int] {
-        guard !isEmpty else { return Array(texts.indices) }
+        guard !words.isEmpty else { return Array(texts.indices) }
         var table = Alignment()
-        var found: [(place: Int, score: Int)] = []
-        for (place, text) in texts.enumerated() {
-            if let score = score(of: text, &table) { found.append((place, score)) }
+        var found = texts.enumerated().compactMap { place, text in
+            score(of: text, &table).map { (place: place, score: $0) }
         }
         found.sort { $0.score == $1.score ? $0.place < $1.place : $0.score > $1.score }
         return found.map(\.place)
@@ -146,6 +133,7 @@ struct FuzzyQuery: Hashable, Sendable {
         return (sorted.filter { $0 < text.titleCount }, sorted.filter { $0 >= detail }.map { $0 - detail })
     }
 
+    /// How well a text is what is looked for, more being better; nil where it is not.
     private func score(of text: FuzzyText, _ table: inout Alignment) -> Int? {
         var sum = 0
         for word in words {
@@ -173,16 +161,14 @@ private struct Alignment {
     private var runs: [Int32] = []
 
     mutating func score(of word: [UInt32], in text: FuzzyText) -> Int? {
-        guard fill(word, text) else { return nil }
-        return best(word, text).map { Int($0.score) }
+        end(of: word, in: text).map { Int(scores[(word.count - 1) * text.letters.count + $0]) }
     }
 
     /// Where the letters of the word are; none where it is not there.
     mutating func places(of word: [UInt32], in text: FuzzyText) -> [Int] {
-        guard fill(word, text), let end = best(word, text) else { return [] }
+        guard var column = end(of: word, in: text) else { return [] }
         let width = text.letters.count
-        var places = [end.column]
-        var column = end.column
+        var places = [column]
         for row in stride(from: word.count - 1, to: 0, by: -1) {
             let rest = scores[row * width + column] - Self.match
             guard let before = step(from: column, rest, above: (row - 1) * width, text) else { return [] }
@@ -206,22 +192,12 @@ private struct Alignment {
         }
     }
 
-    private func best(_ word: [UInt32], _ text: FuzzyText) -> (column: Int, score: Int32)? {
-        let width = text.letters.count
-        let last = (word.count - 1) * width
-        var best: (column: Int, score: Int32)?
-        for column in 0..<width where scores[last + column] > best?.score ?? Self.nothing {
-            best = (column, scores[last + column])
-        }
-        return best
-    }
-
     /// Scores every way.
     ///
-    /// - Returns: whether there is one.
-    private mutating func fill(_ word: [UInt32], _ text: FuzzyText) -> Bool {
+    /// - Returns: the column with which the best one ends; nil where there is none.
+    private mutating func end(of word: [UInt32], in text: FuzzyText) -> Int? {
         let width = text.letters.count
-        guard !word.isEmpty, isThere(word, text) else { return false }
+        guard !word.isEmpty, isThere(word, text) else { return nil }
         let size = word.count * width
         if scores.count < size {
             scores = Array(repeating: Self.nothing, count: size)
@@ -235,7 +211,8 @@ private struct Alignment {
             runs[column] = worth
         }
         for row in 1..<max(1, word.count) { fill(row, word[row], text) }
-        return true
+        let last = (word.count - 1) * width
+        return (0..<width).max { scores[last + $0] < scores[last + $1] }
     }
 
     private mutating func fill(_ row: Int, _ letter: UInt32, _ text: FuzzyText) {

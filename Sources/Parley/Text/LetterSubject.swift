@@ -62,7 +62,7 @@ enum LetterSubject {
         return "\(mark) " + words.joined(separator: " ") + separator + text
     }
 
-    private static func isMarked(_ letter: some StringProtocol) -> Bool {
+    private static func isMarked(_ letter: some StringProtocol, _ mark: String = mark) -> Bool {
         letter.prefix(mark.count).lowercased() == mark.lowercased()
     }
 
@@ -82,16 +82,13 @@ enum LetterSubject {
 
     // MARK: Answering
 
-    /// The subject of an answer.
     static func replying(_ subject: String) -> String { marked(subject, "Re: ") }
 
-    /// The subject of a letter that is sent on.
     static func forwarding(_ subject: String) -> String { marked(subject, "Fwd: ") }
 
     /// A mark is not put twice, however it is written. What is too long then loses its end.
     private static func marked(_ subject: String, _ mark: String) -> String {
-        let isMarked = subject.prefix(mark.count).lowercased() == mark.lowercased()
-        var line = isMarked ? subject : mark + subject
+        var line = isMarked(subject, mark) ? subject : mark + subject
         // It is another's text, and that of any client.
         line.removeAll(where: \.breaksLine)
         while line.utf8.count > PostboxLetter.maximumSubjectBytes { line.removeLast() }

@@ -17,27 +17,18 @@ struct Link: Hashable, Sendable {
     /// What a terminal may be told to open; nil where the person may take it for another host's.
     var target: LinkTarget? { hidesHost ? nil : LinkTarget(text) }
 
-    /// A picture or another file to which a link leads, as far as its address says so.
-    struct File: Hashable, Sendable {
-        enum Kind: String, Hashable, Sendable { case image, file }
-        let kind: Kind
-        /// The last part of the path, as it is written.
-        let name: String
-
-        /// As it is told: `image cat.png`; a long name is cut in its middle, so that its ending stays.
-        var words: String { "\(kind.rawValue) \(SafeText(name).shortened(columns: 64))" }
-    }
-
-    /// What the path's last part is called, if its ending is a picture's or another file's. Nothing is asked for.
-    var file: File? {
+    /// The picture or other file to which it leads, if its path ends as one's does: `image cat.png`. Nothing is asked
+    /// for; a long name is cut in its middle, so that its ending stays.
+    var file: String? {
         guard let scheme = text.firstRange(of: "://") else { return nil }
         let address = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
         guard let slash = address.lastIndex(of: "/") else { return nil }
-        let name = address[address.index(after: slash)...]
+        let name = address[slash...].dropFirst()
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
-        let ending = name[name.index(after: dot)...].lowercased()
-        if Self.imageEndings.contains(ending) { return File(kind: .image, name: String(name)) }
-        return Self.fileEndings.contains(ending) ? File(kind: .file, name: String(name)) : nil
+        let ending = name[dot...].dropFirst().lowercased()
+        let isImage = Self.imageEndings.contains(ending)
+        guard isImage || Self.fileEndings.contains(ending) else { return nil }
+        return "\(isImage ? "image" : "file") \(SafeText(String(name)).shortened(columns: 64))"
     }
 
     private static let imageEndings: Set<String> = [

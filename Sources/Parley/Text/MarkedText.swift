@@ -57,7 +57,7 @@ struct MarkedText: Hashable, Sendable {
             guard case .link(let link) = part.kind, width(of: text, part.place) > columns - indent,
                 let file = link.file
             else { return nil }
-            let words = SafeText("↑ \(file.words)").shortened(columns: columns - indent)
+            let words = SafeText("↑ \(file)").shortened(columns: columns - indent)
             var marked = MarkedText(SafeText.spaces(indent) + words)
             marked.runs.append(Run(columns: indent..<marked.text.width, kind: .note))
             return marked

@@ -103,26 +103,25 @@ struct Mention: Hashable, Sendable {
         guard count > 0, text.count - first >= count else { return nil }
         for start in first...(text.count - count) where text[start] == term.scalars[0] {
             guard text[start..<start + count].elementsEqual(term.scalars) else { continue }
-            guard begins(text, at: start, term), ends(text, at: start + count, term) else { continue }
-            if !term.needsAddress || isAddressed(text, start, start + count) { return start..<start + count }
+            let end = start + count
+            guard isApart(text[start], start > 0 ? text[start - 1] : nil, start > 1 ? text[start - 2] : nil),
+                isApart(text[end - 1], end < text.count ? text[end] : nil, end + 1 < text.count ? text[end + 1] : nil)
+            else { continue }
+            if !term.needsAddress || isAddressed(text, start, end) { return start..<end }
         }
         return nil
     }
 
-    private static func begins(_ text: [Unicode.Scalar], at start: Int, _ term: Term) -> Bool {
-        guard start > 0 else { return true }
-        let before = text[start - 1]
-        if SearchText.isUnspaced(before) || SearchText.isUnspaced(term.scalars[0]) { return true }
-        if isWord(before) { return false }
-        return !(joins(before) && start > 1 && isWord(text[start - 2]))
-    }
-
-    private static func ends(_ text: [Unicode.Scalar], at end: Int, _ term: Term) -> Bool {
-        guard end < text.count else { return true }
-        let after = text[end]
-        if SearchText.isUnspaced(after) || SearchText.isUnspaced(term.scalars[term.scalars.count - 1]) { return true }
-        if isWord(after) { return false }
-        return !(joins(after) && end + 1 < text.count && isWord(text[end + 1]))
+    /// Whether a term is a word of its own at one of its ends, by its scalar there and the next two of the text.
+    private static func isApart(
+        _ edge: Unicode.Scalar, _ next: Unicode.Scalar?, _ beyond: Unicode.Scalar?
+    ) -> Bool {
+        guard let next else { return true }
+        if SearchText.isUnspaced(next) || SearchText.isUnspaced(edge) { return true }
+        if isWord(next) { return false }
+        // These make one name of what is on their both sides.
+        guard next == "-" || next == "." || next == "@" || next == "+", let beyond else { return true }
+        return !isWord(beyond)
     }
 
     /// Whether what stands there is spoken to.
@@ -139,10 +138,11 @@ struct Mention: Hashable, Sendable {
     private static func plain(_ text: String) -> [Unicode.Scalar] {
         var result: [Unicode.Scalar] = []
         var isFenced = false
-        for line in beginning(of: text).split(omittingEmptySubsequences: false, whereSeparator: \.breaksLine) {
+        let beginning = Array(text.unicodeScalars.prefix(byteLimit))
+        for line in beginning.split(omittingEmptySubsequences: false, whereSeparator: \.breaksLine) {
             result.append("\n")
             let begin = line.drop { $0 == " " }
-            if begin.starts(with: fence), isFenced || !begin.dropFirst(fence.count).contains("`") {
+            if begin.prefix(3).elementsEqual("```".unicodeScalars), isFenced || !begin.dropFirst(3).contains("`") {
                 isFenced.toggle()
                 continue
             }
@@ -151,24 +151,17 @@ struct Mention: Hashable, Sendable {
             for (place, piece) in pieces.enumerated() {
                 // What the last of an odd number of backquotes begins is no code.
                 let isCode = !place.isMultiple(of: 2) && place < pieces.count - 1
-                if isCode { result.append(" ") } else { append(piece, to: &result) }
+                guard !isCode else {
+                    result.append(" ")
+                    continue
+                }
+                for (place, token) in piece.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+                    if place > 0 { result.append(" ") }
+                    if !isLink(token) { result += token.map(small) }
+                }
             }
         }
         return result
-    }
-
-    /// What a line begins with before and behind a block of code.
-    private static let fence: [Unicode.Scalar] = ["`", "`", "`"]
-
-    private static func beginning(of text: String) -> [Unicode.Scalar] {
-        Array(text.unicodeScalars.prefix(byteLimit))
-    }
-
-    private static func append(_ piece: ArraySlice<Unicode.Scalar>, to result: inout [Unicode.Scalar]) {
-        for (place, token) in piece.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
-            if place > 0 { result.append(" ") }
-            if !isLink(token) { result += token.map(small) }
-        }
     }
 
     /// Whether a run of characters without blanks is a link, a path or an address of mail.
@@ -185,11 +178,6 @@ struct Mention: Hashable, Sendable {
     private static func isWord(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.properties.isAlphabetic || "0"..."9" ~= scalar || scalar == "_" }
         return SearchText.isPartOfWord(scalar) || scalar.properties.generalCategory == .nonspacingMark
-    }
-
-    /// Whether it makes one name of what is on its both sides.
-    private static func joins(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "-" || scalar == "." || scalar == "@" || scalar == "+"
     }
 
     private static func small(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }

@@ -20,12 +20,11 @@ struct SearchMatch {
         /// Whether the words of a text have this from one of them on.
         func stands(at start: Int, of text: [Word]) -> Bool {
             guard !words.isEmpty, start + words.count <= text.count else { return false }
-            for (offset, letters) in words.enumerated() {
+            return words.indices.allSatisfy { offset in
                 let found = text[start + offset].letters
                 let mayGoOn = !isWhole && offset == words.count - 1
-                guard mayGoOn ? found.starts(with: letters) : found == letters else { return false }
+                return mayGoOn ? found.starts(with: words[offset]) : found == words[offset]
             }
-            return true
         }
     }
 

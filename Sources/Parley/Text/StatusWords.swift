@@ -29,19 +29,13 @@ extension ConnectionStatus.State {
 extension ConnectionStatus {
     /// Whether an attempt to connect is under way. Without a network nothing is tried.
     var isTrying: Bool {
-        switch state {
-        case .connecting, .reconnecting: attempt > 0 && nextRetryAt == nil && reason != .networkUnavailable
-        case .initialized, .connected, .suspended, .disconnected: false
-        }
+        (state == .connecting || state == .reconnecting) && attempt > 0 && nextRetryAt == nil
+            && reason != .networkUnavailable
     }
 
     /// Whether nothing is known yet of the first attempt to connect.
     var isBeginning: Bool {
-        switch state {
-        case .initialized: true
-        case .connecting: attempt <= 1 && reason == nil
-        case .connected, .reconnecting, .suspended, .disconnected: false
-        }
+        state == .initialized || state == .connecting && attempt <= 1 && reason == nil
     }
 
     /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A round
@@ -83,9 +77,7 @@ extension ConnectionReason {
         case .unknown(let code): "code \(code)"
         }
     }
-}
 
-extension ConnectionReason {
     /// What the server or the system said, where it said something: remote text.
     var detail: String? {
         let detail: String? =
@@ -133,11 +125,7 @@ struct StatusChange: Hashable, Sendable {
         let lasted: Duration
     }
 
-    /// - Parameters:
-    ///   - status: the new status.
-    ///   - earlier: the one before, nil for the first.
-    ///   - since: when the earlier one's state began.
-    ///   - now: when the new one came.
+    /// - Parameter since: when the earlier one's state began.
     init(
         _ status: ConnectionStatus, after earlier: ConnectionStatus?, since: ContinuousClock.Instant?,
         now: ContinuousClock.Instant

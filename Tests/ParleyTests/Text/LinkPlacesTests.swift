@@ -79,6 +79,6 @@ struct LinkPlacesTests {
         ] as [(String, String?)])
     func files(_ text: String, _ words: String?) throws {
         let link = try #require(Link.places(in: SafeText(text)).first?.link)
-        #expect(link.file.map { "\($0.kind.rawValue) \($0.name)" } == words)
+        #expect(link.file == words)
     }
 }

@@ -58,7 +58,7 @@ struct LinkList: Hashable, Sendable {
             let name = entry.name.isEmpty ? "" : "  \(entry.name.prefix(64))"
             lines.append(.entry("\(index + 1)\(name)", entry.link.text))
             if entry.link.hidesHost { lines.append(.entry("", "↑ leads to \(entry.link.host)")) }
-            if let file = entry.link.file { lines.append(.entry("", "↑ \(file.words)")) }
+            if let file = entry.link.file { lines.append(.entry("", "↑ \(file)")) }
             places += Array(repeating: index, count: lines.count - places.count)
         }
         return Listing(title: title, lines: lines, selected: 0, content: .links(places))
