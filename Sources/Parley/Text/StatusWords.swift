@@ -14,16 +14,7 @@ extension ConnectionStatus.State {
     }
 
     /// The state as the title line names it.
-    var word: String {
-        switch self {
-        case .initialized: "NOT CONNECTED"
-        case .connecting: "CONNECTING"
-        case .connected: "CONNECTED"
-        case .reconnecting: "RECONNECTING"
-        case .suspended: "SUSPENDED"
-        case .disconnected: "DISCONNECTED"
-        }
-    }
+    var word: String { self == .initialized ? "NOT CONNECTED" : rawValue.uppercased() }
 }
 
 extension ConnectionStatus {

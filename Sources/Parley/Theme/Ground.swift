@@ -3,27 +3,16 @@ import Terminal
 /// What text stands on, as far as it is known: how light or dark a colour has to be to be read there.
 struct Ground: Hashable, Sendable {
     /// Text has to be lighter than this.
-    private let darkest: RGB?
+    private var darkest: RGB?
     /// Text has to be darker than this.
-    private let lightest: RGB?
-
-    private init(lighterThan darkest: RGB?, darkerThan lightest: RGB?) {
-        self.darkest = darkest
-        self.lightest = lightest
-    }
+    private var lightest: RGB?
 
     /// A dark ground: black, and every dark scheme up to Nord's.
-    static let dark = Ground(lighterThan: RGB(0x2E3440), darkerThan: nil)
+    static let dark = Ground(darkest: RGB(0x2E3440))
     /// A light ground: white, and every light scheme down to Solarized's darker one.
-    static let light = Ground(lighterThan: nil, darkerThan: RGB(0xEEE8D5))
+    static let light = Ground(lightest: RGB(0xEEE8D5))
     /// A ground that may be black or white. What can be read on both is few colours of middling lightness.
-    static let unknown = Ground(lighterThan: .black, darkerThan: .white)
-
-    /// A ground of just this colour. On any colour either black or white has a contrast of 4.58 or more.
-    init(_ color: RGB) {
-        let isDark = color.contrast(with: .white) >= color.contrast(with: .black)
-        self.init(lighterThan: isDark ? color : nil, darkerThan: isDark ? nil : color)
-    }
+    static let unknown = Ground(darkest: .black, lightest: .white)
 
     /// How the ground looks on a terminal with a palette of 16, whose black and white are entries of it. Schemes with
     /// grounds of their own come with terminals that have more colours.
@@ -41,6 +30,14 @@ struct Ground: Hashable, Sendable {
         let most = lightest.map { ($0.luminance + 0.05) / ratio - 0.05 } ?? 1
         guard least <= most, least <= 1, most >= 0 else { return nil }
         return max(0, least)...min(1, most)
+    }
+}
+
+extension Ground {
+    /// A ground of just this colour. On any colour either black or white has a contrast of 4.58 or more.
+    init(_ color: RGB) {
+        let isDark = color.contrast(with: .white) >= color.contrast(with: .black)
+        self = isDark ? Ground(darkest: color) : Ground(lightest: color)
     }
 }
 

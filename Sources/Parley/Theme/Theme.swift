@@ -26,47 +26,11 @@ struct Theme: Hashable, Sendable {
     /// Colours for names; none where colours are off.
     let names: [Color]
     /// The characters that stand for symbols; nil where the terminal shows them all.
-    let substitutes: [Unicode.Scalar: Unicode.Scalar]?
-    private let styles: [Style]
+    var substitutes: [Unicode.Scalar: Unicode.Scalar]?
+    /// One for each role, in their order.
+    let styles: [Style]
     /// Entries of a palette of 16 that bold makes so bright that they cannot be read.
-    private let fadesInBold: Set<Color>
-
-    /// Renders the roles.
-    ///
-    /// - Parameters:
-    ///   - ground: what text stands on.
-    ///   - colors: how many colours the terminal has; 0 for none.
-    init(
-        ground: Ground = .unknown, colors: Int, contrast: Contrast = .standard,
-        substitutes: [Unicode.Scalar: Unicode.Scalar]? = nil
-    ) {
-        self.substitutes = substitutes
-        guard colors >= 8 else {
-            styles = ThemeRole.allCases.map { Style(attributes: $0.colorlessAttributes) }
-            names = []
-            fadesInBold = []
-            return
-        }
-        let ink = Ink(ground: ground, colors: colors, contrast: contrast)
-        fadesInBold = ink.fadesInBold
-        names = ink.names
-        let tones = Tone.allCases.map { (tone: $0, color: ink.color($0)) }
-        let fading = ink.fadesInBold
-        styles = ThemeRole.allCases.map { role in
-            let color = tones.first { $0.tone == role.tone }?.color ?? .standard
-            var attributes = role.attributes
-            if fading.contains(color) { attributes.remove(.bold) }
-            return Style(foreground: color, attributes: attributes)
-        }
-    }
-
-    /// A theme of these styles, as tests paint with.
-    init(styles: (ThemeRole) -> Style, names: [Color]) {
-        self.styles = ThemeRole.allCases.map(styles)
-        self.names = names
-        substitutes = nil
-        fadesInBold = []
-    }
+    var fadesInBold: Set<Color> = []
 
     /// What can be read whatever the terminal's ground is, in 256 colours.
     static let standard = Theme(colors: 256)
@@ -74,7 +38,6 @@ struct Theme: Hashable, Sendable {
     /// For NO_COLOR and terminals without colours: attributes only.
     static let colorless = Theme(colors: 0)
 
-    /// The style of a role.
     subscript(role: ThemeRole) -> Style { styles[role.rawValue] }
 
     // MARK: Styles that depend
@@ -113,6 +76,31 @@ struct Theme: Hashable, Sendable {
 }
 
 extension Theme {
+    /// Renders the roles.
+    ///
+    /// - Parameters:
+    ///   - ground: what text stands on.
+    ///   - colors: how many colours the terminal has; 0 for none.
+    init(
+        ground: Ground = .unknown, colors: Int, contrast: Contrast = .standard,
+        substitutes: [Unicode.Scalar: Unicode.Scalar]? = nil
+    ) {
+        guard colors >= 8 else {
+            let styles = ThemeRole.allCases.map { Style(attributes: $0.look.colorless) }
+            self.init(names: [], substitutes: substitutes, styles: styles)
+            return
+        }
+        let ink = Ink(ground: ground, colors: colors, contrast: contrast)
+        let fading = ink.fadesInBold
+        let inks = Dictionary(uniqueKeysWithValues: Tone.allCases.map { ($0, ink.color($0)) })
+        let styles = ThemeRole.allCases.map { role in
+            let color = inks[role.look.tone] ?? .standard
+            let faded: Attributes = fading.contains(color) ? .bold : []
+            return Style(foreground: color, attributes: role.look.attributes.subtracting(faded))
+        }
+        self.init(names: ink.names, substitutes: substitutes, styles: styles, fadesInBold: fading)
+    }
+
     var title: Style { self[.title] }
     var connected: Style { self[.connected] }
     var waiting: Style { self[.waiting] }
@@ -157,25 +145,26 @@ private struct Ink {
         let isEither = ground == .unknown && contrast == .standard && depth != .direct
         let range = isEither ? shown.luminances(contrast: depth == .basic ? 3.1 : 3.9) : luminances
         toneLuminances = range
-        var entries: [(number: UInt8, luminance: Double, place: RGB.Perceived)] = []
-        if depth == .indexed, let range {
-            for number in 16...UInt8.max {
-                guard let color = RGB(paletteEntry: number) else { continue }
-                let luminance = color.luminance
-                if range.contains(luminance) { entries.append((number, luminance, color.perceived)) }
-            }
+        guard depth == .indexed, let range else {
+            entries = []
+            return
         }
-        self.entries = entries
+        entries = (16...UInt8.max).compactMap { number in
+            guard let color = RGB(paletteEntry: number), case let luminance = color.luminance,
+                range.contains(luminance)
+            else { return nil }
+            return (number, luminance, color.perceived)
+        }
     }
 
     /// The colour for a tone; the terminal's own where none can be read.
     func color(_ tone: Tone) -> Color {
-        guard let luminances = toneLuminances, tone != .quiet || contrast == .standard,
-            let color = luminances.upperBound < 0.5 ? tone.deepColor : tone.color
+        guard let luminances = toneLuminances, tone != .quiet || contrast == .standard, let colors = tone.colors
         else { return .standard }
+        let color = luminances.upperBound < 0.5 ? colors.deep : colors.color
         switch depth {
         case .basic:
-            let entry = tone.basicEntries.first { BasicPalette.isReadable($0, in: luminances) }
+            let entry = colors.basic.first { BasicPalette.isReadable($0, in: luminances) }
             return entry.map { .indexed($0) } ?? .standard
         case .indexed:
             return nearest(to: color.fitted(into: luminances), in: luminances).map { .indexed($0) } ?? .standard

@@ -27,41 +27,26 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     /// An address of the web in a message.
     case link
 
-    /// Its colour.
-    var tone: Tone {
+    /// Its colour, its attributes beside that, and those where there are no colours. How faint a terminal draws what is
+    /// dim is its own affair, so nothing that is to be read is.
+    var look: (tone: Tone, attributes: Attributes, colorless: Attributes) {
         switch self {
-        case .title, .own, .overlay: .plain
-        case .heading, .hintKey, .code, .link: .accent
-        case .connected: .good
-        case .waiting, .question: .attention
-        case .unread, .marker: .fresh
-        case .mention: .calling
-        case .broken, .failure: .bad
-        case .rule, .time, .dimmed, .hint, .quote: .quiet
-        }
-    }
-
-    /// Its attributes beside a colour.
-    var attributes: Attributes {
-        switch self {
-        case .title, .connected, .waiting, .broken, .heading, .unread, .own: .bold
-        case .question, .mention: [.bold, .reverse]
-        case .link: .underline
-        case .rule, .time, .dimmed, .marker, .failure, .hintKey, .hint, .overlay, .code, .quote: []
-        }
-    }
-
-    /// Its attributes where there are no colours. How faint a terminal draws what is dim is its own affair, so nothing
-    /// that is to be read is.
-    var colorlessAttributes: Attributes {
-        switch self {
-        case .broken: [.bold, .reverse]
-        case .marker, .failure, .hintKey: .bold
-        case .rule: .dim
-        case .title, .connected, .waiting, .heading, .unread, .mention, .time, .own, .dimmed, .hint, .question,
-            .overlay, .code,
-            .quote, .link:
-            attributes
+        case .title, .own: (.plain, .bold, .bold)
+        case .overlay: (.plain, [], [])
+        case .heading: (.accent, .bold, .bold)
+        case .hintKey: (.accent, [], .bold)
+        case .code: (.accent, [], [])
+        case .link: (.accent, .underline, .underline)
+        case .connected: (.good, .bold, .bold)
+        case .waiting: (.attention, .bold, .bold)
+        case .question: (.attention, [.bold, .reverse], [.bold, .reverse])
+        case .unread: (.fresh, .bold, .bold)
+        case .marker: (.fresh, [], .bold)
+        case .mention: (.calling, [.bold, .reverse], [.bold, .reverse])
+        case .broken: (.bad, .bold, [.bold, .reverse])
+        case .failure: (.bad, [], .bold)
+        case .rule: (.quiet, [], .dim)
+        case .time, .dimmed, .hint, .quote: (.quiet, [], [])
         }
     }
 }
@@ -85,46 +70,19 @@ enum Tone: CaseIterable, Hashable, Sendable {
     /// What is there to be found, not to be noticed.
     case quiet
 
-    /// The colour at its best on a dark ground, before it is fitted to that; nil for the terminal's own.
-    var color: RGB? {
+    /// The colour at its best on a dark ground, before it is fitted to that, and for a ground that is light, or may be:
+    /// as deep as it can be, since pale ones look alike once they are dark enough. Of the entries of a palette of 16,
+    /// best first, one is taken that can be read. Nil for the terminal's own.
+    var colors: (color: RGB, deep: RGB, basic: [UInt8])? {
         switch self {
         case .plain: nil
-        case .accent: RGB(0x5F9FFF)
-        case .good: RGB(0x5FD75F)
-        case .attention: RGB(0xFFAF00)
-        case .fresh: RGB(0x5FD7D7)
-        case .calling: RGB(0xFF87FF)
-        case .bad: RGB(0xFF6767)
-        case .quiet: RGB(0xA8A8A8)
-        }
-    }
-
-    /// The colour for a ground that is light, or may be: as deep as it can be, since pale ones look alike once they are
-    /// dark enough.
-    var deepColor: RGB? {
-        switch self {
-        case .plain: nil
-        case .accent: RGB(0x005FFF)
-        case .good: RGB(0x008700)
-        case .attention: RGB(0xAF5F00)
-        case .fresh: RGB(0x008787)
-        case .calling: RGB(0xD700D7)
-        case .bad: RGB(0xFF0000)
-        case .quiet: RGB(0x767676)
-        }
-    }
-
-    /// Entries of a palette of 16, best first; one of them is taken where it can be read.
-    var basicEntries: [UInt8] {
-        switch self {
-        case .plain: []
-        case .accent: [6, 14, 4, 12]
-        case .good: [2, 10]
-        case .attention: [11, 5]
-        case .fresh: [14, 4, 12]
-        case .calling: [13, 12]
-        case .bad: [9, 1]
-        case .quiet: [7]
+        case .accent: (RGB(0x5F9FFF), RGB(0x005FFF), [6, 14, 4, 12])
+        case .good: (RGB(0x5FD75F), RGB(0x008700), [2, 10])
+        case .attention: (RGB(0xFFAF00), RGB(0xAF5F00), [11, 5])
+        case .fresh: (RGB(0x5FD7D7), RGB(0x008787), [14, 4, 12])
+        case .calling: (RGB(0xFF87FF), RGB(0xD700D7), [13, 12])
+        case .bad: (RGB(0xFF6767), RGB(0xFF0000), [9, 1])
+        case .quiet: (RGB(0xA8A8A8), RGB(0x767676), [7])
         }
     }
 
@@ -132,10 +90,8 @@ enum Tone: CaseIterable, Hashable, Sendable {
     static let names =
         ([
             0x5FAF5F, 0xFFAF5F, 0x5FAFFF, 0xD75FD7, 0xAFAF00, 0x00AFAF, 0xFF875F, 0xAF87FF, 0xFF5FAF, 0x87D7FF,
-            0xD7D787,
-            0xAFD75F, 0xD7AFAF, 0x8787AF, 0x870087, 0x005F00, 0x5F00AF, 0x5F0000, 0x00005F, 0x875F00, 0x005F87,
-            0x00875F,
-            0x5F5FFF, 0x875FD7, 0xAF5F5F, 0xD700AF,
+            0xD7D787, 0xAFD75F, 0xD7AFAF, 0x8787AF, 0x870087, 0x005F00, 0x5F00AF, 0x5F0000, 0x00005F, 0x875F00,
+            0x005F87, 0x00875F, 0x5F5FFF, 0x875FD7, 0xAF5F5F, 0xD700AF,
         ] as [UInt32]).map { RGB($0) }
 
     /// The same, in entries of a palette of 16.

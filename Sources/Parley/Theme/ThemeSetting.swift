@@ -1,7 +1,7 @@
 import Terminal
 
 /// How the screen is coloured, as the configuration file has it.
-enum ThemeSetting: String, CaseIterable, Hashable, Sendable {
+enum ThemeSetting: String, CaseIterable, Hashable, Sendable, Decodable {
     /// For the terminal's ground, which it is asked for.
     case auto
     case dark
@@ -12,6 +12,8 @@ enum ThemeSetting: String, CaseIterable, Hashable, Sendable {
     case highContrastLight = "high-contrast-light"
     /// No colours, as with NO_COLOR.
     case colorless = "none"
+
+    init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "theme") }
 
     /// The ground that it names.
     var ground: Ground? {
@@ -32,20 +34,24 @@ enum ThemeSetting: String, CaseIterable, Hashable, Sendable {
 }
 
 /// Which characters the screen is drawn with, as the configuration file has it.
-enum SymbolSetting: String, CaseIterable, Hashable, Sendable {
+enum SymbolSetting: String, CaseIterable, Hashable, Sendable, Decodable {
     /// ASCII where the locale has no UTF-8.
     case auto
     case unicode
     case ascii
+
+    init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "set of symbols") }
 }
 
 /// Whether the terminal is told where links lead, as the configuration file has it.
-enum LinkSetting: String, CaseIterable, Hashable, Sendable {
+enum LinkSetting: String, CaseIterable, Hashable, Sendable, Decodable {
     /// Where its type takes them.
     case auto
     /// Whatever its type is.
     case osc8
     case off
+
+    init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "way of links") }
 
     var use: LinkUse {
         switch self {
@@ -56,32 +62,13 @@ enum LinkSetting: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-extension LinkSetting: Decodable {
-    init(from decoder: any Decoder) throws {
-        self = try Self.named(in: decoder, kind: "way of links")
-    }
-}
-
-extension ThemeSetting: Decodable {
-    init(from decoder: any Decoder) throws {
-        self = try Self.named(in: decoder, kind: "theme")
-    }
-}
-
-extension SymbolSetting: Decodable {
-    init(from decoder: any Decoder) throws {
-        self = try Self.named(in: decoder, kind: "set of symbols")
-    }
-}
-
 extension RawRepresentable where RawValue == String, Self: CaseIterable {
     /// The case that a text names; the error lists what there is.
     static func named(in decoder: any Decoder, kind: String) throws -> Self {
         let name = try decoder.singleValueContainer().decode(String.self)
         if let value = Self(rawValue: name) { return value }
         let known = allCases.map(\.rawValue).joined(separator: ", ")
-        throw DecodingError.dataCorrupted(
-            .init(
-                codingPath: decoder.codingPath, debugDescription: "“\(name)” is no \(kind); these are: \(known)"))
+        let words = "“\(name)” is no \(kind); these are: \(known)"
+        throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: words))
     }
 }

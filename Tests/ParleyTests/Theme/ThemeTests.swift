@@ -19,7 +19,7 @@ struct ThemeTests {
         switch color {
         case .standard: []
         case .indexed(let entry):
-            RGB(paletteEntry: entry).map { [$0] } ?? [BasicPalette.xterm.color(entry), BasicPalette.vga.color(entry)]
+            RGB(paletteEntry: entry).map { [$0] } ?? [BasicPalette.xterm[Int(entry)], BasicPalette.vga[Int(entry)]]
         case .rgb(let red, let green, let blue): [RGB(red: red, green: green, blue: blue)]
         }
     }

@@ -42,7 +42,10 @@ enum GoldenFrame {
 
     /// Paints each role in a colour of its own, so that what is painted tells the role.
     static let theme = Theme(
-        styles: { Style(foreground: .indexed(UInt8($0.rawValue) + 16), attributes: $0.attributes) }, names: [nameColor])
+        names: [nameColor],
+        styles: ThemeRole.allCases.map {
+            Style(foreground: .indexed(UInt8($0.rawValue) + 16), attributes: $0.look.attributes)
+        })
 
     /// The letter for a cell of a frame that was painted in `theme`.
     static func letter(_ style: Style) -> Character {
@@ -53,7 +56,7 @@ enum GoldenFrame {
         }
         let role = ThemeRole.allCases.first { theme[$0].foreground == style.foreground }
         let letter: Character = role.map { Self.letter($0) } ?? (style.foreground == nameColor ? "n" : "?")
-        let added = style.attributes.subtracting(role?.attributes ?? [])
+        let added = style.attributes.subtracting(role?.look.attributes ?? [])
         if added.contains(.underline) { return "_" }
         return added.contains(.bold) ? Character(letter.uppercased()) : letter
     }
