@@ -27,9 +27,9 @@ struct CommandCompletion: Hashable, Sendable {
         switch SlashCommand.entry(named: typed)?.completion {
         case nil, .nothing: return nil
         case .filters:
-            guard let filter = ["in:", "from:"].first(where: { value(of: $0, in: text) != nil }),
-                let value = value(of: filter, in: text)
-            else { return nil }
+            let last = text.split(separator: " ", omittingEmptySubsequences: false).last ?? ""
+            guard let filter = ["in:", "from:"].first(where: { last.hasPrefix($0) }) else { return nil }
+            let value = last.dropFirst(filter.count)
             return complete(
                 prefix: String(text.dropLast(value.count)), word: String(value),
                 among: filter == "in:" ? topics() : names(), isFinal: false)
@@ -60,13 +60,6 @@ struct CommandCompletion: Hashable, Sendable {
         return complete(prefix: prefix, word: word, among: words, isFinal: false)
     }
 
-    /// What follows a filter at the end of a search.
-    private static func value(of filter: String, in text: String) -> Substring? {
-        guard let last = text.split(separator: " ", omittingEmptySubsequences: false).last, last.hasPrefix(filter)
-        else { return nil }
-        return last.dropFirst(filter.count)
-    }
-
     private static func complete(
         prefix: String, word: String, among words: [String], isFinal: Bool
     ) -> CommandCompletion? {
@@ -76,16 +69,7 @@ struct CommandCompletion: Hashable, Sendable {
             return CommandCompletion(text: prefix + first + (isFinal ? " " : ""), choices: [])
         }
         var common = Substring(first)
-        for other in matching.dropFirst() { common = common.prefix(sharedCount(common, other)) }
+        for other in matching.dropFirst() { common = common.prefix(zip(common, other).prefix { $0 == $1 }.count) }
         return CommandCompletion(text: prefix + common, choices: Array(matching.prefix(choiceLimit)))
-    }
-
-    private static func sharedCount(_ left: Substring, _ right: String) -> Int {
-        var count = 0
-        for (a, b) in zip(left, right) {
-            guard a == b else { break }
-            count += 1
-        }
-        return count
     }
 }

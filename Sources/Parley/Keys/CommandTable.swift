@@ -38,12 +38,13 @@ extension SlashCommand {
         let completion: Completion
         /// What it does, as help says it.
         let words: String
-        let read: @Sendable (CommandText) throws(Failure) -> SlashCommand
+        /// Nil where it cannot be meant as it is written.
+        let read: @Sendable (CommandText) throws(Failure) -> SlashCommand?
 
         init(
             _ name: String, aka aliases: [String] = [], unlikeWords: [String] = [], takes argument: Argument = .none,
             completing completion: Completion = .nothing, _ words: String,
-            read: @escaping @Sendable (CommandText) throws(Failure) -> SlashCommand
+            read: @escaping @Sendable (CommandText) throws(Failure) -> SlashCommand?
         ) {
             (self.name, self.aliases, self.unlikeWords) = (name, aliases + unlikeWords, unlikeWords)
             (self.argument, self.completion, self.words, self.read) = (argument, completion, words, read)
@@ -87,9 +88,7 @@ extension SlashCommand {
         Entry(
             "search", aka: ["lastlog", "grep"], takes: .text("WORDS"), completing: .filters,
             "look through what is kept here: words, \"a phrase\", from: in: after: before:", read: search),
-        Entry("open", takes: .number("NUMBER"), "go to that one of what was found") { text throws(Failure) in
-            .open(try text.meaning(text.number))
-        },
+        Entry("open", takes: .number("NUMBER"), "go to that one of what was found") { $0.number.map { .open($0) } },
         Entry(
             "find", takes: .text("[LETTERS]"),
             "go to what has them here, in what is read whole and the open letter too; alone, or by n and N, it goes on"
@@ -117,7 +116,7 @@ extension SlashCommand {
         Entry("links", "list the links in view, newest first, or of what is read") { _ in .links },
         Entry(
             "link", takes: .number("NUMBER"), "copy that link of the list; without a screen, say it"
-        ) { text throws(Failure) in .link(try text.meaning(text.number)) },
+        ) { $0.number.map { .link($0) } },
         Entry("who", aka: ["names", "whois"], "list who is in this topic, with away texts") { _ in .who },
         Entry(
             "ignore", takes: .name("[NAME]"), completing: .people,
@@ -134,11 +133,11 @@ extension SlashCommand {
         Entry(
             "notify", takes: .word("[on|off|test]"), completing: .words(NotificationAct.words),
             "show what notifies you while you look elsewhere; keep the connection then, or not; try one"
-        ) { text throws(Failure) in .notify(try text.meaning(NotificationAct(text.word))) },
+        ) { NotificationAct($0.word).map { .notify($0) } },
         Entry(
             "suspend-after", takes: .word("[TIME]"),
             "how long the connection is kept while you look elsewhere: 5m, 90s, or never"
-        ) { text throws(Failure) in .suspendAfter(try text.meaning(SuspensionChange(text.word))) },
+        ) { SuspensionChange($0.word).map { .suspendAfter($0) } },
         Entry("away", takes: .text("[TEXT]"), "tell others that you are away, and why") { .away($0.word) },
         Entry("back", "tell others that you are here again") { _ in .back },
         Entry("inbox", "open the postbox") { _ in .inbox },
@@ -177,7 +176,7 @@ extension SlashCommand {
         Entry(
             "lab", takes: .word("[save FILE]"),
             "break this chat's connection: a rehearsal; keep what was done as a scenario's file"
-        ) { text throws(Failure) in .lab(try text.meaning(LabRequest(text.word))) },
+        ) { LabRequest($0.word).map { .lab($0) } },
         Entry("errors", "list recent errors, newest first") { _ in .errors },
         Entry(
             "help", takes: .word("[WORD]"), completing: .commands,

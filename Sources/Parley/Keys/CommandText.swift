@@ -51,12 +51,6 @@ struct CommandText {
         return (String(first), String(text.dropFirst(first.count).drop { $0.isWhitespace }))
     }
 
-    /// What it means to a command that takes but some words.
-    func meaning<Value>(_ value: Value?) throws(SlashCommand.Failure) -> Value {
-        guard let value else { throw usage }
-        return value
-    }
-
     /// A word or words without the quotation marks around them.
     static func unquoted(_ text: String) throws(SlashCommand.Failure) -> String {
         guard text.first == "\"" else { return text }

@@ -2,9 +2,8 @@ import Terminal
 
 /// The short names of emoji that people type between colons.
 enum EmojiCode {
-    /// The emoji whose short names begin with some letters, that with the very name first.
-    ///
-    /// - Parameter letters: what stands behind the first colon; a second one may follow.
+    /// The emoji whose short names begin with the letters after a colon, that with the very name first. A second colon
+    /// may follow.
     static func beginning(with letters: Substring) -> [String] {
         let isClosed = letters.last == ":"
         let wanted = (isClosed ? letters.dropLast() : letters).lowercased()
@@ -67,15 +66,10 @@ enum EmojiCode {
     private static let longestName = all.reduce(0) { max($0, $1.name.count) }
 
     /// All of them, in the order of their names.
-    static let all: [(name: String, emoji: String)] =
-        table.split(whereSeparator: \.isWhitespace).reduce(into: [(name: String, emoji: String)]()) { list, word in
-            // A name, and behind it its emoji.
-            if let last = list.last, last.emoji.isEmpty {
-                list[list.count - 1].emoji = String(word)
-            } else {
-                list.append((String(word), ""))
-            }
-        }
+    static let all: [(name: String, emoji: String)] = {
+        let words = table.split(whereSeparator: \.isWhitespace).map(String.init)
+        return stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) }
+    }()
 
     private static let table = """
         +1 👍 -1 👎 100 💯 alarm 🚨 alien 👽 angel 😇 angry 😠 apple 🍎 art 🎨 astonished 😲 ball ⚽ banana 🍌 bear 🐻

@@ -9,10 +9,7 @@ enum EverywhereKey: String, KeyAction {
         suspend, interrupt, quit, escape, topic1, topic2, topic3, topic4, topic5, topic6, topic7, topic8, topic9
 
     /// Which of the first nine topics it goes to, from 1.
-    var topicNumber: Int? {
-        let topics: [EverywhereKey] = [.topic1, .topic2, .topic3, .topic4, .topic5, .topic6, .topic7, .topic8, .topic9]
-        return topics.firstIndex(of: self).map { $0 + 1 }
-    }
+    var topicNumber: Int? { rawValue.hasPrefix("topic") ? rawValue.last?.wholeNumberValue : nil }
 
     var binding: KeyBinding {
         switch self {
@@ -40,15 +37,8 @@ enum EverywhereKey: String, KeyAction {
         case .interrupt: KeyBinding([.control("c")], "clear the text; on no text twice: quit")
         case .quit: KeyBinding([.control("q")], "quit", hint: "quit")
         case .escape: KeyBinding(.escape, "close what lies on top, or go back to the text")
-        case .topic1: KeyBinding([.alt("1")], "topic 1")
-        case .topic2: KeyBinding([.alt("2")], "topic 2")
-        case .topic3: KeyBinding([.alt("3")], "topic 3")
-        case .topic4: KeyBinding([.alt("4")], "topic 4")
-        case .topic5: KeyBinding([.alt("5")], "topic 5")
-        case .topic6: KeyBinding([.alt("6")], "topic 6")
-        case .topic7: KeyBinding([.alt("7")], "topic 7")
-        case .topic8: KeyBinding([.alt("8")], "topic 8")
-        case .topic9: KeyBinding([.alt("9")], "topic 9")
+        case .topic1, .topic2, .topic3, .topic4, .topic5, .topic6, .topic7, .topic8, .topic9:
+            KeyBinding(rawValue.suffix(1).map { .alt($0) }, "topic \(rawValue.suffix(1))")
         }
     }
 }

@@ -56,6 +56,11 @@ struct KeyMap: Hashable, Sendable {
             }
         }
 
+        /// What has a key.
+        fileprivate var holders: [(sequence: KeySequence, name: String, table: String)] {
+            entries.flatMap { entry in entry.sequences.map { ($0, entry.name, name) } }
+        }
+
         /// Makes of the entries what each key and each frame asks for.
         fileprivate mutating func index() {
             beginnings = Set(entries.flatMap { $0.sequences.compactMap(\.keys.first) })
@@ -75,12 +80,11 @@ struct KeyMap: Hashable, Sendable {
     static let standard = KeyMap()
 
     private init() {
-        func table<Action: KeyAction>(_ actions: Action.Type) -> Table { Table(actions) }
         func table<P: Pane>(of pane: P.Type) -> Table { Table(P.Action.self) }
-        tables = [table(EverywhereKey.self)]
+        tables = [Table(EverywhereKey.self)]
         for pane in Panes.all {
             tables.append(table(of: pane))
-            if pane == ComposePane.self { tables.append(table(EditingKey.self)) }
+            if pane == ComposePane.self { tables.append(Table(EditingKey.self)) }
         }
         index()
     }
@@ -91,13 +95,12 @@ struct KeyMap: Hashable, Sendable {
         for action in EditingKey.allCases { sharedBeginnings.formUnion(action.binding.keys) }
     }
 
-    /// The table of some actions.
     subscript<Action: KeyAction>(_ actions: Action.Type) -> Table {
         tables.first { $0.title == actions.title } ?? Table(actions)
     }
 
-    private func entry<Action: KeyAction>(of action: Action) -> Entry? {
-        zip(Action.allCases, self[Action.self].entries).first { $0.0 == action }?.1
+    private func sequences<Action: KeyAction>(of action: Action) -> [KeySequence] {
+        zip(Action.allCases, self[Action.self].entries).first { $0.0 == action }?.1.sequences ?? []
     }
 
     // MARK: Dispatch
@@ -168,18 +171,15 @@ struct KeyMap: Hashable, Sendable {
     }
 
     /// The first key of what works everywhere, for a sentence that names it; nil where it has none.
-    func label(of action: EverywhereKey) -> String? { entry(of: action)?.sequences.first?.label }
+    func label(of action: EverywhereKey) -> String? { sequences(of: action).first?.label }
 
-    /// The first key of what edits a text.
-    func label(of action: EditingKey) -> String? { entry(of: action)?.sequences.first?.label }
+    func label(of action: EditingKey) -> String? { sequences(of: action).first?.label }
 
-    /// The first key of a pane's action.
-    func label<P: Pane>(of action: P.Action, in pane: P.Type) -> String? { entry(of: action)?.sequences.first?.label }
+    func label<P: Pane>(of action: P.Action, in pane: P.Type) -> String? { sequences(of: action).first?.label }
 
     /// What closes a list over the panes: Esc does whatever the keys are.
     var labelOfClosing: String {
-        let escape = entry(of: EverywhereKey.escape)
-        return escape?.sequences.first { $0.keys.count == 1 }?.label ?? Key(.escape).label
+        sequences(of: EverywhereKey.escape).first { $0.keys.count == 1 }?.label ?? Key(.escape).label
     }
 }
 
@@ -251,56 +251,34 @@ extension KeyMap {
         EverywhereKey.tableName, EditingKey.tableName, ComposePane.Action.tableName, LogPane.Action.tableName,
     ]
 
-    /// What has a key in a table.
-    private struct Holder {
-        let sequence: KeySequence
-        let name: String
-        let table: String
-    }
-
     /// - Parameter others: tables with which this one shares no keys but those that they share by themselves.
     private static func check(
         _ table: Table, _ changed: [String: String], beside others: [Table]
     ) throws(Mistake) {
-        func change(of entry: Entry) -> String? { changed["\(table.name).\(entry.name)"] }
-        func holders(_ entries: [Entry], of table: Table) -> [Holder] {
-            entries.flatMap { entry in
-                entry.sequences.map { Holder(sequence: $0, name: entry.name, table: table.name) }
-            }
-        }
+        func change(of action: String) -> String? { changed["\(table.name).\(action)"] }
         // What was not changed is seen first, so that a change is named.
-        var seen = holders(table.entries.filter { change(of: $0) == nil }, of: table)
-        let shared = others.flatMap { holders($0.entries, of: $0) }
+        var seen = table.holders.filter { change(of: $0.name) == nil }
+        let shared = others.flatMap(\.holders)
         for entry in table.entries {
-            guard let name = change(of: entry) else { continue }
+            guard let name = change(of: entry.name) else { continue }
             for sequence in entry.sequences {
-                if typing.contains(table.name), let first = sequence.keys.first, first.isText {
-                    throw Mistake(
-                        name: name,
-                        words:
-                            "\(sequence.label) by itself is a letter of the text (\(table.name)); add Alt or Ctrl, say")
+                let label = sequence.label
+                if typing.contains(table.name), let first = sequence.keys.first, first.modifiers.isEmpty,
+                    case .character = first.code
+                {
+                    let words = "\(label) by itself is a letter of the text (\(table.name)); add Alt or Ctrl, say"
+                    throw Mistake(name: name, words: words)
                 }
                 let taken = entry.isStandard(sequence) ? seen : seen + shared
                 if let other = taken.first(where: { $0.sequence.clashes(with: sequence) }) {
                     let relation =
                         other.sequence == sequence ? "is" : "and \(other.sequence.label) begin alike, and that is"
-                    throw Mistake(
-                        name: name,
-                        words:
-                            "\(sequence.label) \(relation) “\(other.name)” already (\(other.table)); give one of "
-                            + "them another key, or none")
+                    let words = "\(label) \(relation) “\(other.name)” already (\(other.table)); give one of them "
+                    throw Mistake(name: name, words: words + "another key, or none")
                 }
-                seen.append(Holder(sequence: sequence, name: entry.name, table: table.name))
+                seen.append((sequence, entry.name, table.name))
             }
         }
-    }
-}
-
-extension Key {
-    /// Whether it writes a character.
-    fileprivate var isText: Bool {
-        guard modifiers.isEmpty, case .character = code else { return false }
-        return true
     }
 }
 
@@ -320,8 +298,8 @@ struct KeySetting: Hashable, Sendable, Decodable {
                     values.codingPath + [key], isKey: true,
                     "“\(key.stringValue.prefix(64))” is no action; parley config defaults lists them")
             }
-            changes.append(
-                .init(name: key.stringValue, sequences: try values.decode(KeyList.self, forKey: key).sequences))
+            let list = try values.decode(KeyList.self, forKey: key)
+            changes.append(.init(name: key.stringValue, sequences: list.sequences))
         }
         self.changes = changes
         do throws(KeyMap.Mistake) { map = try KeyMap(changes) } catch {

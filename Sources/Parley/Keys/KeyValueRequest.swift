@@ -81,8 +81,7 @@ extension KeyValueRequest {
 
         /// What to say while there is no connection.
         var waitingWords: String {
-            value == nil
-                ? "\(key) waits, and will be deleted when connected." : "\(key) waits, and will be put when connected."
+            "\(key) waits, and will be \(value == nil ? "deleted" : "put") when connected."
         }
 
         /// What to say when the network has it.

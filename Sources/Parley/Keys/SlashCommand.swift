@@ -76,19 +76,32 @@ enum SlashCommand: Hashable, Sendable {
         /// What it says cannot be meant, and why.
         case mistake(String)
 
-        private static func unknown(_ name: String) -> String {
-            if let words = SlashCommand.otherWays[name.lowercased()] {
-                return "There is no command /\(name). \(words)"
+        /// Where to look for a command that is none: other clients have it, or one is meant that is spelled alike.
+        private static func hint(_ name: String) -> String {
+            switch name.lowercased() {
+            case "nick": return "Your name comes with your credentials; --as, --creds or a profile is somebody else."
+            case "me": return "Write it as a line; there are no actions."
+            case "set": return "Settings are in the configuration file; parley config defaults explains them."
+            case "alias", "bind", "key": return "Keys are in the configuration file; parley config defaults lists them."
+            case "hilight", "highlight":
+                return "highlights in the configuration file are words that call you as your name does."
+            case "reload": return "A changed configuration file counts at once."
+            case "server":
+                return "/connect PROFILE chats on another network too; parley --server URL begins on one without a "
+                    + "profile."
+            case "kick", "ban", "invite": return "In a shell, parley network user does that."
+            default:
+                let near = CommandNames(SlashCommand.entries.map(\.name)).near(name).map { "/\($0)" }
+                return near.isEmpty
+                    ? "/help lists them; // sends a line with a slash."
+                    : "Did you mean \(near.joined(separator: " or "))?"
             }
-            let near = SlashCommand.near(name).map { "/\($0)" }.joined(separator: " or ")
-            let rest = near.isEmpty ? "/help lists them; // sends a line with a slash." : "Did you mean \(near)?"
-            return "There is no command /\(name). \(rest)"
         }
 
         /// What to tell the person.
         var words: String {
             switch self {
-            case .unknown(let name): Self.unknown(name)
+            case .unknown(let name): "There is no command /\(name). \(Self.hint(name))"
             case .topic(let name): SlashCommand.topicWords(name)
             case .meant(let name, let commands): "/\(name) alone can be several commands: \(commands)."
             case .usage(let usage): "Write it as \(usage)"
@@ -96,26 +109,6 @@ enum SlashCommand: Hashable, Sendable {
             }
         }
     }
-
-    /// Where to look for what other clients have commands for and this one has none.
-    fileprivate static let otherWays = [
-        "nick": "Your name comes with your credentials; --as, --creds or a profile is somebody else.",
-        "me": "Write it as a line; there are no actions.",
-        "set": "Settings are in the configuration file; parley config defaults explains them.",
-        "alias": "Keys are in the configuration file; parley config defaults lists them.",
-        "bind": "Keys are in the configuration file; parley config defaults lists them.",
-        "key": "Keys are in the configuration file; parley config defaults lists them.",
-        "hilight": "highlights in the configuration file are words that call you as your name does.",
-        "highlight": "highlights in the configuration file are words that call you as your name does.",
-        "reload": "A changed configuration file counts at once.",
-        "server": "/connect PROFILE chats on another network too; parley --server URL begins on one without a profile.",
-        "kick": "In a shell, parley network user does that.",
-        "ban": "In a shell, parley network user does that.",
-        "invite": "In a shell, parley network user does that.",
-    ]
-
-    /// The commands that a word may stand for that is none.
-    fileprivate static func near(_ name: String) -> [String] { CommandNames(entries.map(\.name)).near(name) }
 
     static func usage(_ name: String) -> Failure { .usage(entry(named: name)?.usage ?? "/\(name)") }
 
@@ -181,7 +174,9 @@ enum SlashCommand: Hashable, Sendable {
         guard begun.first == "/", !begun.hasPrefix("//"), text.first == "/" || isCommand(begun) else { return nil }
         let name = begun.dropFirst().prefix { !$0.isWhitespace }
         guard let entry = entry(named: name) else { throw .unknown(String(name.prefix(32))) }
-        return try entry.read(CommandText(begun.dropFirst(), for: entry))
+        let words = try CommandText(begun.dropFirst(), for: entry)
+        guard let command = try entry.read(words) else { throw words.usage }
+        return command
     }
 
     /// Whether a text begins as a command does: with a slash and the name of one, also behind blanks.

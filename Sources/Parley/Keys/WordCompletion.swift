@@ -28,13 +28,11 @@ struct WordCompletion: Hashable, Sendable {
         chosen = next == choices.count ? nil : next
     }
 
-    /// Looks for what the word at the end of a text can become.
+    /// Looks for what the word at the end of a text can become; nil where nothing fits.
     ///
     /// - Parameters:
     ///   - text: the text left of the cursor.
     ///   - names: people's names, the likeliest first.
-    ///   - topics: topics that are known.
-    /// - Returns: nil where nothing fits.
     init?(_ text: String, names: @autoclosure () -> [String], topics: @autoclosure () -> [String]) {
         let word = String(text.reversed().prefix { !$0.isWhitespace }.prefix(Self.wordLimit + 1).reversed())
         guard !word.isEmpty, word.count <= Self.wordLimit else { return nil }
@@ -120,9 +118,7 @@ extension ChatModel {
     var commandsOffered: [SlashCommand.Entry] {
         guard screen.focus == .compose, screen.overlay == nil, compose.isCommand,
             compose.editor.count <= Self.commandLength
-        else {
-            return []
-        }
+        else { return [] }
         let name = compose.text.dropFirst()
         return SlashCommand.entries.filter { $0.name.hasPrefix(name) }
     }

@@ -13,13 +13,11 @@ struct FoldedJSON: Hashable, Sendable {
     static let byteLimit = 1 << 20
     static let depthLimit = 64
     /// Deeper values are indented no further, so that a text cannot grow much by it.
-    private static let indentedDepth = 8
+    static let indentedDepth = 8
 
     /// Nil where the text is anything else.
     init?(_ text: String) {
-        guard Self.mayBe(text) else { return nil }
-        var text = text
-        guard let found = text.withUTF8({ JSONOutline.of($0) }) else { return nil }
+        guard let found = Self.outline(of: text, indents: false) else { return nil }
         (isObject, count, bytes) = (found.isObject, found.count, text.utf8.count)
     }
 
@@ -37,43 +35,20 @@ struct FoldedJSON: Hashable, Sendable {
 
     /// The text with a line for each value, as it is read whole; nil where it is no JSON object or array.
     static func indented(_ text: String) -> String? {
-        guard FoldedJSON(text) != nil else { return nil }
-        var result: [UInt8] = []
-        result.reserveCapacity(text.utf8.count * 2)
-        var (depth, isString, isEscaped) = (0, false, false)
-        // Nothing stands between the marks of what is empty.
-        var isOpened = false
-        func breakLine() {
-            result.append(0x0A)
-            result += repeatElement(0x20, count: 2 * min(depth, indentedDepth))
+        outline(of: text, indents: true)?.lines.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func outline(
+        of text: String, indents: Bool
+    ) -> (isObject: Bool, count: Int, lines: [UInt8]?)? {
+        guard mayBe(text) else { return nil }
+        var text = text
+        return text.withUTF8 { bytes in
+            var outline = JSONOutline(bytes, indents: indents)
+            guard outline.value(depth: 0), outline.isAtEnd else { return nil }
+            let isObject = bytes.first { !JSONOutline.isSpace($0) } == UInt8(ascii: "{")
+            return (isObject, outline.count, outline.lines)
         }
-        for byte in text.utf8 {
-            if isString {
-                result.append(byte)
-                if !isEscaped, byte == UInt8(ascii: "\"") { isString = false }
-                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
-                continue
-            }
-            if JSONOutline.isSpace(byte) { continue }
-            let isClosing = byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
-            if isClosing { depth -= 1 }
-            if isOpened != isClosing { breakLine() }
-            isOpened = false
-            switch byte {
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                result.append(byte)
-                depth += 1
-                isOpened = true
-            case UInt8(ascii: ","):
-                result.append(byte)
-                breakLine()
-            case UInt8(ascii: ":"): result += [byte, 0x20]
-            default:
-                isString = byte == UInt8(ascii: "\"")
-                result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
     }
 
     /// Most texts are passed over by their first and last characters.
@@ -99,28 +74,39 @@ private struct JSONOutline {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var offset = 0
     /// The keys or items of the outermost value.
-    private var count = 0
+    private(set) var count = 0
+    /// The text with a line for each value, up to `copied`; nil where that is not asked for.
+    private(set) var lines: [UInt8]?
+    private var copied = 0
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
-
-    /// Whether the text is an object, and how many keys or items it has; nil where it is neither object nor array, no
-    /// JSON, or deeper than allowed.
-    static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> (isObject: Bool, count: Int)? {
-        var outline = JSONOutline(bytes)
-        outline.skipSpace()
-        let isObject = outline.current == UInt8(ascii: "{")
-        guard isObject || outline.current == UInt8(ascii: "["), outline.value(depth: 0), outline.current == nil else {
-            return nil
-        }
-        return (isObject, outline.count)
+    init(_ bytes: UnsafeBufferPointer<UInt8>, indents: Bool) {
+        self.bytes = bytes
+        guard indents else { return }
+        lines = []
+        lines?.reserveCapacity(bytes.count * 2)
     }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
+    var isAtEnd: Bool { offset == bytes.count }
+
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     private mutating func skipSpace() {
+        copy()
         while let byte = current, Self.isSpace(byte) { offset += 1 }
+        copied = offset
+    }
+
+    private mutating func copy() {
+        lines?.append(contentsOf: bytes[copied..<offset])
+        copied = offset
+    }
+
+    private mutating func breakLine(_ depth: Int) {
+        copy()
+        lines?.append(0x0A)
+        lines?.append(contentsOf: repeatElement(0x20, count: 2 * min(depth, FoldedJSON.indentedDepth)))
     }
 
     /// Passes over a character, where it is the next one.
@@ -131,7 +117,7 @@ private struct JSONOutline {
     }
 
     /// Passes over a value, with the space around it; false where none is there.
-    private mutating func value(depth: Int) -> Bool {
+    mutating func value(depth: Int) -> Bool {
         skipSpace()
         defer { skipSpace() }
         switch current {
@@ -152,9 +138,11 @@ private struct JSONOutline {
         skipSpace()
         if take(end) { return true }
         repeat {
+            breakLine(depth + 1)
             guard !isObject || key(), value(depth: depth + 1) else { return false }
             if depth == 0 { count += 1 }
         } while take(",")
+        breakLine(depth)
         return take(end)
     }
 
@@ -162,7 +150,10 @@ private struct JSONOutline {
         skipSpace()
         guard string() else { return false }
         skipSpace()
-        return take(":")
+        guard take(":") else { return false }
+        copy()
+        lines?.append(0x20)
+        return true
     }
 
     private mutating func string() -> Bool {
