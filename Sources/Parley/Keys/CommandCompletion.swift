@@ -5,7 +5,6 @@ struct CommandCompletion: Hashable, Sendable {
     /// What it could become, when that is more than one thing.
     let choices: [String]
 
-    /// Choices that are shown at most.
     static let choiceLimit = 12
 
     /// Completes a command's name, or the topic, name, postbox or subject behind it, or behind a search's `in:` and

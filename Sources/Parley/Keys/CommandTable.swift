@@ -17,7 +17,6 @@ extension SlashCommand {
                 }
             }
 
-            /// Whether something has to stand there.
             var isNeeded: Bool { !shown.isEmpty && shown.first != "[" }
         }
 

@@ -1,7 +1,6 @@
 /// What stands behind a command's name.
 struct CommandText {
     private let entry: SlashCommand.Entry
-    /// The name as it was written.
     let name: Substring
     /// What separates it from the name.
     let gap: Substring
@@ -36,13 +35,10 @@ struct CommandText {
         throw name.lowercased() == "q" ? .meant("q", "/quit or /query NAME") : usage
     }
 
-    /// How the command is written.
     var usage: SlashCommand.Failure { .usage(entry.usage) }
 
-    /// It as a number.
     var number: Int? { Int(word).flatMap { $0 > 0 ? $0 : nil } }
 
-    /// It, or nil where nothing stands there.
     var wordIfAny: String? { word.isEmpty ? nil : word }
 
     /// Its first word, and what stands behind that.

@@ -65,7 +65,6 @@ enum EmojiCode {
 
     private static let longestName = all.reduce(0) { max($0, $1.name.count) }
 
-    /// All of them, in the order of their names.
     static let all: [(name: String, emoji: String)] = {
         let words = table.split(whereSeparator: \.isWhitespace).map(String.init)
         return stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) }

@@ -1,7 +1,6 @@
 import Terminal
 
 extension Key {
-    /// The key of a character by itself.
     static func plain(_ character: Character) -> Key { Key(.character(character)) }
 
     /// The key as a person reads it: `^L`, `Alt-a`, `PgUp`.

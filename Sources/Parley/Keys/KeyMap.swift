@@ -42,9 +42,7 @@ struct KeyMap: Hashable, Sendable {
         /// As the configuration calls it.
         let name: String
         fileprivate(set) var entries: [Entry]
-        /// The keys with which something of it begins.
         fileprivate private(set) var beginnings: Set<Key> = []
-        /// What the bottom line may say of it.
         private(set) var hints: [Hint] = []
 
         fileprivate init<Action: KeyAction>(_ table: Action.Type) {
@@ -56,7 +54,6 @@ struct KeyMap: Hashable, Sendable {
             }
         }
 
-        /// What has a key.
         fileprivate var holders: [(sequence: KeySequence, name: String, table: String)] {
             entries.flatMap { entry in entry.sequences.map { ($0, entry.name, name) } }
         }
@@ -105,7 +102,6 @@ struct KeyMap: Hashable, Sendable {
 
     // MARK: Dispatch
 
-    /// What keys stand for.
     enum Meaning<Action: KeyAction>: Hashable, Sendable {
         /// An action of the pane.
         case own(Action)
@@ -150,10 +146,8 @@ struct KeyMap: Hashable, Sendable {
         return EditingKey.allCases.contains { $0.binding.keys.contains(key) } ? nil : key
     }
 
-    /// What one key does everywhere.
     func action(of key: Key) -> EverywhereKey? { action(of: key, among: EverywhereKey.self) }
 
-    /// What one key does in a pane.
     func action<P: Pane>(of key: Key, in pane: P.Type) -> P.Action? { action(of: key, among: P.Action.self) }
 
     private func action<Action: KeyAction>(of key: Key, among actions: Action.Type) -> Action? {
@@ -194,14 +188,11 @@ extension KeyMap {
         let sequences: [KeySequence]
     }
 
-    /// Why a change cannot be made.
     struct Mistake: Error, Hashable {
-        /// The name of the change.
         let name: String
         let words: String
     }
 
-    /// Whether there is an action of this name.
     static func knows(_ name: String) -> Bool {
         let (table, action) = parts(name)
         return standard.tables.contains {
@@ -284,9 +275,7 @@ extension KeyMap {
 
 /// The setting `keys`: by the name of an action its key, a list of keys, or `none`.
 struct KeySetting: Hashable, Sendable, Decodable {
-    /// What it changes, by name.
     let changes: [KeyMap.Change]
-    /// The tables with it.
     let map: KeyMap
 
     init(from decoder: any Decoder) throws {
@@ -312,7 +301,6 @@ struct KeySetting: Hashable, Sendable, Decodable {
 private struct KeyList: Decodable {
     let sequences: [KeySequence]
 
-    /// Most keys of one action.
     private static let maximumCount = 8
 
     init(from decoder: any Decoder) throws {

@@ -4,7 +4,6 @@ import Terminal
 struct KeySequence: Hashable, Sendable {
     let keys: [Key]
 
-    /// Most keys of a chord.
     static let maximumCount = 4
 
     init(_ keys: [Key]) { self.keys = keys }
@@ -12,7 +11,6 @@ struct KeySequence: Hashable, Sendable {
     /// As a person reads and writes it: `^X s`.
     var label: String { keys.map(\.label).joined(separator: " ") }
 
-    /// Whether it goes on behind these keys.
     func continues(_ beginning: [Key]) -> Bool { keys.count > beginning.count && keys.starts(with: beginning) }
 
     /// Whether it cannot be told from another one at each key: it is the same, or one of them begins with the other.
@@ -20,7 +18,6 @@ struct KeySequence: Hashable, Sendable {
         self == other || continues(other.keys) || other.continues(keys)
     }
 
-    /// Why a text names no keys.
     struct Mistake: Error, Hashable {
         let words: String
     }

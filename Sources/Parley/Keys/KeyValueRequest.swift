@@ -7,16 +7,13 @@ enum KeyValueRequest: Hashable, Sendable {
     case delete(String)
     /// Delete a key with its history.
     case purge(String)
-    /// What a key had.
     case history(String)
     /// The keys that match, or all.
     case keys(String?)
     /// Tell of changes of the keys that match, or of all.
     case watch(String?)
-    /// Tell of no more changes.
     case unwatch
 
-    /// How it is written.
     static let usage = "/kv get|delete|purge|history KEY, put KEY VALUE, keys|watch [PATTERN] or unwatch"
 
     /// Reads what follows `/kv`; nil when it is none of these.
@@ -65,7 +62,6 @@ extension KeyValueRequest {
         }
     }
 
-    /// A change of a key on its way.
     struct Change: Hashable, Sendable {
         let key: String
         /// Nil to delete the key.
@@ -79,12 +75,10 @@ extension KeyValueRequest {
             return try await client.enqueue(key: key, value: value, id: id)
         }
 
-        /// What to say while there is no connection.
         var waitingWords: String {
             "\(key) waits, and will be \(value == nil ? "deleted" : "put") when connected."
         }
 
-        /// What to say when the network has it.
         func doneWords(_ revision: UInt64) -> String {
             value == nil ? "\(key) is deleted." : "\(key) is stored as revision \(revision)."
         }
@@ -129,7 +123,6 @@ extension KeyValueRequest {
         change.stored.map { words($0) } ?? "\(change.key) was removed (revision \(change.revision))"
     }
 
-    /// What a key has.
     static func words(_ stored: StoredValue) -> String {
         "\(stored.key) = \(stored.value) (revision \(stored.revision))"
     }
@@ -139,7 +132,6 @@ extension KeyValueRequest {
         error == .notConnected ? "Keys are read from the network, and there is no connection." : error.words
     }
 
-    /// Which keys there are.
     static func words(_ keys: [String]) -> String {
         guard !keys.isEmpty else { return "No key has a value." }
         return "\(Wording.count(keys.count, "key")): \(keys.joined(separator: ", "))"

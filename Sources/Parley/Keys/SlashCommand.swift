@@ -65,7 +65,6 @@ enum SlashCommand: Hashable, Sendable {
     case help(String)
     case quit
 
-    /// Why a line is not a command.
     enum Failure: Error, Hashable, Sendable {
         case unknown(String)
         /// A letter that was to go to a topic.
@@ -98,7 +97,6 @@ enum SlashCommand: Hashable, Sendable {
             }
         }
 
-        /// What to tell the person.
         var words: String {
             switch self {
             case .unknown(let name): "There is no command /\(name). \(Self.hint(name))"

@@ -5,7 +5,6 @@ import Terminal
 struct WordCompletion: Hashable, Sendable {
     /// Where the word begins, in characters.
     let start: Int
-    /// What was typed.
     let typed: String
     /// What the word could become, the likeliest first.
     let choices: [String]
@@ -20,7 +19,6 @@ struct WordCompletion: Hashable, Sendable {
     /// What stands in the word's place.
     var shown: String { chosen.map { choices[$0] } ?? typed }
 
-    /// Goes on by so many choices.
     mutating func advance(by step: Int) {
         let count = choices.count + 1
         let place = ((chosen ?? choices.count) + step) % count
@@ -94,7 +92,6 @@ extension ChatModel {
         return names
     }
 
-    /// The topics that can be completed, those that are joined.
     private var topicsToComplete: [String] { network.conversations.all.map(\.name) }
 
     /// What Tab would make of a command.
@@ -134,7 +131,6 @@ extension ChatModel {
         return completion
     }
 
-    /// Whether Tab completes something.
     func canComplete(isBackwards: Bool) -> Bool {
         if standingCompletion != nil { return true }
         // Backwards leads from choice to choice, and begins nothing.

@@ -3,7 +3,6 @@ import Relay
 
 /// Whose wall clock the screen shows.
 enum DisplayZone: Hashable, Sendable {
-    /// The machine's time zone.
     case local
     /// A fixed distance from UTC, in seconds.
     case fixed(seconds: Int)

@@ -2,11 +2,8 @@ import Terminal
 
 /// A text that is one JSON object or array, as it is shown where it would take more than a line.
 struct FoldedJSON: Hashable, Sendable {
-    /// Whether it is an object.
     let isObject: Bool
-    /// Its keys or items.
     let count: Int
-    /// The length of the text.
     let bytes: Int
 
     /// A longer text, or a deeper one, is shown as any other.
@@ -109,7 +106,6 @@ private struct JSONOutline {
         lines?.append(contentsOf: repeatElement(0x20, count: 2 * min(depth, FoldedJSON.indentedDepth)))
     }
 
-    /// Passes over a character, where it is the next one.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard current == UInt8(ascii: character) else { return false }
         offset += 1

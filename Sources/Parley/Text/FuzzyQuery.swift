@@ -10,7 +10,6 @@ struct FuzzyText: Hashable, Sendable {
     fileprivate let letters: [UInt32]
     /// What a match at each letter is worth beyond its being one.
     fileprivate let worth: [Int32]
-    /// How many of the letters are the title's.
     fileprivate let titleCount: Int
 
     init(_ title: String, detail: String = "") {
@@ -98,7 +97,6 @@ struct FuzzyText: Hashable, Sendable {
 /// Of all ways in which the letters can be found in a text the best one counts: at its beginning, at beginnings of
 /// words (behind dots, slashes and spaces, and at capitals), and side by side.
 struct FuzzyQuery: Hashable, Sendable {
-    /// Only so many letters count.
     static let limit = 32
 
     private let words: [[UInt32]]

@@ -66,7 +66,6 @@ enum LetterAge {
 }
 
 extension ChatModel {
-    /// The letters whose ages are on the screen.
     private var lettersInView: ArraySlice<PostboxMessage> {
         guard case .inbox = screen.view,
             InboxColumns.showAge(on: InboxLayout.tableColumns(model: self, area: layout(on: size).main))
@@ -74,7 +73,6 @@ extension ChatModel {
         return network.inbox.letters.dropFirst(network.inbox.firstVisible).prefix(size.rows)
     }
 
-    /// When the age of one of them may change next.
     func nextAge(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let passed = now.instant.duration(to: instant) / .milliseconds(1)
         let wall = Timestamp(milliseconds: now.wall.milliseconds + Int64(min(max(0, passed), 1e12)))

@@ -70,7 +70,6 @@ enum LetterSubject {
         String(words.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 
-    /// Where a stroke stands by itself.
     private static func place(ofStrokeIn line: Substring) -> Substring.Index? {
         line.indices.first { place in
             guard line[place] == "|" else { return false }

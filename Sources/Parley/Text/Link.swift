@@ -5,7 +5,6 @@ import Terminal
 struct Link: Hashable, Sendable {
     /// The address as it is shown, which is where it leads.
     let text: String
-    /// The host, as it is written.
     let host: String
     /// Whether something stands before the host that can be taken for it, as in
     /// `https://bank.example@elsewhere.example`.

@@ -14,12 +14,6 @@ struct MarkedText: Hashable, Sendable {
         let kind: Markup.Kind
     }
 
-    /// A text of the program's own.
-    init(_ text: SafeText, isPart: Bool = false) {
-        self.text = text
-        self.isPart = isPart
-    }
-
     /// The links that it shows, or shows a part of, from the left.
     var links: [Link] {
         runs.compactMap { run in if case .link(let link) = run.kind { link } else { nil } }
@@ -32,7 +26,7 @@ struct MarkedText: Hashable, Sendable {
         var next = 0
         return text.lineBreaks(columns: columns, indent: indent).enumerated().map { number, place in
             let margin = number == 0 ? 0 : indent
-            var marked = MarkedText(margin > 0 ? SafeText.spaces(margin) + text.part(place) : text.part(place))
+            var marked = MarkedText(text: margin > 0 ? SafeText.spaces(margin) + text.part(place) : text.part(place))
             if let kind = line.kind { marked.runs.append(Run(columns: margin..<marked.text.width, kind: kind)) }
             while next < line.parts.count, line.parts[next].place.upperBound <= place.lowerBound { next += 1 }
             var (column, cluster) = (margin, place.lowerBound)
@@ -57,10 +51,8 @@ struct MarkedText: Hashable, Sendable {
             guard case .link(let link) = part.kind, width(of: text, part.place) > columns - indent,
                 let file = link.file
             else { return nil }
-            let words = SafeText("↑ \(file)").shortened(columns: columns - indent)
-            var marked = MarkedText(SafeText.spaces(indent) + words)
-            marked.runs.append(Run(columns: indent..<marked.text.width, kind: .note))
-            return marked
+            let name = SafeText.spaces(indent) + SafeText("↑ \(file)").shortened(columns: columns - indent)
+            return MarkedText(text: name, runs: [Run(columns: indent..<name.width, kind: .note)])
         }
     }
 

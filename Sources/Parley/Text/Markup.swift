@@ -5,7 +5,6 @@ import Terminal
 ///
 /// Anybody can write a text, so the work on one grows with its length alone.
 enum Markup {
-    /// What a part of a text is.
     enum Kind: Hashable, Sendable {
         case code
         /// The line before a block of code, and the one behind it.
@@ -32,7 +31,6 @@ enum Markup {
         var indent = 0
     }
 
-    /// The widest indentation.
     private static let indentLimit = 8
 
     /// What the lines of a text are.
@@ -141,14 +139,8 @@ enum Markup {
             nextOfLength[runs[index].count] = index
         }
         var spans: [Range<Int>] = []
-        var index = 0
-        while index < runs.count {
-            guard let end = closing[index] else {
-                index += 1
-                continue
-            }
-            spans.append(runs[index].lowerBound..<runs[end].upperBound)
-            index = end + 1
+        for (run, end) in zip(runs, closing) where run.lowerBound >= spans.last?.upperBound ?? 0 {
+            if let end { spans.append(run.lowerBound..<runs[end].upperBound) }
         }
         return spans
     }

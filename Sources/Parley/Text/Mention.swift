@@ -16,7 +16,6 @@ struct Mention: Hashable, Sendable {
     static let wordLimit = 100
 
     private struct Term: Hashable, Sendable {
-        /// The scalars without their case.
         let scalars: [Unicode.Scalar]
         /// The same as bytes, where they are ASCII: by these most texts are passed over.
         let ascii: [UInt8]?
@@ -35,13 +34,10 @@ struct Mention: Hashable, Sendable {
 
     private let terms: [Term]
 
-    /// Looks for nothing.
-    init() { terms = [] }
-
     /// - Parameters:
     ///   - name: the person's name; an empty one is never called.
     ///   - words: other words that the person wants to be told of.
-    init(name: String, words: [String] = []) {
+    init(name: String = "", words: [String] = []) {
         var terms: [Term] = []
         for (place, word) in ([name] + words.prefix(Self.wordLimit)).enumerated() {
             let scalars = word.unicodeScalars.prefix(256).map(Self.small)
@@ -54,7 +50,6 @@ struct Mention: Hashable, Sendable {
         self.terms = terms
     }
 
-    /// Whether the text calls the person.
     func isIn(_ text: String) -> Bool {
         let possible = terms.filter { Self.mayHave($0, text) }
         guard !possible.isEmpty else { return false }

@@ -8,10 +8,7 @@ struct SearchMatch {
     /// Only so much of a text is looked at.
     private static let maximumLength = 100_000
 
-    private struct Word {
-        var place: Range<String.Index>
-        var letters: [String]
-    }
+    private typealias Word = (place: Range<String.Index>, letters: [String])
 
     private struct Term {
         var words: [[String]]
@@ -30,7 +27,6 @@ struct SearchMatch {
 
     private let terms: [Term]
 
-    /// Looks for what the query says a text must have.
     init(_ query: SearchQuery) {
         terms = query.terms.filter { !$0.isExcluded }.map { term in
             Term(words: Self.words(of: term.text).map(\.letters), isWhole: term.isWhole)
@@ -70,10 +66,10 @@ struct SearchMatch {
             let scalar = scalars[index]
             let next = scalars.index(after: index)
             if SearchText.isUnspaced(scalar) {
-                words.append(Word(place: index..<next, letters: [String(scalar)]))
+                words.append((index..<next, [String(scalar)]))
                 isOpen = false
             } else if SearchText.isPartOfWord(scalar) {
-                if !isOpen { words.append(Word(place: index..<index, letters: [])) }
+                if !isOpen { words.append((index..<index, [])) }
                 words[words.count - 1].place = words[words.count - 1].place.lowerBound..<next
                 words[words.count - 1].letters.append(letter(scalar))
                 isOpen = true

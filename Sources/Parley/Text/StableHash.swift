@@ -1,6 +1,5 @@
 /// A hash that is the same in every run, so that a name keeps its colour from day to day (FNV-1a, 64 bit).
 enum StableHash {
-    /// The hash of `text`'s UTF-8 bytes.
     static func of(_ text: String) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in text.utf8 {

@@ -110,7 +110,6 @@ struct StatusChange: Hashable, Sendable {
     /// The state before this one and how long it lasted; nil where the state is the same.
     let before: Span?
 
-    /// A state and how long it lasted.
     struct Span: Hashable, Sendable {
         let state: ConnectionStatus.State
         let lasted: Duration
@@ -143,7 +142,6 @@ struct StatusChange: Hashable, Sendable {
         }
     }
 
-    /// What the line says behind the state.
     var details: [String] {
         var parts: [String] = []
         if let roundTrip { parts.append(Wording.latency(roundTrip)) }

@@ -2,7 +2,6 @@ import Terminal
 
 /// Finds letters in a text wherever they stand, whatever their case and marks.
 struct TextFind: Hashable, Sendable {
-    /// What is looked for.
     let words: String
     private let letters: [String]
 
@@ -16,7 +15,6 @@ struct TextFind: Hashable, Sendable {
         letters = Self.letters(of: self.words).map(\.letter)
     }
 
-    /// Whether a text has it.
     func isIn(_ text: String) -> Bool { !places(in: text, limit: 1).isEmpty }
 
     /// The columns of a line in which it stands.
@@ -30,14 +28,12 @@ struct TextFind: Hashable, Sendable {
     }
 
     private func places(in text: String, limit: Int) -> [Range<String.Index>] {
-        guard let first = letters.first else { return [] }
+        guard !letters.isEmpty else { return [] }
         let found = Self.letters(of: text)
         var places: [Range<String.Index>] = []
         var start = 0
         while start + letters.count <= found.count, places.count < limit {
-            guard found[start].letter == first,
-                zip(letters, found[start...]).allSatisfy({ $0 == $1.letter })
-            else {
+            guard found[start...].starts(with: letters, by: { $0.letter == $1 }) else {
                 start += 1
                 continue
             }

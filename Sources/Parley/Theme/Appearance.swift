@@ -8,17 +8,12 @@ import Terminal
 struct Appearance: Hashable, Sendable {
     /// The configuration's word on colours; what the terminal said is kept while it changes.
     var setting: ThemeSetting
-    /// The configuration's word on symbols.
     var symbols: SymbolSetting
     private let lacksSymbols: Bool
-    /// The ground that the environment speaks of.
     private let supposed: Ground?
-    /// The ground that the terminal named.
     private var told: RGB?
 
-    init(
-        _ setting: ThemeSetting = .auto, symbols: SymbolSetting = .auto, environment: [String: String] = [:]
-    ) {
+    init(_ setting: ThemeSetting = .auto, symbols: SymbolSetting = .auto, environment: [String: String] = [:]) {
         self.setting = setting
         self.symbols = symbols
         lacksSymbols = Self.lacksSymbols(environment)
@@ -29,13 +24,7 @@ struct Appearance: Hashable, Sendable {
     var asksTerminal: Bool { setting == .auto || setting == .highContrast }
 
     /// Whether symbols and lines are drawn in ASCII.
-    var usesPlainSymbols: Bool {
-        switch symbols {
-        case .auto: lacksSymbols
-        case .unicode: false
-        case .ascii: true
-        }
-    }
+    var usesPlainSymbols: Bool { symbols == .ascii || symbols == .auto && lacksSymbols }
 
     /// Takes the terminal's word, however late it comes; true when the theme has to be made anew.
     mutating func take(_ reply: TerminalReply) -> Bool {
@@ -44,10 +33,8 @@ struct Appearance: Hashable, Sendable {
         return asksTerminal
     }
 
-    /// What text stands on.
     var ground: Ground { setting.ground ?? told.map { Ground($0) } ?? supposed ?? .unknown }
 
-    /// The theme for a terminal of so many colours.
     func theme(colors: Int) -> Theme {
         Theme(
             ground: ground, colors: setting == .colorless ? 0 : colors, contrast: setting.contrast,

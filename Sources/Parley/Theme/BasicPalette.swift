@@ -23,7 +23,6 @@ enum BasicPalette {
         [xterm, vga].allSatisfy { luminances.contains($0[Int(entry)].luminance) }
     }
 
-    /// Whether two entries look different in every palette.
     static func areDistinct(_ one: UInt8, _ other: UInt8, by distance: Double) -> Bool {
         [xterm, vga].allSatisfy { $0[Int(one)].distance(to: $0[Int(other)]) >= distance }
     }

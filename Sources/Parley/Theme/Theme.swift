@@ -9,14 +9,12 @@ import Terminal
 /// - With 8 or 16, entries are taken that can be read in the usual palettes (`BasicPalette`).
 /// - Without any, attributes alone remain.
 struct Theme: Hashable, Sendable {
-    /// How much text stands out.
     enum Contrast: Hashable, Sendable {
         /// At least 4.5, WCAG's AA.
         case standard
         /// At least 7, WCAG's AAA, where the ground allows it, and nothing quieter than the rest.
         case high
 
-        /// The least ratio.
         var ratio: Double { self == .high ? 7 : 4.5 }
     }
 
@@ -44,9 +42,7 @@ struct Theme: Hashable, Sendable {
 
     /// The style of a mention's sign or count.
     var calling: Style {
-        var style = mention
-        style.attributes.remove(.reverse)
-        return style
+        Style(foreground: mention.foreground, attributes: mention.attributes.subtracting(.reverse))
     }
 
     /// What a search has found in a text.

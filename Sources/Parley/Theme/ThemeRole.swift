@@ -20,7 +20,6 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     case hint
     case question
     case overlay
-    /// Code in a message.
     case code
     /// A quoted line of a message.
     case quote
@@ -57,13 +56,10 @@ enum Tone: CaseIterable, Hashable, Sendable {
     case plain
     /// Where things are, and which keys lead there.
     case accent
-    /// All is well.
     case good
     /// Something waits, or is silent.
     case attention
-    /// Something is new.
     case fresh
-    /// A mention.
     case calling
     /// Something failed, or is lost.
     case bad

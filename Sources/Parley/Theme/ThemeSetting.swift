@@ -15,7 +15,6 @@ enum ThemeSetting: String, CaseIterable, Hashable, Sendable, Decodable {
 
     init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "theme") }
 
-    /// The ground that it names.
     var ground: Ground? {
         switch self {
         case .dark, .highContrastDark: .dark
@@ -24,7 +23,6 @@ enum ThemeSetting: String, CaseIterable, Hashable, Sendable, Decodable {
         }
     }
 
-    /// How much text stands out.
     var contrast: Theme.Contrast {
         switch self {
         case .highContrast, .highContrastDark, .highContrastLight: .high

@@ -247,13 +247,13 @@ struct ConversationLayout: ScrollableRows {
 
     private func broken(_ text: String, _ lead: String, _ width: Int) -> [MarkedText] {
         if let folded = FoldedJSON(text, columns: width) {
-            return SafeText(lead + folded.words).wrapped(columns: width).map { MarkedText($0, isPart: true) }
+            return SafeText(lead + folded.words).wrapped(columns: width).map { MarkedText(text: $0, isPart: true) }
         }
         let shown = text.utf8.count > Self.characterLimit ? text.prefix(Self.characterLimit) : text[...]
         let isCut = shown.endIndex < text.endIndex
         let whole = SafeText.lines(lead + shown)
         let markup = Markup.lines(whole, lead: SafeText(lead).clusters.count, isCut: isCut)
-        let goesOn = [MarkedText(Self.goesOn, isPart: true)]
+        let goesOn = [MarkedText(text: Self.goesOn, isPart: true)]
         var lines: [MarkedText] = []
         for (line, marks) in zip(whole, markup) {
             lines += MarkedText.wrapped(line, marks, columns: width)
