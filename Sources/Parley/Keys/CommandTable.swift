@@ -192,7 +192,7 @@ extension SlashCommand {
 
     private static func letter(_ text: CommandText) throws(Failure) -> SlashCommand {
         let (word, rest) = text.parts
-        if word.first == "#", word.count > 1 { throw .topic(topic(fromChannel: word)) }
+        if word.first == "#", word.count > 1 { throw .mistake(topicWords(topic(fromChannel: word))) }
         // An address that was left out is not the first word of what stands below.
         guard !text.gap.contains(where: \.breaksLine), let (user, postbox) = address(word) else { throw text.usage }
         let (subject, letter) = LetterSubject.split(rest)

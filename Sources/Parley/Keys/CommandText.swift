@@ -32,7 +32,8 @@ struct CommandText {
         }
         guard entry.argument.isNeeded, word.isEmpty else { return }
         // In other clients it writes to somebody or leaves the program, so that alone it does neither.
-        throw name.lowercased() == "q" ? .meant("q", "/quit or /query NAME") : usage
+        throw name.lowercased() == "q"
+            ? .mistake("/q alone can be several commands: /quit or /query NAME.") : usage
     }
 
     var usage: SlashCommand.Failure { .usage(entry.usage) }

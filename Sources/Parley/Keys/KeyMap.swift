@@ -54,6 +54,11 @@ struct KeyMap: Hashable, Sendable {
             }
         }
 
+        /// Of an action, by its name or that with the table's before it.
+        fileprivate func place(of action: String) -> Int? {
+            entries.firstIndex { $0.name == action || "\(name).\($0.name)" == action }
+        }
+
         fileprivate var holders: [(sequence: KeySequence, name: String, table: String)] {
             entries.flatMap { entry in entry.sequences.map { ($0, entry.name, name) } }
         }
@@ -73,7 +78,6 @@ struct KeyMap: Hashable, Sendable {
     /// The keys with which something begins everywhere or in a text, and those of the text that were taken away.
     private var sharedBeginnings: Set<Key> = []
 
-    /// The tables as they are.
     static let standard = KeyMap()
 
     private init() {
@@ -113,9 +117,7 @@ struct KeyMap: Hashable, Sendable {
         case nothing
     }
 
-    /// What keys that were pressed one after the other stand for in a pane. Its own come first.
-    ///
-    /// - Parameter hasMeaning: whether an action of the pane can be meant now.
+    /// What keys that were pressed one after the other stand for in a pane. Its own come first, where they can be meant.
     func meaning<P: Pane>(
         of keys: [Key], in pane: P.Type, where hasMeaning: (P.Action) -> Bool
     ) -> Meaning<P.Action> {
@@ -193,17 +195,7 @@ extension KeyMap {
         let words: String
     }
 
-    static func knows(_ name: String) -> Bool {
-        let (table, action) = parts(name)
-        return standard.tables.contains {
-            (table == nil || $0.name == table) && $0.entries.contains { $0.name == action }
-        }
-    }
-
-    private static func parts(_ name: String) -> (table: String?, action: String) {
-        guard let dot = name.firstIndex(of: ".") else { return (nil, name) }
-        return (String(name[..<dot]), String(name[name.index(after: dot)...]))
-    }
+    static func knows(_ name: String) -> Bool { standard.tables.contains { $0.place(of: name) != nil } }
 
     /// The tables with changes. A change of an action counts in each table that has it; one for a table alone goes
     /// before.
@@ -213,13 +205,11 @@ extension KeyMap {
         self = .standard
         // By table and action: what was changed, to name it.
         var changed: [String: String] = [:]
-        let isGeneral = { (change: Change) in Self.parts(change.name).table == nil }
-        for change in changes.filter(isGeneral) + changes.filter({ !isGeneral($0) }) {
-            let (wanted, action) = Self.parts(change.name)
-            for (place, table) in tables.enumerated() where wanted == nil || table.name == wanted {
-                guard let index = table.entries.firstIndex(where: { $0.name == action }) else { continue }
-                tables[place].entries[index].sequences = change.sequences
-                changed["\(table.name).\(action)"] = change.name
+        for change in changes.filter({ !$0.name.contains(".") }) + changes.filter({ $0.name.contains(".") }) {
+            for (index, table) in tables.enumerated() {
+                guard let place = table.place(of: change.name) else { continue }
+                tables[index].entries[place].sequences = change.sequences
+                changed["\(table.name).\(table.entries[place].name)"] = change.name
             }
         }
         index()

@@ -67,9 +67,7 @@ extension KeyValueRequest {
         /// Nil to delete the key.
         let value: MessageValue?
 
-        /// Hands it to the core.
-        ///
-        /// - Parameter id: the identifier under which the core reports what becomes of it.
+        /// Hands it to the core, which reports under `id` what becomes of it.
         func enqueue(at client: RelayClient, id: String) async throws(RelayError) -> PendingPublish {
             guard let value else { return try await client.enqueueDeletion(ofKey: key, id: id) }
             return try await client.enqueue(key: key, value: value, id: id)
@@ -89,9 +87,7 @@ extension KeyValueRequest {
 }
 
 extension KeyValueRequest {
-    /// Carries out what needs no outbox.
-    ///
-    /// - Returns: what to tell the person.
+    /// Carries out what needs no outbox, and returns what to tell the person.
     func answer(from client: RelayClient) async throws(RelayError) -> String {
         switch self {
         case .get(let key):

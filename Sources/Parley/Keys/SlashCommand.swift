@@ -67,10 +67,6 @@ enum SlashCommand: Hashable, Sendable {
 
     enum Failure: Error, Hashable, Sendable {
         case unknown(String)
-        /// A letter that was to go to a topic.
-        case topic(String)
-        /// A name that stands for several commands, and which these are.
-        case meant(String, String)
         case usage(String)
         /// What it says cannot be meant, and why.
         case mistake(String)
@@ -100,8 +96,6 @@ enum SlashCommand: Hashable, Sendable {
         var words: String {
             switch self {
             case .unknown(let name): "There is no command /\(name). \(Self.hint(name))"
-            case .topic(let name): SlashCommand.topicWords(name)
-            case .meant(let name, let commands): "/\(name) alone can be several commands: \(commands)."
             case .usage(let usage): "Write it as \(usage)"
             case .mistake(let words): words
             }
@@ -162,10 +156,7 @@ enum SlashCommand: Hashable, Sendable {
         return word.contains("/") ? nil : String(word)
     }
 
-    /// Reads the text of the compose pane.
-    ///
-    /// - Returns: nil when the text is not a command but a message.
-    /// - Throws: `Failure` when it begins like a command and is none.
+    /// Reads the text of the compose pane; nil for a message. Throws where it begins like a command and is none.
     static func parse(_ text: String) throws(Failure) -> SlashCommand? {
         let begun = text.drop { $0.isWhitespace }
         // Behind blanks only what is certainly meant as a command is none of the text.

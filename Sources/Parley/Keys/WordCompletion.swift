@@ -26,11 +26,7 @@ struct WordCompletion: Hashable, Sendable {
         chosen = next == choices.count ? nil : next
     }
 
-    /// Looks for what the word at the end of a text can become; nil where nothing fits.
-    ///
-    /// - Parameters:
-    ///   - text: the text left of the cursor.
-    ///   - names: people's names, the likeliest first.
+    /// Looks for what the word left of the cursor can become; nil where nothing fits. The likeliest name comes first.
     init?(_ text: String, names: @autoclosure () -> [String], topics: @autoclosure () -> [String]) {
         let word = String(text.reversed().prefix { !$0.isWhitespace }.prefix(Self.wordLimit + 1).reversed())
         guard !word.isEmpty, word.count <= Self.wordLimit else { return nil }

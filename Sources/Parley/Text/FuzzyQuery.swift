@@ -7,31 +7,23 @@ struct FuzzyText: Hashable, Sendable {
     static let limit = 96
 
     /// The letters without case and marks; a part's end is 0, which nobody types.
-    fileprivate let letters: [UInt32]
+    fileprivate private(set) var letters: [UInt32] = []
     /// What a match at each letter is worth beyond its being one.
-    fileprivate let worth: [Int32]
-    fileprivate let titleCount: Int
+    fileprivate private(set) var worth: [Int32] = []
+    fileprivate private(set) var titleCount = 0
 
     init(_ title: String, detail: String = "") {
-        var letters: [UInt32] = []
-        var worth: [Int32] = []
-        Self.append(title, to: &letters, &worth, share: 1)
+        append(title, share: 1)
         titleCount = letters.count
-        if !detail.isEmpty {
-            letters.append(0)
-            worth.append(0)
-            Self.append(detail, to: &letters, &worth, share: 2)
-        }
-        self.letters = letters
-        self.worth = worth
+        guard !detail.isEmpty else { return }
+        letters.append(0)
+        worth.append(0)
+        append(detail, share: 2)
     }
 
     /// What counts as a word's beginning depends on what stands before it.
     private enum Kind {
-        case separator
-        case small
-        case capital
-        case digit
+        case separator, small, capital, digit
 
         init(_ character: Character) {
             if let ascii = character.asciiValue {
@@ -51,14 +43,12 @@ struct FuzzyText: Hashable, Sendable {
         }
     }
 
-    private static func append(
-        _ text: String, to letters: inout [UInt32], _ worth: inout [Int32], share: Int32
-    ) {
+    private mutating func append(_ text: String, share: Int32) {
         // A slash before the name does not take its beginning away.
         var before: Kind?
-        for character in text.prefix(limit) {
+        for character in text.prefix(Self.limit) {
             let kind = Kind(character)
-            letters.append(folded(character))
+            letters.append(Self.folded(character))
             worth.append(Self.worth(of: kind, after: before) / share)
             if before != nil || kind != .separator { before = kind }
         }
@@ -190,9 +180,7 @@ private struct Alignment {
         }
     }
 
-    /// Scores every way.
-    ///
-    /// - Returns: the column with which the best one ends; nil where there is none.
+    /// Scores every way: the column with which the best one ends; nil where there is none.
     private mutating func end(of word: [UInt32], in text: FuzzyText) -> Int? {
         let width = text.letters.count
         guard !word.isEmpty, isThere(word, text) else { return nil }

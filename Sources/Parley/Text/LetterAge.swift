@@ -9,11 +9,7 @@ enum LetterAge {
     /// From so many days on the date says more.
     private static let daysLimit = 7
 
-    /// A letter's age in a word or two.
-    ///
-    /// - Parameters:
-    ///   - time: when it was stored, by the server's clock.
-    ///   - now: the time by the clock of this machine, which may be behind.
+    /// The age of a letter stored at a time of the server's clock, which this machine's may be behind.
     static func words(of time: Timestamp, at now: Timestamp, zone: DisplayZone) -> String {
         let now = fullMinute(now)
         let (then, today) = (CivilTime(time, zone: zone), CivilTime(now, zone: zone))

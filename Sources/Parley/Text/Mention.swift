@@ -34,9 +34,7 @@ struct Mention: Hashable, Sendable {
 
     private let terms: [Term]
 
-    /// - Parameters:
-    ///   - name: the person's name; an empty one is never called.
-    ///   - words: other words that the person wants to be told of.
+    /// An empty name is never called; `words` are others that the person wants to be told of.
     init(name: String = "", words: [String] = []) {
         var terms: [Term] = []
         for (place, word) in ([name] + words.prefix(Self.wordLimit)).enumerated() {

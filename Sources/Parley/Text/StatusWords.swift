@@ -94,26 +94,16 @@ struct StatusChange: Hashable, Sendable {
     let reason: ConnectionReason?
     /// Whether the reason has just been given for the same state, and nothing new speaks for it.
     let repeatsReason: Bool
-    let attempt: Int
+    /// Whether another state ended.
+    let endsState: Bool
     /// How long it was until the next attempt, when this was said.
     var wait: Duration?
     var roundTrip: Duration?
-    let isLongOutage: Bool
     /// How long the server had not answered when this was said; nil where it answers.
     let silence: Duration?
-    /// How long the silence lasted that is over now.
-    let endedSilence: Duration?
-    /// What is subscribed to and not live.
-    let failing: String?
-    /// How often a reader was too slow, where that is new.
-    let slowReaders: Int
-    /// The state before this one and how long it lasted; nil where the state is the same.
-    let before: Span?
-
-    struct Span: Hashable, Sendable {
-        let state: ConnectionStatus.State
-        let lasted: Duration
-    }
+    private let attempt: Int
+    /// What the line says behind these figures.
+    private let notes: [String]
 
     /// - Parameter since: when the earlier one's state began.
     init(
@@ -125,37 +115,34 @@ struct StatusChange: Hashable, Sendable {
         attempt = status.attempt
         wait = status.nextRetryAt.map { max(.zero, now.duration(to: $0)) }
         roundTrip = status.roundTripTime
-        isLongOutage = status.isLongOutage
         silence = status.silentSince.map { $0.duration(to: now) }
-        let isOver = status.state == .connected && status.silentSince == nil
-        endedSilence = isOver ? earlier?.silentSince.map { $0.duration(to: now) } : nil
-        failing = status.failingNames
-        slowReaders = status.slowReaders == earlier?.slowReaders ? 0 : status.slowReaders
         let isSameState = earlier?.state == status.state
         // An attempt that begins has no reason of its own yet: it still carries the last failure's.
         repeatsReason = isSameState && earlier?.reason == status.reason && status.nextRetryAt == nil
+        var notes: [String] = []
+        if status.isLongOutage { notes.append("long outage") }
+        if let silence { notes.append("no answer for \(Wording.length(silence))") }
+        if state == .connected, silence == nil, let silent = earlier?.silentSince {
+            notes.append("answering again after \(Wording.length(silent.duration(to: now)))")
+        }
+        if let failing = status.failingNames { notes.append("without \(failing)") }
+        if status.slowReaders > 0, status.slowReaders != earlier?.slowReaders {
+            notes.append("too slow for what comes, \(Wording.count(status.slowReaders, "time"))")
+        }
         // The wait for the first call to connect is of no interest.
         if let earlier, let since, !isSameState, earlier.state != .initialized {
-            before = Span(state: earlier.state, lasted: since.duration(to: now))
+            endsState = true
+            notes.append("after \(Wording.length(since.duration(to: now))) \(earlier.state.word.lowercased())")
         } else {
-            before = nil
+            endsState = false
         }
+        if let reason, !repeatsReason { notes.append(reason.words) }
+        self.notes = notes
     }
 
     var details: [String] {
-        var parts: [String] = []
-        if let roundTrip { parts.append(Wording.latency(roundTrip)) }
-        if attempt > 0 { parts.append("attempt \(attempt)") }
-        if let wait { parts.append("next try in \(Wording.length(wait))") }
-        if isLongOutage { parts.append("long outage") }
-        if let silence { parts.append("no answer for \(Wording.length(silence))") }
-        if let endedSilence { parts.append("answering again after \(Wording.length(endedSilence))") }
-        if let failing { parts.append("without \(failing)") }
-        if slowReaders > 0 { parts.append("too slow for what comes, \(Wording.count(slowReaders, "time"))") }
-        if let before {
-            parts.append("after \(Wording.length(before.lasted)) \(before.state.word.lowercased())")
-        }
-        if let reason, !repeatsReason { parts.append(reason.words) }
-        return parts
+        let latency = roundTrip.map { Wording.latency($0) }
+        let next = wait.map { "next try in \(Wording.length($0))" }
+        return [latency, attempt > 0 ? "attempt \(attempt)" : nil, next].compactMap(\.self) + notes
     }
 }

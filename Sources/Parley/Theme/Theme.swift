@@ -72,11 +72,7 @@ struct Theme: Hashable, Sendable {
 }
 
 extension Theme {
-    /// Renders the roles.
-    ///
-    /// - Parameters:
-    ///   - ground: what text stands on.
-    ///   - colors: how many colours the terminal has; 0 for none.
+    /// Renders the roles on a ground in as many colours as the terminal has; 0 for none.
     init(
         ground: Ground = .unknown, colors: Int, contrast: Contrast = .standard,
         substitutes: [Unicode.Scalar: Unicode.Scalar]? = nil

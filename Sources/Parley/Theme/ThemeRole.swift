@@ -2,29 +2,12 @@ import Terminal
 
 /// A part of the screen that has a look of its own. What it looks like is said here once, for every terminal.
 enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
-    case title
-    case connected
-    case waiting
-    case broken
-    case heading
-    case rule
-    case unread
+    case title, connected, waiting, broken, heading, rule, unread
     /// The person's name in a mention.
     case mention
-    case time
-    case own
-    case dimmed
-    case marker
-    case failure
-    case hintKey
-    case hint
-    case question
-    case overlay
-    case code
-    /// A quoted line of a message.
-    case quote
-    /// An address of the web in a message.
-    case link
+    case time, own, dimmed, marker, failure, hintKey, hint, question, overlay
+    /// Parts of a message.
+    case code, quote, link
 
     /// Its colour, its attributes beside that, and those where there are no colours. How faint a terminal draws what is
     /// dim is its own affair, so nothing that is to be read is.

@@ -80,7 +80,7 @@ struct ConnectionLog: Equatable, Sendable {
         let change = StatusChange(new, after: earlier, since: stateBegan, now: now.instant)
         if earlier?.state != new.state { stateBegan = now.instant }
         // An outage and the first wait of it are one thing that happened.
-        if let wait = change.wait, change.before == nil, new.attempt == 0, new.reason == earlier?.reason, beginsState {
+        if let wait = change.wait, !change.endsState, new.attempt == 0, new.reason == earlier?.reason, beginsState {
             amendLast { $0.wait = wait }
             return
         }
@@ -118,7 +118,7 @@ struct ConnectionLog: Equatable, Sendable {
     /// Whether the newest entry is that of the present state's beginning.
     private var beginsState: Bool {
         guard case .status(let change)? = entries.last?.event else { return false }
-        return change.before != nil
+        return change.endsState
     }
 
     private mutating func amendLast(_ change: (inout StatusChange) -> Void) {
