@@ -33,11 +33,11 @@ struct Appearance: Hashable, Sendable {
         return asksTerminal
     }
 
-    var ground: Ground { setting.ground ?? told.map { Ground($0) } ?? supposed ?? .unknown }
+    var ground: Ground { setting.look.ground ?? told.map { Ground($0) } ?? supposed ?? .unknown }
 
     func theme(colors: Int) -> Theme {
         Theme(
-            ground: ground, colors: setting == .colorless ? 0 : colors, contrast: setting.contrast,
+            ground: ground, colors: setting == .colorless ? 0 : colors, contrast: setting.look.contrast,
             substitutes: usesPlainSymbols ? PlainSymbols.table : nil)
     }
 

@@ -15,18 +15,15 @@ enum ThemeSetting: String, CaseIterable, Hashable, Sendable, Decodable {
 
     init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "theme") }
 
-    var ground: Ground? {
+    /// The ground that it names, and how much text stands out on it.
+    var look: (ground: Ground?, contrast: Theme.Contrast) {
         switch self {
-        case .dark, .highContrastDark: .dark
-        case .light, .highContrastLight: .light
-        case .auto, .highContrast, .colorless: nil
-        }
-    }
-
-    var contrast: Theme.Contrast {
-        switch self {
-        case .highContrast, .highContrastDark, .highContrastLight: .high
-        case .auto, .dark, .light, .colorless: .standard
+        case .auto, .colorless: (nil, .standard)
+        case .dark: (.dark, .standard)
+        case .light: (.light, .standard)
+        case .highContrast: (nil, .high)
+        case .highContrastDark: (.dark, .high)
+        case .highContrastLight: (.light, .high)
         }
     }
 }
