@@ -3,8 +3,8 @@ import Relay
 /// What a person asks of the network's key-value store with `/kv`.
 enum KeyValueRequest: Hashable, Sendable {
     case get(String)
-    case put(key: String, value: MessageValue)
-    case delete(String)
+    /// Put or delete a key.
+    case change(Change)
     /// Delete a key with its history.
     case purge(String)
     case history(String)
@@ -22,9 +22,11 @@ enum KeyValueRequest: Hashable, Sendable {
         let (key, value) = Self.split(rest)
         let pattern = key.isEmpty ? nil : String(key)
         switch verb.lowercased() {
-        case "put" where !value.isEmpty: self = .put(key: String(key), value: MessageValue(typed: String(value)))
+        case "put" where !value.isEmpty:
+            self = .change(Change(key: String(key), value: MessageValue(typed: String(value))))
         case "get" where !key.isEmpty && value.isEmpty: self = .get(String(key))
-        case "delete" where !key.isEmpty && value.isEmpty: self = .delete(String(key))
+        case "delete" where !key.isEmpty && value.isEmpty:
+            self = .change(Change(key: String(key), value: Optional.none))
         case "purge" where !key.isEmpty && value.isEmpty: self = .purge(String(key))
         case "history" where !key.isEmpty && value.isEmpty: self = .history(String(key))
         case "keys" where value.isEmpty: self = .keys(pattern)
@@ -54,13 +56,7 @@ extension MessageValue {
 // What changes a key goes through the outbox: it waits there while there is no connection.
 extension KeyValueRequest {
     /// What it changes a key with; nil for what changes none, and for a purge, which does not wait.
-    var change: Change? {
-        switch self {
-        case .put(let key, let value): Change(key: key, value: value)
-        case .delete(let key): Change(key: key, value: Optional<MessageValue>.none)
-        case .get, .purge, .history, .keys, .watch, .unwatch: nil
-        }
-    }
+    var change: Change? { if case .change(let change) = self { change } else { nil } }
 
     struct Change: Hashable, Sendable {
         let key: String
@@ -100,7 +96,7 @@ extension KeyValueRequest {
             return Self.words(try await client.history(ofKey: key), of: key)
         case .keys(let pattern):
             return Self.words(try await client.keys(matching: pattern ?? ">"))
-        case .put, .delete, .watch, .unwatch: return ""
+        case .change, .watch, .unwatch: return ""
         }
     }
 

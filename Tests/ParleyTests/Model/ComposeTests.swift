@@ -424,7 +424,7 @@ struct ComposeTests {
             ("/join \"chat.qa\"", SlashCommand.join("chat.qa")), ("/ignore \"Ann Lee\"", .ignore("Ann Lee")),
             ("/save \"my letter.txt\"", .save("my letter.txt")), ("/lab save \"a b.json5\"", .lab(.save("a b.json5"))),
             ("/kv get \"room\"", .keyValue(.get("room"))),
-            ("/kv put \"room\" \"5\"", .keyValue(.put(key: "room", value: .string("5")))),
+            ("/kv put \"room\" \"5\"", .keyValue(.change(.init(key: "room", value: .string("5"))))),
             ("/away \"lunch\" until two", .away("\"lunch\" until two")), ("/find \"a", .find("\"a")),
         ] {
             #expect(try SlashCommand.parse(typed) == meant, "\(typed)")

@@ -13,7 +13,7 @@ struct KeyValueRequestTests {
             ("two words", .string("two words")),
         ])
     func values(text: String, value: MessageValue) {
-        #expect(KeyValueRequest("put a.b \(text)") == .put(key: "a.b", value: value))
+        #expect(KeyValueRequest("put a.b \(text)") == .change(.init(key: "a.b", value: value)))
     }
 
     @Test("Keys are listed by a pattern, or all of them")
@@ -107,7 +107,7 @@ struct KeyValueRequestTests {
     @Test("A deletion waits, is reported and comes back as what it is")
     func deletion() {
         let deletion = change(Optional.none)
-        #expect(KeyValueRequest.delete("room.color").change == deletion)
+        #expect(KeyValueRequest("delete room.color")?.change == deletion)
         #expect(deletion.waitingWords == "room.color waits, and will be deleted when connected.")
         #expect(deletion.doneWords(3) == "room.color is deleted.")
         #expect(deletion.command == "/kv delete room.color")
