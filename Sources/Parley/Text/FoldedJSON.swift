@@ -96,11 +96,13 @@ private struct JSONOutline {
     }
 
     private mutating func copy() {
+        guard lines != nil else { return }
         lines?.append(contentsOf: bytes[copied..<offset])
         copied = offset
     }
 
     private mutating func breakLine(_ depth: Int) {
+        guard lines != nil else { return }
         copy()
         lines?.append(0x0A)
         lines?.append(contentsOf: repeatElement(0x20, count: 2 * min(depth, FoldedJSON.indentedDepth)))
@@ -115,7 +117,12 @@ private struct JSONOutline {
     /// Passes over a value, with the space around it; false where none is there.
     mutating func value(depth: Int) -> Bool {
         skipSpace()
-        defer { skipSpace() }
+        guard bareValue(depth) else { return false }
+        skipSpace()
+        return true
+    }
+
+    private mutating func bareValue(_ depth: Int) -> Bool {
         switch current {
         case UInt8(ascii: "{"): return members(isObject: true, depth)
         case UInt8(ascii: "["): return members(isObject: false, depth)
