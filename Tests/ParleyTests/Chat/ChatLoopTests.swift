@@ -670,7 +670,7 @@ struct ChatLoopTests {
     @Test("The bell rings once for a frame and once with what was held back, however many messages ask for it")
     func bell() {
         let screen = RehearsedScreen()
-        let away = desk
+        var away = desk
         away.loseFocus()
         screen.news = (0..<50).map { index in
             let news = message(UInt64(index + 1), "@alice \(index)", topic: Self.topics[index % 4])

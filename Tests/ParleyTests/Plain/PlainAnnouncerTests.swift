@@ -13,7 +13,7 @@ struct PlainDesk {
         self.desk = desk
         self.desk.acceptsAtOnce = false
         self.desk.model.spoken = ChatModel.Spoken()
-        _ = announcer.lines(after: .log(""), [], &self.desk.model)
+        _ = announcer.lines(after: .log(""), [], self.desk.model)
     }
 
     /// What followed from the last event.
@@ -21,7 +21,7 @@ struct PlainDesk {
 
     mutating func send(_ event: ChatEvent) -> [String] {
         effects = update(desk.model, event)
-        return announcer.lines(after: event, effects.core, &desk.model)
+        return announcer.lines(after: event, effects.core, desk.model)
     }
 
     /// Time passes.
@@ -234,7 +234,7 @@ struct PlainAnnouncerTests {
         #expect(plain.enter("/quit").lines == ["1 message is not sent yet. Quit anyway? (y/n)"])
         #expect(plain.enter("no").lines == ["That is left as it was."])
         _ = plain.enter("/quit")
-        #expect(update(&plain.desk.model, .line("Y")).contains(.quit) && unsent != nil)
+        #expect(update(plain.desk.model, .line("Y")).contains(.quit) && unsent != nil)
     }
 
     @Test("What is no command says so, and leaves nothing behind for the next line")
