@@ -1,12 +1,33 @@
 import Relay
 
+/// What all feeds of a chat share: its client, the way to its screen, and the tasks that they begin.
+struct FeedCore: Sendable {
+    let client: RelayClient
+    let connector: Connector
+    let queue: EventQueue
+    let tasks = ChatTasks()
+
+    init(_ connector: Connector, _ queue: EventQueue) {
+        client = RelayClient(configuration: connector.configuration)
+        (self.connector, self.queue) = (connector, queue)
+    }
+
+    func send(_ event: ChatEvent) async { await queue.send(event) }
+
+    @discardableResult
+    func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { tasks.begin(work) }
+
+    /// The local store, for an answer that is in no other place.
+    func store() async throws(RelayError) -> LocalStore {
+        if let store = await client.keptStore() { return store }
+        throw .invalidArgument("Nothing is kept on this machine; /log may say why")
+    }
+}
+
 /// Carries out what the screen asks for, over one client, and brings the news back: by feeds, each of which has its own
 /// requests and its own state.
 struct ChatEngine: Sendable {
-    private let client: RelayClient
-    let tasks = ChatTasks()
-    private let connector: Connector
-    private let queue: EventQueue
+    let core: FeedCore
     private let labTap = LabTap()
     let store: StoreFeed
     let topics: TopicsFeed
@@ -19,17 +40,16 @@ struct ChatEngine: Sendable {
     private let notifier: NotifierFeed
 
     init(_ connector: Connector, queue: EventQueue) {
-        client = RelayClient(configuration: connector.configuration)
-        (self.connector, self.queue) = (connector, queue)
-        store = StoreFeed(client, queue)
-        topics = TopicsFeed(client, connector, queue, tasks, store, labTap)
-        people = PeopleFeed(client, queue, tasks)
-        search = SearchFeed(client, queue, tasks)
-        letters = LettersFeed(client, queue, tasks, store)
-        keys = KeyValueFeed(client, queue, tasks)
-        connection = ConnectionFeed(client, connector, queue, letters)
-        lab = LabFeed(client, connector, queue, topics, labTap)
-        notifier = NotifierFeed(queue, tasks)
+        core = FeedCore(connector, queue)
+        store = StoreFeed(core)
+        topics = TopicsFeed(core, store, labTap)
+        people = PeopleFeed(core)
+        search = SearchFeed(core)
+        letters = LettersFeed(core, store)
+        keys = KeyValueFeed(core)
+        connection = ConnectionFeed(core, letters)
+        lab = LabFeed(core, topics, labTap)
+        notifier = NotifierFeed(queue, core.tasks)
     }
 
     /// What it is asked for.
@@ -44,17 +64,23 @@ struct ChatEngine: Sendable {
     ///
     /// - Parameter kept: opened when all that was to be kept is kept, or cannot be.
     func run(_ requests: AsyncStream<Request>, kept: Gate) async {
+        let client = core.client
         // Watched from here on, so that no task's late start misses anything.
         let (openings, statuses, publishes) = (client.storeOpenings, client.statuses, client.publishes)
         await withDiscardingTaskGroup { group in
-            group.addTask { await tasks.run() }
+            group.addTask { await core.tasks.run() }
             group.addTask { await lab.run() }
             group.addTask { await store.follow(openings) }
             group.addTask { await store.followNews() }
             group.addTask { await connection.followTokenFailures() }
             group.addTask { await connection.follow(statuses) }
-            group.addTask { await follow(publishes) }
-            await client.beginConnecting(within: connector.connectTimeout)
+            group.addTask {
+                for await news in publishes {
+                    await core.send(.published(news))
+                    if labTap.isAttached { await labTap.take(news) }
+                }
+            }
+            await client.beginConnecting(within: core.connector.connectTimeout)
             for await request in requests {
                 switch request {
                 case .effect(let effect): await perform(effect)
@@ -89,17 +115,9 @@ struct ChatEngine: Sendable {
     /// Ends the session; what waits to be sent has a moment to leave.
     func stop() async {
         await topics.end()
-        connector.tokenCommand?.end()
-        tasks.end()
+        core.connector.tokenCommand?.end()
+        core.tasks.end()
         await lab.leave()
-        await client.close()
-    }
-
-    /// What becomes of messages on their way.
-    private func follow(_ publishes: AsyncStream<PublishNews>) async {
-        for await news in publishes {
-            await queue.send(.published(news))
-            if labTap.isAttached { await labTap.take(news) }
-        }
+        await core.client.close()
     }
 }

@@ -2,11 +2,7 @@ import Relay
 
 /// The findings about credentials and about the clock that they are measured by. Nothing here shows a secret.
 enum CredentialsFindings {
-    /// Credentials that were read and checked: their times.
-    ///
-    /// - Parameters:
-    ///   - place: where they are.
-    ///   - user: whom they name.
+    /// Credentials that were read and checked: their times, with where they are and whom they name.
     static func read(_ times: TokenTimes?, place: String, user: String?, now: Timestamp) -> Finding {
         let name = "credentials"
         let words = place + (user.map { ", user \($0)" } ?? "")
@@ -14,19 +10,17 @@ enum CredentialsFindings {
         let seconds = now.milliseconds / 1_000
         if let begin = times.notBefore, begin > seconds {
             return Finding(
-                name, .failure(CommandFailure.refused), "\(words); they begin in \(length(begin - seconds))",
+                name, .refused, "\(words); they begin in \(length(begin - seconds))",
                 fix: "check this machine's clock, or wait")
         }
         guard let end = times.expires, end > 0 else { return Finding(name, .ok, "\(words); without end") }
         if end <= seconds {
             return Finding(
-                name, .failure(CommandFailure.refused), "\(words); expired \(length(seconds - end)) ago",
-                fix: "ask for new ones")
+                name, .refused, "\(words); expired \(length(seconds - end)) ago", fix: "ask for new ones")
         }
-        let isSoon = end - seconds < 3 * 86_400
-        return Finding(
-            name, isSoon ? .warning : .ok, "\(words); they expire in \(length(end - seconds))",
-            fix: isSoon ? "ask for new ones soon" : nil)
+        let detail = "\(words); they expire in \(length(end - seconds))"
+        guard end - seconds < 3 * 86_400 else { return Finding(name, .ok, detail) }
+        return Finding(name, .warning, detail, fix: "ask for new ones soon")
     }
 
     /// Credentials that could not be used.
@@ -50,15 +44,12 @@ enum CredentialsFindings {
         let remedy = "set the clock, or turn on time synchronisation"
         // The program is not older than this.
         guard now.milliseconds > 1_735_689_600_000, now.milliseconds < 4_102_444_800_000 else {
-            return Finding("clock", .failure(CommandFailure.badConfiguration), "\(now.iso8601) cannot be", fix: remedy)
+            return Finding("clock", .misconfigured, "\(now.iso8601) cannot be", fix: remedy)
         }
-        if let issued, issued > now.milliseconds / 1_000 + 300 {
-            return Finding(
-                "clock", .warning,
-                "\(now.iso8601), which is \(length(issued - now.milliseconds / 1_000)) before the credentials were issued",
-                fix: remedy)
-        }
-        return Finding("clock", .ok, now.iso8601)
+        let seconds = now.milliseconds / 1_000
+        guard let issued, issued > seconds + 300 else { return Finding("clock", .ok, now.iso8601) }
+        let words = "\(now.iso8601), which is \(length(issued - seconds)) before the credentials were issued"
+        return Finding("clock", .warning, words, fix: remedy)
     }
 
     private static func length(_ seconds: Int64) -> String {

@@ -20,31 +20,28 @@ struct Doctor {
 
         let now = WallClock.now
         if case .failure = file.outcome { return report(CredentialsFindings.clock(now: now, issued: nil)) }
-        let profile: Profile
-        do { profile = try options.effectiveProfile(environment) } catch {
-            report(CredentialsFindings.clock(now: now, issued: nil))
-            return tell(error, .none)
-        }
-        let source = options.credentialsSource(profile, environment)
+        let profile = try? options.effectiveProfile(environment)
+        let source = profile.map { options.credentialsSource($0, environment) } ?? .none
+        let attempt = Result { try options.plan(environment) }
+        let times = (try? attempt.get())?.credentials?.times
+        report(CredentialsFindings.clock(now: now, issued: times?.issued))
         let plan: ConnectionPlan
-        do { plan = try options.plan(environment) } catch {
-            report(CredentialsFindings.clock(now: now, issued: nil))
+        do { plan = try attempt.get() } catch {
             tell(error, source)
             // Whether the servers can be reached does not depend on who asks.
-            guard case RelayError.invalidCredentials = error else { return }
+            guard case RelayError.invalidCredentials = error, let profile else { return }
             return await touchServers(profile)
         }
-        report(CredentialsFindings.clock(now: now, issued: plan.credentials?.times?.issued))
         await limited("local store") { [store = plan.store] in FileFindings.localStore(store) }
-        report(Finding("log", .ok, plan.log ?? "none; --log FILE writes what the connection does, for a bug report"))
+        found("log", .ok, plan.log ?? "none; --log FILE writes what the connection does, for a bug report")
         switch plan.target {
         case .privateNetwork(let user, let credentials):
-            if let credentials {
-                report(CredentialsFindings.read(credentials.times, place: "\(source)", user: user, now: now))
+            if credentials != nil {
+                report(CredentialsFindings.read(times, place: "\(source)", user: user, now: now))
             }
             await checkPrivateNetwork(user, plan, now: now)
         case .servers(let addresses, let credentials, let user):
-            report(Finding("nats-server", .ok, "not needed with --server"))
+            found("nats-server", .ok, "not needed with --server")
             var configuration = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
             configuration.tls = plan.tls
             configuration.namespace = plan.namespace
@@ -54,12 +51,15 @@ struct Doctor {
                 configuration.credentials = token
                 configuration.user = token.user ?? user
             } else {
-                report(
-                    CredentialsFindings.read(
-                        credentials.times, place: "\(source)", user: credentials.user ?? user, now: now))
+                let user = credentials.user ?? user
+                report(CredentialsFindings.read(times, place: "\(source)", user: user, now: now))
             }
             await check(addresses, configuration)
         }
+    }
+
+    private func found(_ check: String, _ outcome: Finding.Outcome, _ detail: String, fix: String? = nil) {
+        report(Finding(check, outcome, detail, fix: fix))
     }
 
     /// Asks the terminal whether it reports its focus, or tmux, if that is between, whether it passes that on.
@@ -78,15 +78,11 @@ struct Doctor {
         do {
             let token = try await command.token(isQuiet: true)
             let credentials = try RelayCredentials.accessToken(token)
-            report(
-                CredentialsFindings.read(
-                    credentials.times, place: "token_command", user: credentials.user ?? user, now: now))
+            let user = credentials.user ?? user
+            report(CredentialsFindings.read(credentials.times, place: "token_command", user: user, now: now))
             return credentials
         } catch {
-            report(
-                Finding(
-                    "credentials", .failure(CommandFailure.badConfiguration), "\(error)",
-                    fix: "correct token_command in the profile"))
+            found("credentials", .misconfigured, "\(error)", fix: "correct token_command in the profile")
             return nil
         }
     }
@@ -96,13 +92,14 @@ struct Doctor {
         switch error {
         case let error as RelayError:
             if case .invalidCredentials = error { return report(CredentialsFindings.refused(error, source)) }
-            let failure = CommandFailure(error)
-            report(Finding("settings", .failure(failure.code), failure.text, fix: "correct the address of the server"))
-        case let failure as CommandFailure:
-            report(Finding("settings", .failure(failure.code), failure.text, fix: "correct the flags or the profile"))
-        default:
-            report(Finding("settings", .failure(CommandFailure.badConfiguration), "\(error)"))
+            fail("settings", CommandFailure(error), fix: "correct the address of the server")
+        case let failure as CommandFailure: fail("settings", failure, fix: "correct the flags or the profile")
+        default: found("settings", .misconfigured, "\(error)")
         }
+    }
+
+    private func fail(_ check: String, _ failure: CommandFailure, fix: String? = nil) {
+        found(check, .failure(failure.code), failure.text, fix: fix)
     }
 
     @discardableResult
@@ -110,8 +107,7 @@ struct Doctor {
         let finding =
             await within(.seconds(3)) { await blocking(look) }
             ?? Finding(
-                name, .failure(CommandFailure.cannotCreate), "the file system does not answer",
-                fix: "check the disk or the network drive")
+                name, .cannotCreate, "the file system does not answer", fix: "check the disk or the network drive")
         report(finding)
         return finding
     }
@@ -121,11 +117,10 @@ struct Doctor {
     private func checkPrivateNetwork(_ user: String, _ plan: ConnectionPlan, now: Timestamp) async {
         await checkServerProgram()
         do throws(NetworkError) { _ = try UserName(user) } catch {
-            return report(
-                Finding("credentials", .failure(CommandFailure(error).code), "\(error)", fix: "name a user with --as"))
+            return fail("credentials", CommandFailure(error), fix: "name a user with --as")
         }
         let directory = NetworkDirectory.standard(environment: environment)
-        let found = await within(.seconds(5)) { () -> Result<(NetworkDescription, Int?)?, NetworkError> in
+        let running = await within(.seconds(5)) { () -> Result<(NetworkDescription, Int?)?, NetworkError> in
             do throws(NetworkError) {
                 guard let network = try await directory.running() else { return .success(nil) }
                 return .success((network, try? await directory.clientCount(of: network)))
@@ -134,27 +129,24 @@ struct Doctor {
             }
         }
         let name = "private network"
-        switch found {
+        switch running {
         case .success((let network, let clients)?)?:
             let connected = clients.map { ", \($0) connected" } ?? ""
-            report(Finding(name, .ok, "running at \(network.url)\(connected)"))
+            found(name, .ok, "running at \(network.url)\(connected)")
             await checkRunningNetwork(directory, user, plan, network, now: now)
         case .success(nil)?:
-            report(Finding(name, .ok, "not running; parley starts it when it is needed, parley network start keeps it"))
-            if plan.credentials == nil { report(Self.credentialsToCome(user)) }
-        case .failure(let error)?:
-            let failure = CommandFailure(error)
-            report(Finding(name, .failure(failure.code), failure.text, fix: "read \(directory.hostLog)"))
+            found(name, .ok, "not running; parley starts it when it is needed, parley network start keeps it")
+            if plan.credentials == nil { tellCredentialsToCome(user) }
+        case .failure(let error)?: fail(name, CommandFailure(error), fix: "read \(directory.hostLog)")
         case nil:
-            report(
-                Finding(
-                    name, .failure(CommandFailure.noConnection), "its server does not answer within 5 s",
-                    fix: "run parley network stop --force, then parley network start"))
+            found(
+                name, .noConnection, "its server does not answer within 5 s",
+                fix: "run parley network stop --force, then parley network start")
         }
     }
 
-    private static func credentialsToCome(_ user: String) -> Finding {
-        Finding("credentials", .ok, "user \(user) of the private network, made on first use")
+    private func tellCredentialsToCome(_ user: String) {
+        found("credentials", .ok, "user \(user) of the private network, made on first use")
     }
 
     private func checkServerProgram() async {
@@ -163,24 +155,20 @@ struct Doctor {
         do throws(NetworkError) {
             path = try ServerExecutable.find(in: environment)
         } catch .serverNotExecutable(let path) {
-            return report(
-                Finding(
-                    name, .failure(CommandFailure.badConfiguration),
-                    "PARLEY_NATS_SERVER names \(path), which cannot be run",
-                    fix: "correct it, or unset it and run ./setup"))
+            return found(
+                name, .misconfigured, "PARLEY_NATS_SERVER names \(path), which cannot be run",
+                fix: "correct it, or unset it and run ./setup")
         } catch {
-            return report(
-                Finding(
-                    name, .failure(CommandFailure.badConfiguration), "not installed",
-                    fix: "run ./setup, name it in PARLEY_NATS_SERVER, or use --server"))
+            return found(
+                name, .misconfigured, "not installed",
+                fix: "run ./setup, name it in PARLEY_NATS_SERVER, or use --server")
         }
         if let version = try? await ServerProgram.version(of: path, within: .seconds(4)) {
-            report(Finding(name, .ok, "\(version) (\(path))"))
+            found(name, .ok, "\(version) (\(path))")
         } else {
-            report(
-                Finding(
-                    name, .failure(CommandFailure.badConfiguration), "\(path) does not tell its version",
-                    fix: "name a nats-server in PARLEY_NATS_SERVER, or run ./setup"))
+            found(
+                name, .misconfigured, "\(path) does not tell its version",
+                fix: "name a nats-server in PARLEY_NATS_SERVER, or run ./setup")
         }
     }
 
@@ -197,7 +185,7 @@ struct Doctor {
             } else {
                 guard access(path, F_OK) == 0 else {
                     // Connecting makes them; a check must not make a user.
-                    report(Self.credentialsToCome(user))
+                    tellCredentialsToCome(user)
                     return await touch(addresses, .init(servers: .fixed(addresses)))
                 }
                 credentials = RelayCredentials(try directory.credentials(for: user))
@@ -207,8 +195,7 @@ struct Doctor {
             configuration.namespace = plan.namespace
             await check(addresses, configuration)
         } catch let error as NetworkError {
-            let failure = CommandFailure(error)
-            report(Finding("credentials", .failure(failure.code), failure.text))
+            fail("credentials", CommandFailure(error))
         } catch {
             tell(error, .none)
         }

@@ -4,8 +4,6 @@ import RelayNetwork
 
 /// The findings about files and folders.
 enum FileFindings {
-    // MARK: Configuration
-
     /// The configuration file, if there is one.
     static func configuration(flag: String?, _ environment: [String: String]) -> Finding {
         let name = "configuration"
@@ -14,7 +12,7 @@ enum FileFindings {
         guard stat(path, &status) == 0 else {
             if !isNamed, errno == ENOENT { return Finding(name, .ok, "no file at \(path), and none is needed") }
             return Finding(
-                name, .failure(CommandFailure.badConfiguration), "\(path): \(reason(errno))",
+                name, .misconfigured, "\(path): \(reason(errno))",
                 fix: "correct the path in --config or PARLEY_CONFIG")
         }
         let file: ConfigurationFile
@@ -22,13 +20,9 @@ enum FileFindings {
             return Finding(name, .failure(error.code), error.text, fix: "edit \(path), or move it away")
         }
         let words = "\(path), \(Wording.count(file.profiles.count, "profile"))"
-        if status.st_mode & 0o022 != 0 {
-            return Finding(name, .warning, "\(words); others can change it", fix: "chmod go-w \(path)")
-        }
-        return Finding(name, .ok, words)
+        guard status.st_mode & 0o022 != 0 else { return Finding(name, .ok, words) }
+        return Finding(name, .warning, "\(words); others can change it", fix: "chmod go-w \(path)")
     }
-
-    // MARK: Data
 
     /// Free space below which nothing is stored reliably, and below which it soon is not.
     private static let (leastFree, scarceFree): (UInt64, UInt64) = (16 << 20, 256 << 20)
@@ -41,16 +35,13 @@ enum FileFindings {
         while access(existing, F_OK) != 0, let slash = existing.lastIndex(of: "/"), slash != existing.startIndex {
             existing = String(existing[..<slash])
         }
+        let way = "or set XDG_DATA_HOME to a folder of yours"
         var status = stat()
         guard stat(existing, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            return Finding(
-                name, .failure(CommandFailure.cannotCreate), "\(existing) is not a folder",
-                fix: "move it away, or set XDG_DATA_HOME to a folder of yours")
+            return Finding(name, .cannotCreate, "\(existing) is not a folder", fix: "move it away, \(way)")
         }
         guard access(existing, W_OK | X_OK) == 0 else {
-            return Finding(
-                name, .failure(CommandFailure.cannotCreate), "\(existing) cannot be written",
-                fix: "make it yours, or set XDG_DATA_HOME to a folder of yours")
+            return Finding(name, .cannotCreate, "\(existing) cannot be written", fix: "make it yours, \(way)")
         }
         var system = statvfs()
         guard statvfs(existing, &system) == 0 else {
@@ -59,59 +50,41 @@ enum FileFindings {
         let product = UInt64(system.f_bavail).multipliedReportingOverflow(by: UInt64(system.f_frsize))
         let free = product.overflow ? .max : product.partialValue
         let words = "\(path)\(existing == path ? "" : " (not made yet)"), \(Wording.bytes(free)) free"
-        if free < leastFree {
-            return Finding(name, .failure(CommandFailure.cannotCreate), words, fix: "free some space")
-        }
-        return Finding(
-            name, free < scarceFree ? .warning : .ok, words, fix: free < scarceFree ? "free some space" : nil)
+        guard free < scarceFree else { return Finding(name, .ok, words) }
+        return Finding(name, free < leastFree ? .cannotCreate : .warning, words, fix: "free some space")
     }
 
-    /// The local store of the interactive client.
+    /// The local store of the interactive client. It is not taken: its owner may be running.
     static func localStore(_ path: String?) -> Finding {
         let name = "local store"
         guard let path else { return Finding(name, .ok, "in memory: no user is known before the connection") }
         guard access(path, F_OK) == 0 else { return Finding(name, .ok, "\(path) (not made yet)") }
-        switch state(ofStore: path) {
-        case .good: return Finding(name, .ok, "\(path), \(Wording.bytes(bytes(ofStore: path)))")
-        case .readOnly:
-            return Finding(
-                name, .warning, "\(path) may not be written: its history can be read, and nothing new is kept",
-                fix: "allow writing to the file and its folder")
-        case .damaged:
-            return Finding(
-                name, .warning, "\(path), \(Wording.bytes(bytes(ofStore: path))), is damaged",
-                fix:
-                    "start parley: it renames the file to end in .damaged- and the day, and begins a new one with what "
-                    + "can be read of what you wrote")
-        case .closed(let words):
-            return Finding(
-                name, .failure(CommandFailure.cannotCreate), "\(path): \(words)",
-                fix: "move it away, or make it yours with chmod u+rw")
+        func closed(_ words: String) -> Finding {
+            Finding(
+                name, .cannotCreate, "\(path): \(words)", fix: "move it away, or make it yours with chmod u+rw")
         }
-    }
-
-    private enum StoreState {
-        case good
-        case readOnly
-        case damaged
-        /// It cannot be opened, for the system's reason.
-        case closed(String)
-    }
-
-    /// Looks at a store without taking it: its owner may be running.
-    private static func state(ofStore path: String) -> StoreState {
         var status = stat()
-        guard stat(path, &status) == 0 else { return .closed(reason(errno)) }
-        guard status.st_mode & S_IFMT == S_IFREG else { return .closed("it is no file") }
+        guard stat(path, &status) == 0 else { return closed(reason(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return closed("it is no file") }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return .closed(reason(errno)) }
+        guard descriptor >= 0 else { return closed(reason(errno)) }
         defer { close(descriptor) }
         let expected = Array("SQLite format 3\0".utf8)
         var found = [UInt8](repeating: 0, count: expected.count)
         let count = read(descriptor, &found, found.count)
+        let words = "\(path), \(Wording.bytes(bytes(ofStore: path)))"
         // A store that was made and never written is empty. Who finds damage further inside leaves a mark.
-        guard count == 0 || found == expected, access(path + ".suspect", F_OK) != 0 else { return .damaged }
-        return StoreFiles.isReadOnly(path) ? .readOnly : .good
+        guard count == 0 || found == expected, access(path + ".suspect", F_OK) != 0 else {
+            return Finding(
+                name, .warning, "\(words), is damaged",
+                fix:
+                    "start parley: it renames the file to end in .damaged- and the day, and begins a new one with what "
+                    + "can be read of what you wrote")
+        }
+        guard StoreFiles.isReadOnly(path) else { return Finding(name, .ok, words) }
+        return Finding(
+            name, .warning, "\(path) may not be written: its history can be read, and nothing new is kept",
+            fix: "allow writing to the file and its folder")
     }
 
     /// The bytes of a store with its log.

@@ -3,7 +3,6 @@ import Terminal
 
 /// What one check of `parley doctor` found.
 struct Finding: Hashable, Sendable {
-    /// How it turned out.
     enum Outcome: Hashable, Sendable {
         case ok
         /// It works, and could be better.
@@ -11,20 +10,17 @@ struct Finding: Hashable, Sendable {
         /// It does not work; the exit status that says so.
         case failure(Int32)
 
-        /// Readable without its colour.
-        var symbol: String {
-            switch self {
-            case .ok: "✓"
-            case .warning: "!"
-            case .failure: "✗"
-            }
-        }
+        static let noConnection = Outcome.failure(CommandFailure.noConnection)
+        static let cannotCreate = Outcome.failure(CommandFailure.cannotCreate)
+        static let refused = Outcome.failure(CommandFailure.refused)
+        static let misconfigured = Outcome.failure(CommandFailure.badConfiguration)
 
-        var name: String {
+        /// Its name, its symbol, which is readable without colour, and its colour.
+        fileprivate var look: (name: String, symbol: String, color: Int) {
             switch self {
-            case .ok: "ok"
-            case .warning: "warning"
-            case .failure: "failure"
+            case .ok: ("ok", "✓", 32)
+            case .warning: ("warning", "!", 33)
+            case .failure: ("failure", "✗", 31)
             }
         }
     }
@@ -38,39 +34,25 @@ struct Finding: Hashable, Sendable {
     let fix: String?
 
     init(_ check: String, _ outcome: Outcome, _ detail: String, fix: String? = nil) {
-        self.check = check
-        self.outcome = outcome
-        self.detail = detail
-        self.fix = fix
+        (self.check, self.outcome, self.detail, self.fix) = (check, outcome, detail, fix)
     }
 
     /// The object that scripts read. A warning is ok, and has a fix.
     var json: MessageMap {
-        var isOK = true
-        if case .failure = outcome { isOK = false }
+        let isOK = if case .failure = outcome { false } else { true }
         return [
             "check": .string(check), "ok": .bool(isOK), "detail": .string(detail), "fix": MessageValue(fix),
-            "outcome": .string(outcome.name),
+            "outcome": .string(outcome.look.name),
         ]
     }
 
-    /// Columns of the checks' names.
-    private static let nameColumns = 16
-
     /// `✓ locale           UTF-8 (C.UTF-8)`, with the fix behind an arrow.
     func line(isColored: Bool) -> String {
-        let symbol = isColored ? "\u{1B}[\(color)m\(outcome.symbol)\u{1B}[0m" : outcome.symbol
+        let (_, sign, color) = outcome.look
+        let symbol = isColored ? "\u{1B}[\(color)m\(sign)\u{1B}[0m" : sign
         let name = SafeText(check)
-        let padded = name.width < Self.nameColumns ? name.padded(columns: Self.nameColumns) : name
+        let padded = name.width < 16 ? name.padded(columns: 16) : name
         let mend = fix.map { "  → \(Output.safe($0))" } ?? ""
         return "\(symbol) \(padded)  \(Output.safe(detail))\(mend)"
-    }
-
-    private var color: Int {
-        switch outcome {
-        case .ok: 32
-        case .warning: 33
-        case .failure: 31
-        }
     }
 }

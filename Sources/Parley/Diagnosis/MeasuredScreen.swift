@@ -6,14 +6,6 @@ import Terminal
 /// A screen without a terminal, a person who types and a network that sends, all on one thread: it measures what the
 /// loop does and not what the kernel does.
 final class MeasuredScreen: ChatScreen {
-    /// What comes from the network.
-    enum Load {
-        /// So many messages a second, each at its time.
-        case rate(Int)
-        /// As many as there is room for, all the time.
-        case flood
-    }
-
     let size: Size
     let hasPendingFrame = false
     var linkUse = LinkUse.auto
@@ -27,7 +19,7 @@ final class MeasuredScreen: ChatScreen {
 
     private let flag: NIOLockedValueBox<Bool>
     private let news: [ChatEvent]
-    private let load: Load
+    private let rate: Int?
     private let keys: Int
     private let start = ContinuousClock.now
     private var sent = 0
@@ -42,12 +34,10 @@ final class MeasuredScreen: ChatScreen {
 
     /// - Parameters:
     ///   - news: what comes; where it comes at a rate, it ends with the last key.
+    ///   - rate: how many of the news come a second, each at its time; nil for as many as there is room for.
     ///   - keys: how many keys are typed, 5 to 10 ms apart.
-    init(size: Size, news: [ChatEvent], load: Load, keys: Int) {
-        self.size = size
-        self.news = news
-        self.load = load
-        self.keys = keys
+    init(size: Size, news: [ChatEvent], rate: Int?, keys: Int) {
+        (self.size, self.news, self.rate, self.keys) = (size, news, rate, keys)
         shown = Canvas(size: size)
         let flag = NIOLockedValueBox(false)
         self.flag = flag
@@ -61,11 +51,11 @@ final class MeasuredScreen: ChatScreen {
             send(now)
             var wakes: [TerminalSession.Wake] = []
             if let key = key(now) { wakes.append(.input([.key(key)])) }
-            if takeFlag() { wakes.append(.woken) }
+            if flag.withLockedValue({ exchange(&$0, with: false) }) { wakes.append(.woken) }
             if !wakes.isEmpty { return wakes }
             if isOver { return [.hangUp] }
             if let deadline, deadline <= now { return [.timedOut] }
-            sleep(until: [deadline, nextKeyTime, nextNewsTime].compactMap(\.self).min())
+            sleep(until: [deadline, pressed < keys ? nextKey : nil, nextNewsTime].compactMap(\.self).min())
         }
     }
 
@@ -74,8 +64,7 @@ final class MeasuredScreen: ChatScreen {
         shown = canvas
         guard let key = pendingKey else { return }
         pendingKey = nil
-        let (seconds, attoseconds) = key.duration(to: .now).components
-        delays.append(Double(seconds) + Double(attoseconds) * 1e-18)
+        delays.append(key.duration(to: .now) / .seconds(1))
     }
 
     func redraw() {}
@@ -90,18 +79,12 @@ final class MeasuredScreen: ChatScreen {
 
     private var isOver: Bool {
         guard pressed == keys, pendingKey == nil else { return false }
-        if case .flood = load { return sent == news.count && queue.waitingMessages == 0 }
-        return true
+        return rate != nil || sent == news.count && queue.waitingMessages == 0
     }
 
     private func send(_ now: ContinuousClock.Instant) {
-        switch load {
-        case .rate(let rate):
-            while sent < news.count, time(of: sent, rate) <= now, queue.offer(news[sent]) { sent += 1 }
-        case .flood:
-            while sent < news.count, queue.offer(news[sent]) { sent += 1 }
-            sending += now.duration(to: .now)
-        }
+        while sent < news.count, rate.map({ time(of: sent, $0) <= now }) ?? true, queue.offer(news[sent]) { sent += 1 }
+        if rate == nil { sending += now.duration(to: .now) }
     }
 
     private func time(of index: Int, _ rate: Int) -> ContinuousClock.Instant {
@@ -110,20 +93,11 @@ final class MeasuredScreen: ChatScreen {
 
     /// When the next message wakes the loop; nil while one waits already, as the rest then comes with it.
     private var nextNewsTime: ContinuousClock.Instant? {
-        guard case .rate(let rate) = load, sent < news.count, queue.waitingMessages == 0 else { return nil }
+        guard let rate, sent < news.count, queue.waitingMessages == 0 else { return nil }
         return time(of: sent, rate)
     }
 
-    private func takeFlag() -> Bool {
-        flag.withLockedValue { flag in
-            defer { flag = false }
-            return flag
-        }
-    }
-
     // MARK: The person
-
-    private var nextKeyTime: ContinuousClock.Instant? { pressed < keys ? nextKey : nil }
 
     private func key(_ now: ContinuousClock.Instant) -> Key? {
         guard pressed < keys, nextKey <= now else { return nil }
@@ -144,7 +118,6 @@ final class MeasuredScreen: ChatScreen {
         // It has the screen's own thread, as a terminal's poll has. The rest is spent looking, since the system's sleep
         // is not that exact.
         guard left > .milliseconds(1) else { return }
-        let (seconds, attoseconds) = (left - .microseconds(500)).components
-        usleep(UInt32(clamping: seconds * 1_000_000 + attoseconds / 1_000_000_000_000))
+        usleep(UInt32((left - .microseconds(500)) / .microseconds(1)))
     }
 }

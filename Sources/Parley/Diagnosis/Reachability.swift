@@ -48,9 +48,8 @@ enum Reachability {
         }
         let end = ContinuousClock.now + .milliseconds(milliseconds)
         while !dials.isEmpty {
-            let left = ContinuousClock.now.duration(to: end).components
-            let wait = max(0, left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000)
-            let count = poll(&dials, nfds_t(dials.count), Int32(wait))
+            let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
+            let count = poll(&dials, nfds_t(dials.count), Int32(max(0, left)))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return Failure(words: "no answer") }
             for (index, dial) in dials.enumerated().reversed() where dial.revents != 0 {

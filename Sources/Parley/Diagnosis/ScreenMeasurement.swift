@@ -9,9 +9,6 @@ struct ScreenMeasurement {
     let keys: Int
     private let size = Size(rows: 40, columns: 120)
 
-    /// A figure and its name; times are in microseconds.
-    typealias Figure = (name: String, value: Double)
-
     private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "alerts.build"]
 
     init(messages: Int, keys: Int) {
@@ -20,9 +17,11 @@ struct ScreenMeasurement {
     }
 
     /// Measures all of it; a second for each hundred keys and load.
-    func run() -> [Figure] {
+    ///
+    /// - Returns: the figures; times are in microseconds.
+    func run() -> [(name: String, value: Double)] {
         let floor = median(bareFrames())
-        var figures: [Figure] = [("n", Double(messages)), ("bare_frame_us", floor * 1e6)]
+        var figures: [(name: String, value: Double)] = [("n", Double(messages)), ("bare_frame_us", floor * 1e6)]
         let filling = fill()
         // Messages a second of the open topic, and of four topics together.
         for (name, rate, topics) in [("idle", 0, 1), ("100", 100, 1), ("5000", 5_000, 1), ("20000", 20_000, 4)] {
@@ -32,10 +31,8 @@ struct ScreenMeasurement {
             figures.append(("key_\(name)_p99_us", (delays.isEmpty ? 0 : delays[delays.count * 99 / 100]) * 1e6))
             figures.append(("key_\(name)_of_bare_frame", median(delays) / floor))
         }
-        figures.append(("msgs_s", filling.rate))
-        figures.append(("bare_msgs_s", filling.bareRate))
-        figures.append(("msgs_of_bare", filling.rate / filling.bareRate))
-        return figures
+        let (rate, bare) = (filling.rate, filling.bareRate)
+        return figures + [("msgs_s", rate), ("bare_msgs_s", bare), ("msgs_of_bare", rate / bare)]
     }
 
     // MARK: Messages
@@ -45,13 +42,12 @@ struct ScreenMeasurement {
     private func fill() -> (network: NetworkState, rate: Double, bareRate: Double) {
         let all = (0..<messages).map { message($0, Self.topics[0]) }
         let news = all.map { ChatEvent.topic($0.topic, [.message($0)]) }
-        let screen = MeasuredScreen(size: size, news: news, load: .flood, keys: 0)
-        var loop = loop(screen, joined(Array(Self.topics[..<1])))
+        let screen = MeasuredScreen(size: size, news: news, rate: nil, keys: 0)
+        var loop = loop(screen, joined())
         let seconds = self.seconds {
             loop.begin()
             loop.run()
         }
-        let sending = Self.seconds(screen.sending)
         var rows: [TopicMessage] = []
         var known: [String: UInt64] = [:]
         let bare = self.seconds {
@@ -59,7 +55,7 @@ struct ScreenMeasurement {
                 rows.append(message)
             }
         }
-        let rate = Double(messages) / max(1e-9, seconds - sending)
+        let rate = Double(messages) / max(1e-9, seconds - screen.sending / .seconds(1))
         return (loop.model.network, rate, Double(rows.count) / max(1e-9, bare))
     }
 
@@ -67,10 +63,13 @@ struct ScreenMeasurement {
 
     /// Types into the conversation while messages come.
     private func type(in network: NetworkState, rate: Int, topics: Int) -> MeasuredScreen {
-        let model = joined(Array(Self.topics[..<1]))
+        let model = joined()
         model.network = network
         model.now = Self.now
-        for topic in Self.topics[1..<topics] { join(topic, model) }
+        for topic in Self.topics[1..<topics] {
+            _ = model.join(topic, shows: false)
+            settle(topic, model)
+        }
         // Enough for as long as the typing takes.
         let count = rate * (keys / 100 + 2)
         // As many as a connection brings together.
@@ -80,7 +79,7 @@ struct ScreenMeasurement {
             return ChatEvent.topic(
                 topic, (first..<first + batch).map { .message(message(messages + $0, topic)) })
         }
-        let screen = MeasuredScreen(size: size, news: news, load: .rate(rate / batch), keys: keys)
+        let screen = MeasuredScreen(size: size, news: news, rate: rate / batch, keys: keys)
         var loop = loop(screen, model)
         loop.begin()
         loop.run()
@@ -111,18 +110,14 @@ struct ScreenMeasurement {
         ChatLoop(screen, [WindowChat("", model, queue: screen.queue, send: { _ in true })], clock: { Self.now })
     }
 
-    private func joined(_ topics: [String]) -> ChatModel {
+    /// A model that is in the first topic.
+    private func joined() -> ChatModel {
         let model = ChatModel(
             identity: .init(user: "alice", network: "bench"), size: size, now: Self.now,
             status: ConnectionStatus(state: .connected, roundTripTime: .microseconds(400)), origin: "bench")
-        _ = update(model, .start(topics: topics))
-        for topic in topics { settle(topic, model) }
+        _ = update(model, .start(topics: [Self.topics[0]]))
+        settle(Self.topics[0], model)
         return model
-    }
-
-    private func join(_ topic: String, _ model: ChatModel) {
-        _ = model.join(topic, shows: false)
-        settle(topic, model)
     }
 
     private func settle(_ topic: String, _ model: ChatModel) {
@@ -144,12 +139,7 @@ struct ScreenMeasurement {
             text: "\(Self.texts[index % Self.texts.count]) (\(index))", message: .null, time: time, sentAt: time)
     }
 
-    private func seconds(_ body: () -> Void) -> Double { Self.seconds(ContinuousClock().measure(body)) }
-
-    private static func seconds(_ duration: Duration) -> Double {
-        let (seconds, attoseconds) = duration.components
-        return Double(seconds) + Double(attoseconds) * 1e-18
-    }
+    private func seconds(_ body: () -> Void) -> Double { ContinuousClock().measure(body) / .seconds(1) }
 
     private func median(_ values: [Double]) -> Double {
         let values = values.sorted()

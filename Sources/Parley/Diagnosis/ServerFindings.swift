@@ -4,12 +4,6 @@ import Relay
 struct ServerFindings: Sendable {
     let configuration: RelayConfiguration
 
-    /// What came of an attempt to connect.
-    private enum Login: Sendable {
-        case connected
-        case failed(ConnectionReason)
-    }
-
     private static let stepLimit = Duration.seconds(3)
     private static let loginLimit = Duration.seconds(5)
 
@@ -38,27 +32,24 @@ struct ServerFindings: Sendable {
     }
 
     private func obstacle(_ name: String, _ host: String, _ port: Int) async -> Finding? {
-        func failure(_ detail: String, _ fix: String) -> Finding {
-            Finding(name, .failure(CommandFailure.noConnection), detail, fix: fix)
-        }
-        let resolved = await within(Self.stepLimit) {
-            await blocking { Reachability.resolve(host, port: port) }
-        }
+        let resolved = await within(Self.stepLimit) { await blocking { Reachability.resolve(host, port: port) } }
         let endpoints: [Reachability.Endpoint]
         switch resolved {
         case .success(let found)?: endpoints = found
         case .failure(let why)?:
-            return failure(
-                "DNS: \(host) has no address (\(why.words))",
-                "check the spelling of the host and this machine's DNS")
-        case nil: return failure("DNS: no answer", "check this machine's DNS")
+            return Finding(
+                name, .noConnection, "DNS: \(host) has no address (\(why.words))",
+                fix: "check the spelling of the host and this machine's DNS")
+        case nil: return Finding(name, .noConnection, "DNS: no answer", fix: "check this machine's DNS")
         }
         let connected = await within(Self.stepLimit + .seconds(1)) {
             await blocking { Reachability.connect(endpoints, milliseconds: 3_000) }
         }
         let why = connected ?? Reachability.Failure(words: "no answer")
         return why.map {
-            failure("TCP: \($0.words)", "check that the server runs, the port, and firewalls on the way")
+            Finding(
+                name, .noConnection, "TCP: \($0.words)",
+                fix: "check that the server runs, the port, and firewalls on the way")
         }
     }
 
@@ -74,40 +65,34 @@ struct ServerFindings: Sendable {
         // What the dial ends with says more than that the time is over.
         probe.dialTimeout = Self.loginLimit - .seconds(1)
         probe.namespace = probe.namespace ?? .init(name: "doctor", hash: "doctor")
-        let (client, login) = await Self.connect(probe)
+        let (client, refusal) = await Self.connect(probe)
         let version = await client.serverVersion
         await client.close()
-        switch login {
-        case .connected?:
-            let way = configuration.proxy == nil ? "DNS, TCP" : "proxy"
-            let steps = address.usesTLS ? "\(way), TLS, login" : "\(way), login"
-            return (Finding(name, .ok, "\(steps): nats-server \(version ?? "of unknown version")"), true)
-        case .failed(let reason)?: return (Self.finding(name, reason), false)
-        case nil:
-            return (
-                Finding(
-                    name, .failure(CommandFailure.noConnection), "login: the server does not answer as a NATS server",
-                    fix: "check the address, and tls:// where the server wants it"), false
-            )
+        guard let refusal else {
+            let words = "login: the server does not answer as a NATS server"
+            let fix = "check the address, and tls:// where the server wants it"
+            return (Finding(name, .noConnection, words, fix: fix), false)
         }
+        if let refusal { return (Self.finding(name, refusal), false) }
+        let way = configuration.proxy == nil ? "DNS, TCP" : "proxy"
+        let steps = address.usesTLS ? "\(way), TLS, login" : "\(way), login"
+        return (Finding(name, .ok, "\(steps): nats-server \(version ?? "of unknown version")"), true)
     }
 
     private static func finding(_ name: String, _ reason: ConnectionReason) -> Finding {
         let code = CommandFailure(RelayError.connection(reason)).code
         switch reason {
+        case .tlsFailure(let detail) where detail.contains("tlsFirst"):
+            let isRemoved = detail.contains("remove tlsFirst")
+            let fix = isRemoved ? "remove tlsFirst from the profile" : "set tlsFirst: true in the profile"
+            return Finding(name, .failure(code), "TLS: \(detail)", fix: fix)
         case .tlsFailure(let detail):
             // What a TLS library says of a certificate is for those who wrote it.
             let isUntrusted = detail.contains("CERTIFICATE_VERIFY_FAILED")
-            let isSetting = detail.contains("tlsFirst")
-            let fix =
-                isSetting
-                ? detail.contains("remove tlsFirst")
-                    ? "remove tlsFirst from the profile" : "set tlsFirst: true in the profile"
-                : "check tlsAuthority in the profile, the certificate's name, and the clock"
+            let words = isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail
             return Finding(
-                name, .failure(isSetting ? code : CommandFailure.noConnection),
-                "TLS: \(isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail)",
-                fix: fix)
+                name, .noConnection, "TLS: \(words)",
+                fix: "check tlsAuthority in the profile, the certificate's name, and the clock")
         case .accessExpired, .banned, .appBlocked, .deactivated:
             let said = reason.detail.map { " (\($0))" } ?? ""
             return Finding(
@@ -130,46 +115,38 @@ struct ServerFindings: Sendable {
     func network(_ address: ServerAddress) async -> [Finding] {
         var chat = configuration
         chat.servers = .fixed([address])
-        let (client, login) = await Self.connect(chat)
-        guard case .connected? = login else {
+        let (client, refusal) = await Self.connect(chat)
+        guard case .some(nil) = refusal else {
             await client.close()
             var words = "the network's service does not answer"
-            if case .failed(let reason)? = login {
+            if case .some(let reason?) = refusal {
                 // A login that the server takes may still lead to nothing but the network's refusal.
                 if reason.isFinal { return [Self.finding(Self.name(address), reason)] }
                 words = reason.words
             }
             return [
                 Finding(
-                    "namespace", .failure(CommandFailure.noConnection), words,
+                    "namespace", .noConnection, words,
                     fix: "name namespace and hash in the profile, or ask the network's administrator")
             ]
         }
-        var findings: [Finding] = []
-        let trip = await within(Self.stepLimit) { try? await client.ping() } ?? nil
-        if let trip {
-            let isSlow = trip > .seconds(1)
-            findings.append(
-                Finding(
-                    "round trip", isSlow ? .warning : .ok, Wording.latency(trip),
-                    fix: isSlow ? "use a server that is nearer" : nil))
-        } else {
-            findings.append(
-                Finding(
-                    "round trip", .failure(CommandFailure.noConnection), "no answer within 3 s",
-                    fix: "check the network on the way"))
+        let time = await within(Self.stepLimit) { try? await client.ping() } ?? nil
+        var trip = Finding("round trip", .noConnection, "no answer within 3 s", fix: "check the network on the way")
+        if let time {
+            let isSlow = time > .seconds(1)
+            trip = Finding(
+                "round trip", isSlow ? .warning : .ok, Wording.latency(time),
+                fix: isSlow ? "use a server that is nearer" : nil)
         }
         let source =
             configuration.namespace.map { "\($0.name), from the configuration" } ?? "told by the network's service"
-        findings.append(Finding("namespace", .ok, source))
-        findings.append(await Self.jetStream(client))
+        let findings = [trip, Finding("namespace", .ok, source), await Self.jetStream(client)]
         await client.close()
         return findings
     }
 
     private static func jetStream(_ client: RelayClient) async -> Finding {
         let name = "JetStream"
-        let noConnection = Finding.Outcome.failure(CommandFailure.noConnection)
         let result = await within(loginLimit) { () -> RelayError? in
             do throws(RelayError) { _ = try await client.history(topic: "parley.doctor", before: nil, limit: 1) } catch
             {
@@ -181,32 +158,32 @@ struct ServerFindings: Sendable {
         case .some(nil): return Finding(name, .ok, "on, and the topics' stream is there")
         case .some(.server(code: 10_059, _)?):
             return Finding(
-                name, noConnection, "on, and the topics' stream is missing",
+                name, .noConnection, "on, and the topics' stream is missing",
                 fix: "create the stream <namespace>_stream with the subjects <hash>.>")
         case .some(.server(code: 503, _)?), .some(.server(code: 10_039, _)?), .some(.server(code: 10_076, _)?):
-            return Finding(
-                name, noConnection, "off for this account", fix: "turn JetStream on in the server's configuration")
+            let fix = "turn JetStream on in the server's configuration"
+            return Finding(name, .noConnection, "off for this account", fix: fix)
         case .some(.notAuthorized?):
             return Finding(name, .warning, "not shown to this user", fix: "ask the administrator for access to topics")
-        case .some(let error?): return Finding(name, noConnection, error.words, fix: "read the server's log")
-        case nil: return Finding(name, noConnection, "no answer within 5 s", fix: "read the server's log")
+        case .some(let error?): return Finding(name, .noConnection, error.words, fix: "read the server's log")
+        case nil: return Finding(name, .noConnection, "no answer within 5 s", fix: "read the server's log")
         }
     }
 
     /// Connects once: the first failure counts.
-    private static func connect(
-        _ configuration: RelayConfiguration
-    ) async -> (RelayClient, Login?) {
+    ///
+    /// - Returns: the client, and why it is not connected, as far as that is known in time.
+    private static func connect(_ configuration: RelayConfiguration) async -> (RelayClient, ConnectionReason??) {
         let client = RelayClient(configuration: configuration)
         let statuses = client.statuses
         await client.beginConnecting()
-        let login = await within(loginLimit) { () -> Login in
+        let refusal = await within(loginLimit) { () -> ConnectionReason? in
             for await status in statuses {
-                if status.state == .connected { return .connected }
-                if let reason = status.reason { return .failed(reason) }
+                if status.state == .connected { return nil }
+                if let reason = status.reason { return reason }
             }
-            return .failed(.closedByUser)
+            return .closedByUser
         }
-        return (client, login)
+        return (client, refusal)
     }
 }

@@ -36,30 +36,25 @@ enum TerminalFindings {
         }
         let remedy = "set TERM to what your terminal is, for example xterm-256color"
         guard let type = probe.type, let entry = probe.entry else {
-            return Finding(name, .failure(CommandFailure.badConfiguration), "TERM is not set", fix: remedy)
+            return Finding(name, .misconfigured, "TERM is not set", fix: remedy)
         }
         switch entry {
         case .noDatabase:
             return Finding(
-                name, .failure(CommandFailure.badConfiguration), "there is no terminal database",
+                name, .misconfigured, "there is no terminal database",
                 fix: "install ncurses-base, or set TERMINFO to where it is")
         case .unknown:
             return Finding(
-                name, .failure(CommandFailure.badConfiguration), "the terminal type \(type) is not known here",
+                name, .misconfigured, "the terminal type \(type) is not known here",
                 fix: "install its terminfo entry, or \(remedy)")
         case .tooSimple:
-            return Finding(
-                name, .failure(CommandFailure.badConfiguration), "the terminal type \(type) cannot place its cursor",
-                fix: remedy)
+            return Finding(name, .misconfigured, "the terminal type \(type) cannot place its cursor", fix: remedy)
         case .known:
             guard let size = probe.size else { return Finding(name, .ok, "\(type), size not known") }
             let least = ScreenLayout.minimum
             let words = "\(type), \(size.columns)×\(size.rows)"
-            if size.rows < least.rows || size.columns < least.columns {
-                return Finding(
-                    name, .warning, words, fix: "make the window at least \(least.columns)×\(least.rows)")
-            }
-            return Finding(name, .ok, words)
+            guard size.rows < least.rows || size.columns < least.columns else { return Finding(name, .ok, words) }
+            return Finding(name, .warning, words, fix: "make the window at least \(least.columns)×\(least.rows)")
         }
     }
 
@@ -72,31 +67,26 @@ enum TerminalFindings {
     private static func focus(_ word: FocusWord) -> Finding {
         let name = "focus"
         let present = "you count as present, and the connection is kept"
-        let wayOut =
+        var fix =
             "say /away when you leave, press ^Z, or set idleAfter in the configuration file; "
             + "with nothing typed for a minute, mentions and letters notify you"
+        let words: String
         switch word {
         case .unknown:
             return Finding(name, .ok, "tested in the chat; where the terminal reports none, you count as present")
         case .answered(.reports): return Finding(name, .ok, "the terminal reports it")
-        case .answered(.denies):
-            return Finding(name, .warning, "the terminal does not report it: \(present)", fix: wayOut)
-        case .answered(.silent):
-            let words = "the terminal does not say whether it reports it"
-            return Finding(name, .warning, "\(words); until it does, \(present)", fix: wayOut)
-        case .answered(.unanswered):
-            let words = "the terminal has not answered in time"
-            return Finding(name, .warning, "\(words); where it reports none, \(present)", fix: wayOut)
-        case .screen:
-            let words = "screen does not pass it on: \(present)\(untilDetached)"
-            return Finding(name, .warning, words, fix: wayOut)
         case .tmux(passesOn: true?): return Finding(name, .ok, "tmux passes on what its terminal reports")
+        case .answered(.denies): words = "the terminal does not report it: \(present)"
+        case .answered(.silent): words = "the terminal does not say whether it reports it; until it does, \(present)"
+        case .answered(.unanswered):
+            words = "the terminal has not answered in time; where it reports none, \(present)"
+        case .screen: words = "screen does not pass it on: \(present)\(untilDetached)"
         case .tmux(passesOn: let passesOn):
-            let words = passesOn == nil ? "tmux does not say whether it passes it on" : "tmux does not pass it on"
-            return Finding(
-                name, .warning, "\(words); where it does not, \(present)\(untilDetached)",
-                fix: "run tmux set -g focus-events on, and keep that in ~/.tmux.conf; or \(wayOut)")
+            let said = passesOn == nil ? "tmux does not say whether it passes it on" : "tmux does not pass it on"
+            words = "\(said); where it does not, \(present)\(untilDetached)"
+            fix = "run tmux set -g focus-events on, and keep that in ~/.tmux.conf; or \(fix)"
         }
+        return Finding(name, .warning, words, fix: fix)
     }
 
     /// Where the system tells of a socket's mode, whoever detaches is seen to leave.
@@ -108,23 +98,19 @@ enum TerminalFindings {
 
     /// The first of the three variables that is set decides, as for every program.
     private static func locale(_ environment: [String: String], isInstalled: Bool) -> Finding {
-        let set = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { name in
-            environment[name].flatMap { $0.isEmpty ? nil : (name, $0) }
-        }.first
-        guard let (name, value) = set else {
-            return Finding(
-                "locale", .warning, "none is set; Parley still writes UTF-8", fix: "export LANG=C.UTF-8")
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"]
+        guard let name = names.first(where: { environment[$0]?.isEmpty == false }), let value = environment[name] else {
+            return Finding("locale", .warning, "none is set; Parley still writes UTF-8", fix: "export LANG=C.UTF-8")
         }
         let charset = value.split(separator: ".", maxSplits: 1).last?.lowercased().filter { $0 != "-" } ?? ""
+        let fix = "export \(name)=C.UTF-8"
         guard charset.hasPrefix("utf8") else {
-            return Finding(
-                "locale", .warning, "\(name)=\(value) is not UTF-8; Parley still writes UTF-8",
-                fix: "export \(name)=C.UTF-8")
+            let words = "\(name)=\(value) is not UTF-8; Parley still writes UTF-8"
+            return Finding("locale", .warning, words, fix: fix)
         }
         guard isInstalled else {
-            return Finding(
-                "locale", .warning, "\(name)=\(value) is not installed here; Parley still writes UTF-8",
-                fix: "export \(name)=C.UTF-8, or install that locale")
+            let words = "\(name)=\(value) is not installed here; Parley still writes UTF-8"
+            return Finding("locale", .warning, words, fix: "\(fix), or install that locale")
         }
         return Finding("locale", .ok, "UTF-8 (\(name)=\(value))")
     }

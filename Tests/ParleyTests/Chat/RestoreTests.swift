@@ -67,7 +67,7 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.tasks.run()
+        async let running: Void = engine.core.tasks.run()
         await engine.perform(.store(.open))
         await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
         var expected = ["chat.lobby kept 801-1000 read \(readThrough)"]
@@ -96,7 +96,7 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.tasks.run()
+        async let running: Void = engine.core.tasks.run()
         await engine.perform(.store(.open))
         await engine.perform(.topics(.subscribe(topic: "chat.empty")))
         await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
@@ -136,7 +136,7 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.tasks.run()
+        async let running: Void = engine.core.tasks.run()
         await engine.perform(.store(.open))
         for _ in 1...2 { await engine.perform(.topics(.subscribe(topic: "chat.lobby"))) }
         var notices: [String] = []
@@ -184,7 +184,7 @@ struct RestoreTests {
         let plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
         let queue = EventQueue {}
         let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
-        async let running: Void = engine.tasks.run()
+        async let running: Void = engine.core.tasks.run()
         let error = RelayError.storage("b.sqlite: the disk is full")
         await engine.store.tell(.failing(error))
         await engine.store.tellTrouble(error)
@@ -227,7 +227,7 @@ struct RestoreTests {
 
         let queue = EventQueue {}
         let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.tasks.run()
+        async let running: Void = engine.core.tasks.run()
         await engine.perform(.letters(.open))
         var told: ChatEvent?
         try await eventually("the postboxes") {

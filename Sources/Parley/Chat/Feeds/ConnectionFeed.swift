@@ -2,7 +2,6 @@ import Relay
 
 /// The connection and its state, and who the person is.
 actor ConnectionFeed {
-    /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// The person is here, or is not.
         case setActive(Bool)
@@ -16,27 +15,24 @@ actor ConnectionFeed {
         case reconnect
     }
 
-    private let client: RelayClient
-    private let connector: Connector
-    private let queue: EventQueue
+    private let core: FeedCore
     private let letters: LettersFeed
     private var user: String
     /// Why there was no access token; shown when the session ends because of it.
     private var tokenFailure: String?
 
-    init(_ client: RelayClient, _ connector: Connector, _ queue: EventQueue, _ letters: LettersFeed) {
-        (self.client, self.connector, self.queue, self.letters) = (client, connector, queue, letters)
-        user = connector.user
+    init(_ core: FeedCore, _ letters: LettersFeed) {
+        (self.core, self.letters, user) = (core, letters, core.connector.user)
     }
 
     func perform(_ request: Request) async {
         switch request {
-        case .setActive(let isActive): await client.setAppStateActive(isActive)
-        case .setSuspension(let policy): await client.setLifecyclePolicy(policy)
-        case .nudge: await client.nudge()
-        case .probe: await client.lifecycleChanged(.probe)
-        case .disconnect: await client.disconnect()
-        case .reconnect: await client.reconnect()
+        case .setActive(let isActive): await core.client.setAppStateActive(isActive)
+        case .setSuspension(let policy): await core.client.setLifecyclePolicy(policy)
+        case .nudge: await core.client.nudge()
+        case .probe: await core.client.lifecycleChanged(.probe)
+        case .disconnect: await core.client.disconnect()
+        case .reconnect: await core.client.reconnect()
         }
     }
 
@@ -45,34 +41,31 @@ actor ConnectionFeed {
     }
 
     func followTokenFailures() async {
-        guard let failures = connector.tokenCommand?.failures else { return }
-        for await words in failures { await tokenFailed(words) }
+        guard let failures = core.connector.tokenCommand?.failures else { return }
+        for await words in failures {
+            tokenFailure = words
+            await core.send(.log(words))
+            // The end of the session may have been quicker.
+            if core.client.status.state == .disconnected { await statusChanged(core.client.status) }
+        }
     }
 
     private func statusChanged(_ status: ConnectionStatus) async {
-        if status.state == .connected, let name = client.user, name != user || !connector.isNamed {
-            // A token names its user; until one arrives the user is not known.
-            user = name
-            await queue.send(.identified(.init(user: name, network: connector.network)))
+        let isConnected = status.state == .connected
+        if isConnected {
+            if let name = core.client.user, name != user || !core.connector.isNamed {
+                // A token names its user; until one arrives the user is not known.
+                user = name
+                await core.send(.identified(.init(user: name, network: core.connector.network)))
+            }
+            await core.send(.bounded(messageBytes: core.client.largestText))
+            await core.send(.permitted(core.client.accessRights))
         }
-        if status.state == .connected {
-            await queue.send(.bounded(messageBytes: client.largestText))
-            await queue.send(.permitted(client.accessRights))
+        await core.send(.statusChanged(status))
+        guard isConnected || status.state == .disconnected else { return }
+        if let words = exchange(&tokenFailure, with: nil), !isConnected {
+            await core.send(.notice("\(words) /reconnect tries again.", isFailure: true))
         }
-        await queue.send(.statusChanged(status))
-        if status.state == .disconnected, let words = tokenFailure {
-            tokenFailure = nil
-            await queue.send(.notice("\(words) /reconnect tries again.", isFailure: true))
-        } else if status.state == .connected {
-            tokenFailure = nil
-        }
-        if status.state == .connected { await letters.connected() }
-    }
-
-    private func tokenFailed(_ words: String) async {
-        tokenFailure = words
-        await queue.send(.log(words))
-        // The end of the session may have been quicker.
-        if client.status.state == .disconnected { await statusChanged(client.status) }
+        if isConnected { await letters.connected() }
     }
 }

@@ -6,44 +6,43 @@ extension LettersFeed {
     /// for that, and it is asked again for as long as there is a connection.
     func listPostboxes() {
         boxesTask?.cancel()
-        boxesTask = tasks.begin { [client, queue] in
-            var pause: Duration?
-            while !Task.isCancelled, client.status.state == .connected {
+        boxesTask = core.begin { [core] in
+            var pause = Duration.seconds(5)
+            while !Task.isCancelled, core.client.status.state == .connected {
                 do throws(RelayError) {
-                    return await queue.send(.postbox(.boxes(try await client.postboxes())))
+                    return await core.send(.postbox(.boxes(try await core.client.postboxes())))
                 } catch {
                     // That it goes on so is no news.
-                    if pause == nil { await queue.send(.postbox(.subscription(.error(error)))) }
+                    if pause == .seconds(5) { await core.send(.postbox(.subscription(.error(error)))) }
                 }
-                let wait = min(pause.map { $0 * 2 } ?? .seconds(5), .seconds(60))
-                try? await Task.sleep(for: wait)
-                pause = wait
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(60))
             }
         }
     }
 
     /// Tells what this machine keeps of the postboxes, until the network says how they are.
     func tellKeptPostboxes() {
-        tasks.begin { [client, queue] in
-            let kept = try? await client.keptPostboxes()
-            let counts = try? await client.keptLetters()?.counts
+        core.begin { [core] in
+            let kept = try? await core.client.keptPostboxes()
+            let counts = try? await core.client.keptLetters()?.counts
             // First what was read: what counts as unread is the rest.
             await self.tellReadLetters()
-            await queue.send(.postbox(.keptBoxes(kept, counts: counts ?? [:])))
+            await core.send(.postbox(.keptBoxes(kept, counts: counts ?? [:])))
         }
     }
 
     /// Does something with the postboxes, one thing after the other, and tells how they are then.
     func perform(_ act: PostboxAct) {
-        inOrder.add { [client, queue] in
+        inOrder.add { [core] in
             do throws(RelayError) {
-                guard let changed = try await Self.carryOut(act, client) else {
-                    return await queue.send(.postboxes(.listed(try await client.postboxes())))
+                guard let changed = try await Self.carryOut(act, core.client) else {
+                    return await core.send(.postboxes(.listed(try await core.client.postboxes())))
                 }
                 // What is done is done, whether the others can be listed or not.
-                await queue.send(.postboxes(.changed(act, changed, all: try? await client.postboxes())))
+                await core.send(.postboxes(.changed(act, changed, all: try? await core.client.postboxes())))
             } catch {
-                await queue.send(.postboxes(.failed(act, error)))
+                await core.send(.postboxes(.failed(act, error)))
             }
         }
     }
@@ -65,50 +64,41 @@ extension LettersFeed {
     /// Reads a portion of a postbox, with what of it was read.
     func readLetters(
         _ request: UInt64, _ postbox: String?, _ token: String?, from known: LetterPortion.Source?, _ order: LetterOrder
-    ) {
-        tasks.begin { [client, queue] in
-            do throws(RelayError) {
-                let source: LetterPortion.Source
-                if let known { source = known } else { source = try await Self.source(of: postbox, client) }
-                let page = try await Self.portion(of: postbox, token, from: source, order, client)
-                var portion = LetterPortion(letters: page.items, nextToken: page.nextToken)
-                portion.source = source
-                if let store = await client.keptStore() {
-                    portion.readIDs = try await store.readLetters(among: page.items.map(\.id)).ids
-                }
-                await queue.send(.postbox(.portion(request: request, portion)))
-            } catch {
-                await queue.send(.postbox(.portionFailed(request: request, error)))
+    ) async {
+        do throws(RelayError) {
+            let source: LetterPortion.Source
+            if let known { source = known } else { source = try await self.source(of: postbox) }
+            let page: ListOutput<PostboxMessage>
+            if source == .network {
+                page = try await core.client.listMessages(
+                    limit: LetterPortion.limit, nextToken: token, postbox: postbox, order: order
+                ).withUnreadable(order)
+            } else {
+                let kept = try await core.client.keptLetters(
+                    limit: LetterPortion.limit, nextToken: token, postbox: postbox, order: order)
+                guard let kept else { throw .notConnected }
+                page = kept.page
             }
+            var portion = LetterPortion(letters: page.items, nextToken: page.nextToken)
+            portion.source = source
+            if let store = await core.client.keptStore() {
+                portion.readIDs = try await store.readLetters(among: page.items.map(\.id)).ids
+            }
+            await core.send(.postbox(.portion(request: request, portion)))
+        } catch {
+            await core.send(.postbox(.portionFailed(request: request, error)))
         }
-    }
-
-    private static func portion(
-        of postbox: String?, _ token: String?, from source: LetterPortion.Source, _ order: LetterOrder,
-        _ client: RelayClient
-    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
-        guard source != .network else {
-            return try await client.listMessages(
-                limit: LetterPortion.limit, nextToken: token, postbox: postbox, order: order
-            ).withUnreadable(order)
-        }
-        let kept = try await client.keptLetters(
-            limit: LetterPortion.limit, nextToken: token, postbox: postbox, order: order)
-        guard let kept else { throw .notConnected }
-        return kept.page
     }
 
     /// Where the letters of a postbox are read.
-    private static func source(
-        of postbox: String?, _ client: RelayClient
-    ) async throws(RelayError) -> LetterPortion.Source {
+    private func source(of postbox: String?) async throws(RelayError) -> LetterPortion.Source {
+        let client = core.client
         var counts: [String: Int]?
         if client.status.state == .connected {
             guard let counted = try? await client.countMessages() else { return .network }
             counts = counted
         }
-        let store = await client.keptStore()
-        let kept = try await store?.readLetters(among: []).kept
+        let kept = try await client.keptStore()?.readLetters(among: []).kept
         let source = LetterPortion.Source.of(postbox, counts: counts, kept: kept)
         guard source == .store else { return source }
         // What is listed is kept from then on: the store is asked first.
@@ -121,16 +111,14 @@ extension LettersFeed {
 
     /// Tells which letters were sent from here. It needs no connection.
     func listSent(_ limit: Int) {
-        tasks.begin { [client, queue] in
-            guard let store = await client.keptStore() else {
-                return await queue.send(.postboxes(.sentFailed(StoreFeed.nothingKept)))
-            }
+        core.begin { [core] in
             do throws(RelayError) {
+                let store = try await core.store()
                 // What the network has just confirmed may still be on its way into the store.
                 try await store.flush()
-                await queue.send(.postboxes(.sent(try await store.letters(.sent, limit: limit))))
+                await core.send(.postboxes(.sent(try await store.letters(.sent, limit: limit))))
             } catch {
-                await queue.send(.postboxes(.sentFailed(error.words)))
+                await core.send(.postboxes(.sentFailed(error.words)))
             }
         }
     }

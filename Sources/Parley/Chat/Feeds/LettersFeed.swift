@@ -2,7 +2,6 @@ import Relay
 
 /// The person's postbox: the letters that come, those that are listed, read, deleted and written, and its postboxes.
 actor LettersFeed {
-    /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// Fetch the person's postboxes, their counts, and subscribe to new letters.
         case open
@@ -31,9 +30,7 @@ actor LettersFeed {
         case save(text: String, path: String, overwrites: Bool)
     }
 
-    let client: RelayClient
-    let queue: EventQueue
-    let tasks: ChatTasks
+    let core: FeedCore
     /// Changes of the postboxes, one after the other.
     let inOrder: SerialTasks
     private let store: StoreFeed
@@ -53,9 +50,8 @@ actor LettersFeed {
     /// Grows with each question which letters were read, and with each that is: of answers the newest alone counts.
     private var readLettersQuestion: UInt64 = 0
 
-    init(_ client: RelayClient, _ queue: EventQueue, _ tasks: ChatTasks, _ store: StoreFeed) {
-        (self.client, self.queue, self.tasks, self.store) = (client, queue, tasks, store)
-        inOrder = SerialTasks(tasks, queue)
+    init(_ core: FeedCore, _ store: StoreFeed) {
+        (self.core, self.store, inOrder) = (core, store, SerialTasks(core.tasks, core.queue))
     }
 
     func perform(_ request: Request) async {
@@ -67,72 +63,82 @@ actor LettersFeed {
         case .follow(let areFollowed):
             rests = !areFollowed
             letters?.setOnScreen(areFollowed)
-        case .count: countLetters()
-        case .keepRead(let id, let postbox): await keepRead(id, postbox)
+        case .count:
+            guard !isCounting else { return }
+            isCounting = true
+            core.begin { await self.count() }
+        case .keepRead(let id, let postbox):
+            readLettersQuestion &+= 1
+            await store.keep(.letterRead(id: id, postbox: postbox))
         case .listPage(let request, let postbox, let token, let limit, let order):
-            listPage(request, postbox, token, limit, order)
+            core.begin { await self.listPage(request, postbox, token, limit, order) }
         case .readPortion(let request, let postbox, let token, let source, let order):
-            readLetters(request, postbox, token, from: source, order)
+            core.begin { await self.readLetters(request, postbox, token, from: source, order) }
         case .delete(let ids):
-            deletion = tasks.begin { [client, queue] in
+            deletion = core.begin { [core] in
                 let result: BulkDeletion
                 do throws(RelayError) {
-                    result = try await client.deleteMessages(withMessageIds: ids) { done in
+                    result = try await core.client.deleteMessages(withMessageIds: ids) { done in
                         // The screen need not hear of each, and of none where it is behind.
                         guard done.isMultiple(of: BulkDeletion.maximumCount) else { return }
-                        _ = queue.offer(.postbox(.deleting(done: done)))
+                        _ = core.queue.offer(.postbox(.deleting(done: done)))
                     }
                 } catch { result = BulkDeletion(none: ids, error) }
-                await queue.send(.postbox(.deleted(result)))
+                await core.send(.postbox(.deleted(result)))
             }
         case .stopDeleting: deletion?.cancel()
         case .post(let id, let user, let postbox, let subject, let text):
-            await postLetter(id, user, postbox, subject, text)
+            do throws(RelayError) {
+                try await core.client.enqueueLetter(
+                    to: user, postbox: postbox, subject: subject, text: text, id: id, keepsRefused: true)
+            } catch {
+                await core.send(.published(PublishNews(id: id, state: .failed(error))))
+            }
         case .postboxes(let act): perform(act)
         case .listSent(let limit): listSent(limit)
         case .save(let text, let path, let overwrites):
             let outcome = await blocking { LetterFile.save(text, to: path, overwrites: overwrites) }
-            await queue.send(.postbox(.saving(outcome)))
+            await core.send(.postbox(.saving(outcome)))
         }
     }
 
     /// There may be a connection now.
-    func connected() { if isWanted, following == nil, client.status.state == .connected { follow() } }
+    func connected() { if isWanted, following == nil, core.client.status.state == .connected { follow() } }
 
     private func follow() {
         listPostboxes()
-        following = tasks.begin { [client, queue] in
+        following = core.begin { [core] in
             do throws(RelayError) {
-                let counts = try await client.countMessages()
-                await queue.send(.postbox(.counts(counts)))
+                let counts = try await core.client.countMessages()
+                await core.send(.postbox(.counts(counts)))
                 await self.settleReadLetters(counts)
-                await queue.send(.postbox(.subscription(.connecting)))
+                await core.send(.postbox(.subscription(.connecting)))
                 var iterator = try await self.subscribe().makeAsyncIterator()
                 var isAgain = false
                 while let event = try await iterator.next() {
                     switch event {
-                    case .message(let letter): await queue.send(.postbox(.created(letter)))
+                    case .message(let letter): await core.send(.postbox(.created(letter)))
                     // Why a session ended is told by the connection's status.
                     case .status(.error(.connection)): break
                     case .status(let status):
-                        await queue.send(.postbox(.subscription(status)))
+                        await core.send(.postbox(.subscription(status)))
                         guard case .connected = status else { break }
                         // After an outage all may have changed elsewhere. Without the figures the subscription goes on.
                         if isAgain { await self.listPostboxes() }
                         isAgain = true
-                        if let counts = try? await client.countMessages() {
-                            await queue.send(.postbox(.counts(counts)))
+                        if let counts = try? await core.client.countMessages() {
+                            await core.send(.postbox(.counts(counts)))
                             await self.settleReadLetters(counts)
                             // A slow answer holds up no letter that comes.
-                            self.tasks.begin { await self.keepNewestLetters(counts) }
+                            core.begin { await self.keepNewestLetters(counts) }
                         }
                     case .unreadable(let letter):
-                        await queue.send(.postbox(.created(PostboxMessage(letter))))
+                        await core.send(.postbox(.created(PostboxMessage(letter))))
                     case .gap: break
                     }
                 }
             } catch {
-                await queue.send(.postbox(.subscription(.error(error))))
+                await core.send(.postbox(.subscription(.error(error))))
                 await self.ended()
             }
         }
@@ -142,76 +148,49 @@ actor LettersFeed {
     private func ended() { (following, letters) = (nil, nil) }
 
     private func subscribe() async throws(RelayError) -> PostboxEvents {
-        let events = try await client.postboxMessages(onScreenOnly: true)
+        let events = try await core.client.postboxMessages(onScreenOnly: true)
         letters = events
         if rests { events.setOnScreen(false) }
         return events
     }
 
-    private func countLetters() {
-        guard !isCounting else { return }
-        isCounting = true
-        tasks.begin { [client, queue] in
-            try? await Task.sleep(for: .milliseconds(100))
-            await self.countBegins()
-            guard let counts = try? await client.countMessages() else { return }
-            await queue.send(.postbox(.counts(counts)))
-            await self.tellReadLetters()
-        }
+    private func count() async {
+        try? await Task.sleep(for: .milliseconds(100))
+        isCounting = false
+        guard let counts = try? await core.client.countMessages() else { return }
+        await core.send(.postbox(.counts(counts)))
+        await tellReadLetters()
     }
-
-    private func countBegins() { isCounting = false }
 
     private func listPage(
         _ request: UInt64, _ postbox: String?, _ token: String?, _ limit: Int, _ order: LetterOrder
-    ) {
-        tasks.begin { [client, queue] in
-            do throws(RelayError) {
-                let page = try await client.listMessages(
-                    limit: limit, nextToken: token, postbox: postbox, order: order
-                ).withUnreadable(order)
-                await queue.send(.postbox(.page(request: request, page)))
-                await self.tellReadLetters(among: page.items.map(\.id))
-            } catch {
-                if let kept = await Self.keptPage(postbox, token, limit, order, client) {
-                    await queue.send(.postbox(.keptPage(request: request, kept)))
-                    return await self.tellReadLetters(among: kept.page.items.map(\.id))
-                }
-                await queue.send(.postbox(.pageFailed(request: request, error)))
-            }
-        }
-    }
-
-    private func postLetter(
-        _ id: String, _ user: String, _ postbox: String, _ subject: String?, _ text: String
     ) async {
         do throws(RelayError) {
-            try await client.enqueueLetter(
-                to: user, postbox: postbox, subject: subject, text: text, id: id, keepsRefused: true)
+            let page = try await core.client.listMessages(
+                limit: limit, nextToken: token, postbox: postbox, order: order
+            ).withUnreadable(order)
+            await core.send(.postbox(.page(request: request, page)))
+            await tellReadLetters(among: page.items.map(\.id))
         } catch {
-            await queue.send(.published(PublishNews(id: id, state: .failed(error))))
+            // While the network cannot be asked, it is what is kept, where letters were ever listed.
+            guard core.client.status.state != .connected,
+                let kept = try? await core.client.keptLetters(
+                    limit: limit, nextToken: token, postbox: postbox, order: order),
+                kept.asOf != nil || !kept.page.items.isEmpty
+            else { return await core.send(.postbox(.pageFailed(request: request, error))) }
+            await core.send(.postbox(.keptPage(request: request, kept)))
+            await tellReadLetters(among: kept.page.items.map(\.id))
         }
-    }
-
-    /// The letters that are kept, while the network cannot be asked; nil where it can, or where none were ever listed.
-    private static func keptPage(
-        _ postbox: String?, _ token: String?, _ limit: Int, _ order: LetterOrder, _ client: RelayClient
-    ) async -> KeptLetters? {
-        guard client.status.state != .connected,
-            let kept = try? await client.keptLetters(
-                limit: limit, nextToken: token, postbox: postbox, order: order)
-        else { return nil }
-        return kept.asOf == nil && kept.page.items.isEmpty ? nil : kept
     }
 
     /// Tells which of these letters were read on this machine, and how many of each postbox.
     func tellReadLetters(among ids: [String] = []) async {
-        guard let store = await client.keptStore() else { return }
+        guard let store = await core.client.keptStore() else { return }
         readLettersQuestion &+= 1
         let question = readLettersQuestion
         guard let read = try? await store.readLetters(among: ids) else { return }
         let counts = question == readLettersQuestion ? read.counts : nil
-        await queue.send(.postbox(.read(read.ids, counts: counts)))
+        await core.send(.postbox(.read(read.ids, counts: counts)))
     }
 
     /// Pages that are listed at most to find out what was deleted elsewhere.
@@ -220,13 +199,13 @@ actor LettersFeed {
     /// The same once the network has counted the letters. Where it has fewer than are known here, some were deleted
     /// elsewhere: the list takes them away, so that a new one is not taken for one that was read.
     private func settleReadLetters(_ counts: [String: Int]) async {
-        guard let store = await client.keptStore(), let known = try? await store.readLetters(among: []) else { return }
+        guard let store = await core.client.keptStore(), let known = try? await store.readLetters(among: []) else { return }
         let isLess =
             known.counts.contains { $0.value > counts[$0.key] ?? 0 }
             || known.kept.contains { $0.value > counts[$0.key] ?? 0 }
         var token: String?
         for _ in 0..<Self.settlingPages where isLess {
-            guard let page = try? await client.listMessages(limit: 100, nextToken: token) else { break }
+            guard let page = try? await core.client.listMessages(limit: 100, nextToken: token) else { break }
             token = page.nextToken
             if token == nil { break }
         }
@@ -236,17 +215,11 @@ actor LettersFeed {
     /// Has this machine keep the newest letters that it lacks, once: without a connection they can be read and counted
     /// then, though nobody has opened the inbox. What comes later is kept as it comes.
     private func keepNewestLetters(_ counts: [String: Int]) async {
-        guard !hasAskedForLetters, !rests, let store = await client.keptStore(),
+        guard !hasAskedForLetters, !rests, let store = await core.client.keptStore(),
             let kept = try? await store.readLetters(among: []).kept,
             counts.contains(where: { $0.value > kept[$0.key] ?? 0 })
         else { return }
         hasAskedForLetters = true
-        _ = try? await client.listMessages(limit: RelayClient.maximumPage, postbox: nil, order: .newestFirst)
-    }
-
-    /// Keeps that a letter was read.
-    private func keepRead(_ id: String, _ postbox: String) async {
-        readLettersQuestion &+= 1
-        await store.keep(.letterRead(id: id, postbox: postbox))
+        _ = try? await core.client.listMessages(limit: RelayClient.maximumPage, postbox: nil, order: .newestFirst)
     }
 }

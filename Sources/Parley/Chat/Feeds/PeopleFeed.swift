@@ -2,7 +2,6 @@ import Relay
 
 /// Who is where. A network that does not keep it is silent about it.
 actor PeopleFeed {
-    /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// Tell who is in a topic, and in no other one; nil for none.
         case watch(topic: String?)
@@ -14,14 +13,10 @@ actor PeopleFeed {
         case typing(topic: String?)
     }
 
-    private let client: RelayClient
-    private let queue: EventQueue
-    private let tasks: ChatTasks
+    private let core: FeedCore
     private var watching: Task<Void, Never>?
 
-    init(_ client: RelayClient, _ queue: EventQueue, _ tasks: ChatTasks) {
-        (self.client, self.queue, self.tasks) = (client, queue, tasks)
-    }
+    init(_ core: FeedCore) { self.core = core }
 
     func perform(_ request: Request) async {
         do throws(RelayError) {
@@ -29,29 +24,24 @@ actor PeopleFeed {
             case .watch(let topic):
                 watching?.cancel()
                 watching = topic.map { watch($0) }
-            case .appear(let topics): try await client.appear(in: topics)
-            case .typing(let topic): try await client.setTyping(in: topic)
-            case .setPresence(let presence): await set(presence)
+            case .appear(let topics): try await core.client.appear(in: topics)
+            case .typing(let topic): try await core.client.setTyping(in: topic)
+            case .setPresence(let presence): try await core.client.setPresence(presence)
             }
         } catch {
-            await queue.send(.log(error.words))
-        }
-    }
-
-    private func set(_ presence: Presence) async {
-        do throws(RelayError) { try await client.setPresence(presence) } catch {
-            await queue.send(.notice(error.words, isFailure: true))
+            if case .setPresence = request { return await core.send(.notice(error.words, isFailure: true)) }
+            await core.send(.log(error.words))
         }
     }
 
     private func watch(_ topic: String) -> Task<Void, Never> {
-        tasks.begin { [client, queue] in
+        core.begin { [core] in
             do throws(RelayError) {
-                for await roster in try await client.presence(topic: topic) where !Task.isCancelled {
-                    await queue.send(.people(topic: topic, roster))
+                for await roster in try await core.client.presence(topic: topic) where !Task.isCancelled {
+                    await core.send(.people(topic: topic, roster))
                 }
             } catch {
-                await queue.send(.log(error.words))
+                await core.send(.log(error.words))
             }
         }
     }

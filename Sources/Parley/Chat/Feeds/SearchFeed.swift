@@ -2,7 +2,6 @@ import Relay
 
 /// What the local store has of what the person looks for. It needs no connection.
 struct SearchFeed: Sendable {
-    /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// Look for a portion of what a query means in the local store.
         /// The asker is the place of another chat of the window; nil for its own.
@@ -11,61 +10,37 @@ struct SearchFeed: Sendable {
         case readAround(request: UInt64, topic: String, KeptPlace, ExcerptPart.Direction, limit: Int)
     }
 
-    private let client: RelayClient
-    private let queue: EventQueue
-    private let tasks: ChatTasks
+    private let core: FeedCore
     /// One search runs at a time.
     private let inOrder: SerialTasks
 
-    init(_ client: RelayClient, _ queue: EventQueue, _ tasks: ChatTasks) {
-        (self.client, self.queue, self.tasks) = (client, queue, tasks)
-        inOrder = SerialTasks(tasks, queue)
-    }
+    init(_ core: FeedCore) { (self.core, inOrder) = (core, SerialTasks(core.tasks, core.queue)) }
 
     func perform(_ request: Request) {
         switch request {
-        case .find(let request, let query, let limit, let asker): find(request, query, limit, asker)
+        case .find(let request, let query, let limit, let asker):
+            inOrder.add { [core] in
+                do throws(RelayError) {
+                    let result = try await core.store().search(query, limit: limit)
+                    let (items, isComplete) = (result.hits.map(FoundItem.init), result.isComplete)
+                    await core.send(.search(.found(request: request, items, isComplete: isComplete, asker: asker)))
+                } catch {
+                    await core.send(.search(.failed(request: request, error.words, asker: asker)))
+                }
+            }
         case .readAround(let request, let topic, let place, let direction, let limit):
-            readAround(request, topic, place, direction, limit)
-        }
-    }
-
-    /// Looks for a portion of what a query means.
-    private func find(_ request: UInt64, _ query: SearchQuery, _ limit: Int, _ asker: Int?) {
-        inOrder.add { [client, queue] in
-            guard let store = await client.keptStore() else {
-                return await queue.send(.search(.failed(request: request, StoreFeed.nothingKept, asker: asker)))
-            }
-            do throws(RelayError) {
-                let result = try await store.search(query, limit: limit)
-                await queue.send(
-                    .search(
-                        .found(
-                            request: request, result.hits.map(FoundItem.init), isComplete: result.isComplete,
-                            asker: asker)))
-            } catch {
-                await queue.send(.search(.failed(request: request, error.words, asker: asker)))
+            core.begin { [core] in
+                do throws(RelayError) {
+                    let part = try await Self.part(of: topic, place, direction, limit, core.store())
+                    await core.send(.search(.around(request: request, part)))
+                } catch {
+                    await core.send(.search(.aroundFailed(request: request, error.words)))
+                }
             }
         }
     }
 
-    /// Reads what is kept of a conversation around a place, or on one side of it.
-    private func readAround(
-        _ request: UInt64, _ topic: String, _ place: KeptPlace, _ direction: ExcerptPart.Direction, _ limit: Int
-    ) {
-        tasks.begin { [client, queue] in
-            guard let store = await client.keptStore() else {
-                return await queue.send(.search(.aroundFailed(request: request, StoreFeed.nothingKept)))
-            }
-            do throws(RelayError) {
-                let part = try await Self.part(of: topic, place, direction, limit, store)
-                await queue.send(.search(.around(request: request, part)))
-            } catch {
-                await queue.send(.search(.aroundFailed(request: request, error.words)))
-            }
-        }
-    }
-
+    /// What is kept of a conversation around a place, or on one side of it.
     private static func part(
         of topic: String, _ place: KeptPlace, _ direction: ExcerptPart.Direction, _ limit: Int, _ store: LocalStore
     ) async throws(RelayError) -> ExcerptPart {

@@ -2,7 +2,6 @@ import Relay
 
 /// What is kept on this machine: read before the network is asked, and written as the person goes on.
 actor StoreFeed {
-    /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// Open the local store and tell what the person was at.
         case open
@@ -22,11 +21,7 @@ actor StoreFeed {
         case keepPlace(Place)
     }
 
-    /// What is said where nothing can be read.
-    static let nothingKept = "Nothing is kept on this machine; /log may say why."
-
-    private let client: RelayClient
-    private let queue: EventQueue
+    private let core: FeedCore
     /// The joined topics, as far as this chat has told the local store.
     private var keptTopics: [String] = []
     /// Whether something that was to be kept at once waits in the local store, which took nothing.
@@ -34,16 +29,16 @@ actor StoreFeed {
     /// What was told last of a trouble of the local store that is not over.
     private var trouble: String?
 
-    init(_ client: RelayClient, _ queue: EventQueue) { (self.client, self.queue) = (client, queue) }
+    init(_ core: FeedCore) { self.core = core }
 
     func perform(_ request: Request) async {
         switch request {
         case .open: await open()
         case .keepJoined(let topics): await keepJoined(topics)
-        case .keepLine(let line): await commit(.line(line))
-        case .keepIgnored(let name, let isIgnored): await commit(.ignored(name, isIgnored))
-        case .keepMuted(let name, let isMuted): await commit(.muted(name, isMuted))
-        case .keepChoice(let name, let value): await commit(.choice(name.rawValue, value))
+        case .keepLine(let line): await commit([.line(line)])
+        case .keepIgnored(let name, let isIgnored): await commit([.ignored(name, isIgnored)])
+        case .keepMuted(let name, let isMuted): await commit([.muted(name, isMuted)])
+        case .keepChoice(let name, let value): await commit([.choice(name.rawValue, value)])
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepPlace(let place): await keep(.place(place.kept))
         }
@@ -51,13 +46,13 @@ actor StoreFeed {
 
     /// Opens the local store and tells what the person was at.
     private func open() async {
-        guard let store = await client.keptStore() else { return await queue.send(.opened(nil)) }
+        guard let store = await core.client.keptStore() else { return await core.send(.opened(nil)) }
         do throws(RelayError) {
             let desk = try await store.desk()
             keptTopics = desk.joined
-            let unsent = try await client.keptOutbox()
+            let unsent = try await core.client.keptOutbox()
             let isReadOnly = if case .readOnly = store.opening { true } else { false }
-            await queue.send(
+            await core.send(
                 .opened(
                     KeptDesk(
                         topics: desk.joined, drafts: desk.drafts, lines: desk.lines, unsent: unsent,
@@ -65,17 +60,15 @@ actor StoreFeed {
                         place: desk.place.flatMap { Place(kept: $0) }, isReadOnly: isReadOnly)))
         } catch {
             await tellTrouble(error)
-            await queue.send(.opened(nil))
+            await core.send(.opened(nil))
         }
     }
 
     // MARK: Writing
 
     /// Keeps something now: no end of the program takes it from then on.
-    private func commit(_ changes: StoreChange...) async { await commit(changes) }
-
     private func commit(_ changes: [StoreChange]) async {
-        guard !changes.isEmpty, let store = await client.keptStore() else { return }
+        guard !changes.isEmpty, let store = await core.client.keptStore() else { return }
         do throws(RelayError) {
             // What waits is older: written later, it would undo what is kept now.
             if isBehind { try await store.flush() }
@@ -91,10 +84,8 @@ actor StoreFeed {
     /// Returns when all that was to be kept is kept, or cannot be: a try waits two seconds for another program that has
     /// the store locked, and a full disk refuses at once.
     func keepAll() async {
-        guard let store = await client.keptStore() else { return }
-        for _ in 0..<4 {
-            do throws(RelayError) { return try await store.flush() } catch {}
-        }
+        guard let store = await core.client.keptStore() else { return }
+        for _ in 0..<4 where (try? await store.flush()) != nil { return }
     }
 
     /// Keeps which topics were joined and left here, and in which order they were put. Another chat may share the
@@ -112,7 +103,7 @@ actor StoreFeed {
     /// Keeps something within a moment, together with what else comes: a draft and a mark of what was read at once,
     /// behind the messages that came before.
     func keep(_ change: StoreChange) async {
-        guard let store = await client.keptStore() else { return }
+        guard let store = await core.client.keptStore() else { return }
         await store.append([], [change])
     }
 
@@ -122,15 +113,15 @@ actor StoreFeed {
     func follow(_ openings: AsyncStream<LocalStore.Opening>) async {
         for await opening in openings {
             guard let words = Self.words(opening) else { continue }
-            await queue.send(.notice(words, isFailure: opening.error != nil))
+            await core.send(.notice(words, isFailure: opening.error != nil))
             // A failure that is told is in the log already.
-            if opening.error == nil { await queue.send(.log(words)) }
+            if opening.error == nil { await core.send(.log(words)) }
         }
     }
 
     /// Tells of its troubles, and of their end.
     func followNews() async {
-        guard let news = await client.storeNews() else { return }
+        guard let news = await core.client.storeNews() else { return }
         for await one in news { await tell(one) }
     }
 
@@ -138,16 +129,15 @@ actor StoreFeed {
     func tell(_ news: StoreNews) async {
         if case .failing(let error) = news { return await tellTrouble(error) }
         trouble = nil
-        let words = Self.words(news)
-        await queue.send(.notice(words, isFailure: false))
-        await queue.send(.log(words))
+        await core.send(.notice(Self.words(news), isFailure: false))
+        await core.send(.log(Self.words(news)))
     }
 
     /// Says what is wrong with the local store, once until it is over, whoever finds it.
     func tellTrouble(_ error: RelayError) async {
         guard trouble != error.words else { return }
         trouble = error.words
-        await queue.send(.notice(error.words, isFailure: true))
+        await core.send(.notice(error.words, isFailure: true))
     }
 
     /// What is said of the local store's opening; nil where all is well.

@@ -2,7 +2,6 @@ import Relay
 
 /// The joined topics: what they tell, what is written to them, and what the local store has of them.
 actor TopicsFeed {
-    /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// Subscribe to a topic or pattern.
         case subscribe(topic: String)
@@ -22,10 +21,7 @@ actor TopicsFeed {
         case drop(ids: [String])
     }
 
-    private let client: RelayClient
-    private let connector: Connector
-    private let queue: EventQueue
-    private let tasks: ChatTasks
+    private let core: FeedCore
     private let store: StoreFeed
     private let labTap: LabTap
     /// The joined topics, whose news go to the queue.
@@ -35,12 +31,8 @@ actor TopicsFeed {
     /// The topics that rest while they are out of view.
     private var resting: Set<String> = []
 
-    init(
-        _ client: RelayClient, _ connector: Connector, _ queue: EventQueue, _ tasks: ChatTasks, _ store: StoreFeed,
-        _ labTap: LabTap
-    ) {
-        (self.client, self.connector, self.queue) = (client, connector, queue)
-        (self.tasks, self.store, self.labTap) = (tasks, store, labTap)
+    init(_ core: FeedCore, _ store: StoreFeed, _ labTap: LabTap) {
+        (self.core, self.store, self.labTap) = (core, store, labTap)
     }
 
     func perform(_ request: Request) async {
@@ -55,10 +47,17 @@ actor TopicsFeed {
             if isFollowed { resting.remove(topic) } else { resting.insert(topic) }
             subscriptions[topic]?.setOnScreen(isFollowed)
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
-        case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)
-        case .publish(let id, let topic, let text): await publish(id, topic, text)
-        case .sendAgain(let id, let topic, let text): await sendAgain(id, topic, text)
-        case .drop(let ids): await drop(ids)
+        case .keepReadMark(let topic, let sequence):
+            // Without a stream nothing of it is kept.
+            guard let stream = subscriptions[topic]?.source else { return }
+            await store.keep(.readMark(topic, KeptPlace(stream: stream, sequence: sequence)))
+        case .publish(let id, let topic, let text): await publish(id, topic, text, isAgain: false)
+        case .sendAgain(let id, let topic, let text): await publish(id, topic, text, isAgain: true)
+        case .drop(let ids):
+            do throws(RelayError) { try await core.client.drop(ids: ids) } catch {
+                let words = "\(error.words) What was dropped comes back at the next start."
+                await core.send(.notice(words, isFailure: true))
+            }
         }
     }
 
@@ -70,13 +69,13 @@ actor TopicsFeed {
         // What was missed since then comes from the network, and nothing that is here already.
         let start = await restore(topic).map { SubscriptionStart.after($0) } ?? .new
         do throws(RelayError) {
-            let subscription = try await client.messages(
+            let subscription = try await core.client.messages(
                 topic: topic, from: start, onScreenOnly: true,
-                into: TopicReceiver(topic: topic, queue: queue, labTap: labTap))
+                into: TopicReceiver(topic: topic, queue: core.queue, labTap: labTap))
             subscriptions[topic] = subscription
             if resting.contains(topic) { subscription.setOnScreen(false) }
         } catch {
-            await queue.send(.topic(topic, [.interrupted(error, passes: false)]))
+            await core.send(.topic(topic, [.interrupted(error, passes: false)]))
         }
     }
 
@@ -87,16 +86,21 @@ actor TopicsFeed {
     private static let historyBytes = 16 << 20
 
     private func loadHistory(_ topic: String, _ before: UInt64?, _ limit: Int) {
-        tasks.begin { [client, queue] in
-            if let before, let page = await Self.kept(topic, before: before, limit, client) {
-                return await queue.send(.past(topic, page))
+        core.begin { [core] in
+            // A whole page that is kept is there at once; the network is asked for what is less.
+            if let before, let page = try? await core.client.keptMessages(topic: topic, before: before, limit: limit),
+                page.messages.count == limit
+            {
+                let messages = page.messages.map(Self.shown)
+                return await core.send(
+                    .past(topic, .history(messages, gaps: page.gaps, before: before, isComplete: false)))
             }
             do throws(RelayError) {
-                let page = try await client.history(
+                let page = try await core.client.history(
                     topic: topic, before: before, limit: limit, bytes: Self.historyBytes)
-                await queue.send(.past(topic, Self.news(page, before: before)))
+                await core.send(.past(topic, Self.news(page, before: before)))
             } catch {
-                await queue.send(.past(topic, .historyFailed(error)))
+                await core.send(.past(topic, .historyFailed(error)))
             }
         }
     }
@@ -108,16 +112,16 @@ actor TopicsFeed {
     ///
     /// - Returns: how far it was received; nil where nothing of it was.
     private func restore(_ topic: String) async -> KeptPlace? {
-        guard let store = await client.keptStore(), let pattern = try? TopicPattern(topic) else { return nil }
+        guard let store = await core.client.keptStore(), let pattern = try? TopicPattern(topic) else { return nil }
         do throws(RelayError) {
             let cursor = try await store.cursor(of: topic)
             let mark = try await store.readMark(of: topic)
-            var page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage)
+            var page = try await core.client.keptMessages(topic: topic, limit: ChatModel.historyPage)
             let first = page.isComplete ? nil : page.messages.first?.place.sequence
             var isOpen = cursor == nil
             if page.messages.isEmpty {
                 // What was carried over from a damaged store is here, though nobody knows whether it is whole.
-                page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage, acrossHoles: true)
+                page = try await core.client.keptMessages(topic: topic, limit: ChatModel.historyPage, acrossHoles: true)
                 isOpen = isOpen || !page.messages.isEmpty
             }
             let newest = page.messages.last?.place
@@ -133,7 +137,7 @@ actor TopicsFeed {
             let kept = KeptTopic(
                 messages: page.messages.map(Self.shown), gaps: page.gaps, isComplete: page.isComplete,
                 isOpen: isOpen, readThrough: readThrough)
-            await queue.send(.past(topic, .kept(kept)))
+            await core.send(.past(topic, .kept(kept)))
             if let first, first > readThrough { readBack(topic, before: first, through: readThrough) }
             return cursor
         } catch {
@@ -145,14 +149,14 @@ actor TopicsFeed {
     /// Reads a topic so far back that what is not read can be counted.
     private func readBack(_ topic: String, before sequence: UInt64, through readThrough: UInt64) {
         readBacks[topic]?.cancel()
-        readBacks[topic] = tasks.begin { [client, queue, store] in
+        readBacks[topic] = core.begin { [core, store] in
             var kept = KeptTopic(readThrough: readThrough)
             var next = sequence
             do throws(RelayError) {
                 while !Task.isCancelled, next > readThrough,
                     kept.messages.count < Conversation.rowLimit - ChatModel.historyPage
                 {
-                    let page = try await client.keptMessages(topic: topic, before: next, limit: ChatModel.historyPage)
+                    let page = try await core.client.keptMessages(topic: topic, before: next, limit: ChatModel.historyPage)
                     kept.messages = page.messages.map(Self.shown) + kept.messages
                     kept.gaps = page.gaps + kept.gaps
                     guard !page.isComplete, let first = page.messages.first?.place.sequence else { break }
@@ -162,19 +166,8 @@ actor TopicsFeed {
                 await store.tellTrouble(error)
             }
             guard !Task.isCancelled, !kept.messages.isEmpty || !kept.gaps.isEmpty else { return }
-            await queue.send(.past(topic, .keptUnread(kept)))
+            await core.send(.past(topic, .keptUnread(kept)))
         }
-    }
-
-    /// A whole page of older messages that are kept, for which nobody waits; nil where there is none, so that the
-    /// network is asked.
-    private static func kept(
-        _ topic: String, before sequence: UInt64, _ limit: Int, _ client: RelayClient
-    ) async -> ChatEvent.PastNews? {
-        guard let page = try? await client.keptMessages(topic: topic, before: sequence, limit: limit),
-            page.messages.count == limit
-        else { return nil }
-        return .history(page.messages.map(shown), gaps: page.gaps, before: sequence, isComplete: false)
     }
 
     /// Older messages as the screen shows them.
@@ -193,59 +186,32 @@ actor TopicsFeed {
                 unreadable: kept.payload.count, topic: kept.topic, sequence: kept.place.sequence, time: kept.time)
     }
 
-    /// Keeps up to where a conversation was read. Without a stream nothing of it is kept.
-    private func keepReadMark(_ topic: String, _ sequence: UInt64) async {
-        guard let stream = subscriptions[topic]?.source else { return }
-        await store.keep(.readMark(topic, KeptPlace(stream: stream, sequence: sequence)))
-    }
-
     // MARK: Writing
 
-    private func publish(_ id: String, _ topic: String, _ text: String) async {
+    /// Hands a line to the core. Where the local store does not have one that is sent again, it is sent as what may be
+    /// stored already.
+    private func publish(_ id: String, _ topic: String, _ text: String, isAgain: Bool) async {
         // What nobody here listens to comes back to nobody.
         if subscriptions[topic] != nil { await labTap.handsOver(id, to: topic) }
-        let time = WallClock.now
         do throws(RelayError) {
-            try await client.enqueueLine(
-                topic: topic, text: text, from: writer, writtenAt: time, id: id, keepsRefused: true)
-        } catch {
-            await failed(id, error)
-        }
-    }
-
-    /// Who writes; nil where a token is to bring the name, for which the line waits.
-    private var writer: String? {
-        !connector.isNamed && connector.tokenCommand != nil && client.user == nil ? nil : client.user ?? connector.user
-    }
-
-    /// Sends a line again. Where the local store does not have it, it is sent as what may be stored already.
-    private func sendAgain(_ id: String, _ topic: String, _ text: String) async {
-        if subscriptions[topic] != nil { await labTap.handsOver(id, to: topic) }
-        do throws(RelayError) {
-            do throws(RelayError) { return try await client.sendAgain(id: id) } catch {
-                switch error {
-                case .notFound, .storage: break
-                default: throw error
+            if isAgain {
+                do throws(RelayError) { return try await core.client.sendAgain(id: id) } catch {
+                    switch error {
+                    case .notFound, .storage: break
+                    default: throw error
+                    }
                 }
             }
-            try await client.enqueueLine(
-                topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: true,
+            // A line waits for its writer's name where a token is to bring that.
+            let awaitsName = !core.connector.isNamed && core.connector.tokenCommand != nil
+            let writer = core.client.user ?? (awaitsName ? nil : core.connector.user)
+            try await core.client.enqueueLine(
+                topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: isAgain,
                 keepsRefused: true)
         } catch {
-            await failed(id, error)
+            let news = PublishNews(id: id, state: .failed(error))
+            await core.send(.published(news))
+            await labTap.take(news)
         }
-    }
-
-    private func drop(_ ids: [String]) async {
-        do throws(RelayError) { try await client.drop(ids: ids) } catch {
-            await queue.send(.notice("\(error.words) What was dropped comes back at the next start.", isFailure: true))
-        }
-    }
-
-    /// The core did not take a line.
-    private func failed(_ id: String, _ error: RelayError) async {
-        let news = PublishNews(id: id, state: .failed(error))
-        await queue.send(.published(news))
-        await labTap.take(news)
     }
 }

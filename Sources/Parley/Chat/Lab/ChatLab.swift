@@ -8,6 +8,8 @@ import RelayLab
 actor ChatLab {
     private let client: RelayClient
     private let queue: EventQueue
+    private let topics: TopicsFeed
+    private let tap: LabTap
     /// The way without the lab.
     private let route: RelayRoute
     private let proxy: FaultProxy
@@ -37,59 +39,40 @@ actor ChatLab {
     /// How long is waited for what is on its way at the end.
     private static let endPatience = Duration.seconds(15)
 
-    /// Puts a client behind the proxy, and begins.
+    /// Puts the chat's client behind the proxy, and begins.
     ///
     /// - Throws: `RelayError`, where it is not known where the server is; `FaultError`, where no port can be had.
-    static func open(
-        _ client: RelayClient, _ connector: Connector, _ queue: EventQueue, policy: LifecyclePolicy
-    ) async throws -> ChatLab {
-        let route = client.configuration.route
+    init(_ core: FeedCore, _ topics: TopicsFeed, _ tap: LabTap, policy: LifecyclePolicy) async throws {
+        let (client, connector) = (core.client, core.connector)
+        (self.client, queue, self.topics, self.tap) = (client, core.queue, topics, tap)
+        route = client.configuration.route
         let target = try await Self.target(of: client, route)
         let seed = UInt64.random(in: 1...999_999)
         let site = connector.labSite
-        let proxy = try await FaultProxy.start(target: target, others: site.others(than: target), seed: seed)
+        proxy = try await FaultProxy.start(target: target, others: site.others(than: target), seed: seed)
         await client.take(Self.route(through: proxy, instead: route), seed: seed)
         await Self.waitForConnection(client)
         let version = await client.serverVersion.map { ", nats-server \($0)" } ?? ""
-        let lab = ChatLab(
-            client, connector, site, queue, route, proxy, policy,
-            LabHeading(
-                title: title, seed: seed, policy: connector.reconnectName,
-                server: "\(target)\(version)", time: WallClock.now.iso8601))
-        await lab.session.begin(connects: false)
-        await lab.session.record()
-        return lab
-    }
-
-    private init(
-        _ client: RelayClient, _ connector: Connector, _ site: LabSite, _ queue: EventQueue, _ route: RelayRoute,
-        _ proxy: FaultProxy, _ policy: LifecyclePolicy, _ heading: LabHeading
-    ) {
-        self.client = client
-        self.queue = queue
-        self.route = route
-        self.proxy = proxy
         subject = ChatSubject(client, route, policy)
-        hindrances = site.hindrances(isShared: connector.configuration.sessions == .shared)
         sessions = connector.configuration.sessions
+        hindrances = site.hindrances(isShared: sessions == .shared)
         witness = LabWitness(connector.configuration, route)
-        let returning = site.server(of: client, user: connector.user).map { ReturningServer($0, client) }
-        self.returning = returning
+        returning = site.server(of: client, user: connector.user).map { ReturningServer($0, client) }
         let news = NIOLockedValueBox<AsyncStream<Void>.Continuation?>(nil)
         self.news = news
         session = LabSession(
-            subject: subject, link: ProxyLink(proxy),
-            server: returning, writer: "you", heading: heading
+            subject: subject, link: ProxyLink(proxy), server: returning, writer: "you",
+            heading: LabHeading(
+                title: Self.title, seed: seed, policy: connector.reconnectName, server: "\(target)\(version)",
+                time: WallClock.now.iso8601)
         ) { _ in news.withLockedValue { _ = $0?.yield() } }
-        returning?.session.withLockedValue { $0 = session }
-    }
-
-    /// The session, for whoever sees the chat's messages.
-    var run: LabSession { session }
-
-    /// Accounts for all that is stored on these topics from now on.
-    func follow(_ topics: [String]) {
-        witnessing = Task { [witness] in await witness.ends(of: topics) }
+        returning?.session.withLockedValue { [session] in $0 = session }
+        await session.begin(connects: false)
+        await session.record()
+        tap.attach(session)
+        // All counts that is stored on these topics from now on.
+        let followed = await topics.followedTopics
+        witnessing = Task { [witness] in await witness.ends(of: followed) }
     }
 
     // MARK: The way through the proxy
@@ -227,15 +210,11 @@ actor ChatLab {
 
     /// Ends the run and has the client go to the server itself again, as soon as what is on its way has come.
     ///
-    /// - Parameters:
-    ///   - topics: the topics that are still followed.
-    ///   - tap: the observer of arriving messages.
     /// - Returns: what the run came to.
-    func end(following topics: Set<String>, _ tap: LabTap) async -> LabReport {
+    func end() async -> LabReport {
+        let topics = Set(await topics.followedTopics)
         let wasShutOut = client.status.state == .disconnected && client.status.reason != .closedByUser
-        let run = await session.end(patience: Self.endPatience, waits: false) { [self] in
-            await settle(topics, tap)
-        }
+        let run = await session.end(patience: Self.endPatience, waits: false) { [self] in await settle(topics) }
         stopTelling()
         // What is left to chance is nothing that was shown or saved any more.
         await client.take(route, seed: .random(in: .min ... .max))
@@ -243,11 +222,12 @@ actor ChatLab {
         // Whom the rehearsal has shut out is let in again; who went offline stays so.
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
+        tap.attach(nil)
         return LabReport(run)
     }
 
     /// Waits until every message that others stored has arrived. Those that have not when the time is up are missing.
-    private func settle(_ topics: Set<String>, _ tap: LabTap) async {
+    private func settle(_ topics: Set<String>) async {
         guard let places = await witnessing?.value.filter({ topics.contains($0.key) }), !places.isEmpty else { return }
         let stored = await witness.messages(since: places).filter { tap.counts($0) }
         let limit = ContinuousClock.now + Self.endPatience
@@ -268,6 +248,7 @@ actor ChatLab {
     /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with
     /// the process.
     func leave() async {
+        tap.attach(nil)
         stopTelling()
         _ = await session.end(patience: .zero, waits: false)
         returning?.session.withLockedValue { $0 = nil }
@@ -277,6 +258,18 @@ actor ChatLab {
         watch(false)
         ping?.cancel()
         hastening?.cancel()
+    }
+}
+
+extension RelayConfiguration {
+    /// The same for another client, whose link has no faults, and which keeps nothing.
+    func besideLab(_ route: RelayRoute) -> RelayConfiguration {
+        var other = self
+        other.route = route
+        other.store = .memory
+        other.handleAppLifecycle = false
+        other.clientID = RelayConfiguration(servers: .fixed([])).clientID
+        return other
     }
 }
 
@@ -322,12 +315,7 @@ private struct ChatSubject: LabSubject {
     }
 
     func signIn(on device: String) async throws {
-        var configuration = client.configuration
-        // Its link has no faults, and it keeps nothing.
-        configuration.route = route
-        configuration.store = .memory
-        configuration.handleAppLifecycle = false
-        configuration.clientID = RelayConfiguration(servers: .fixed([])).clientID
+        var configuration = client.configuration.besideLab(route)
         configuration.device = device
         let other = RelayClient(configuration: configuration)
         devices.withLockedValue { $0.append(other) }

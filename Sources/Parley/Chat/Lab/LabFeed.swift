@@ -3,7 +3,6 @@ import RelayLab
 
 /// The lab of the chat, while the connection goes through it.
 actor LabFeed {
-    /// What it is asked for.
     enum Request: Equatable, Sendable {
         /// Put the connection behind the lab's proxy and begin a rehearsal; `lab` tells what becomes of it.
         case open
@@ -17,9 +16,7 @@ actor LabFeed {
         case end
     }
 
-    private let client: RelayClient
-    private let connector: Connector
-    private let queue: EventQueue
+    private let core: FeedCore
     private let topics: TopicsFeed
     /// Sees what is handed over and what arrives.
     private let tap: LabTap
@@ -32,12 +29,10 @@ actor LabFeed {
     private let tasks = ChatTasks()
     private let inOrder: SerialTasks
 
-    init(
-        _ client: RelayClient, _ connector: Connector, _ queue: EventQueue, _ topics: TopicsFeed, _ tap: LabTap
-    ) {
-        (self.client, self.connector, self.queue, self.topics, self.tap) = (client, connector, queue, topics, tap)
-        policy = connector.configuration.lifecycle
-        inOrder = SerialTasks(tasks, queue)
+    init(_ core: FeedCore, _ topics: TopicsFeed, _ tap: LabTap) {
+        (self.core, self.topics, self.tap) = (core, topics, tap)
+        policy = core.connector.configuration.lifecycle
+        inOrder = SerialTasks(tasks, core.queue)
     }
 
     /// Waits for what is begun in it, until it is left.
@@ -62,25 +57,19 @@ actor LabFeed {
     private func open() async {
         guard lab == nil else { return }
         do {
-            let lab = try await ChatLab.open(client, connector, queue, policy: policy)
+            let lab = try await ChatLab(core, topics, tap, policy: policy)
             self.lab = lab
-            await tap.attach(lab.run)
-            await lab.follow(topics.followedTopics)
             // The screen asks for news where it shows the lab.
-            await queue.send(.lab(.opened(lab.hindrances)))
-        } catch let error as RelayError {
-            await queue.send(.lab(.failed("The lab cannot be opened. \(error.words)")))
+            await core.send(.lab(.opened(lab.hindrances)))
         } catch {
-            await queue.send(.lab(.failed("The lab cannot be opened. \(error)")))
+            await core.send(.lab(.failed("The lab cannot be opened. \(error)")))
         }
     }
 
     private func perform(_ deeds: [LabDeed]) async {
         for deed in deeds {
             do { try await lab?.perform(deed) } catch {
-                let words = (error as? RelayError)?.words ?? "\(error)"
-                await queue.send(.lab(.refused("“\(deed.act.name.rawValue)” could not be done: \(words)")))
-                return
+                return await core.send(.lab(.refused("“\(deed.act.name.rawValue)” could not be done: \(error)")))
             }
         }
     }
@@ -88,11 +77,9 @@ actor LabFeed {
     /// Ends the lab, and tells what it came to.
     private func end() async {
         guard let lab else { return }
-        let glance = await lab.end(following: Set(topics.followedTopics), tap)
-        ended = lab
-        self.lab = nil
-        tap.attach(nil)
-        await queue.send(.lab(.over(glance)))
+        let glance = await lab.end()
+        (ended, self.lab) = (lab, nil)
+        await core.send(.lab(.over(glance)))
     }
 
     /// The chat ends: the network is left as it was found.
@@ -103,15 +90,14 @@ actor LabFeed {
         tasks.end()
         guard let lab else { return }
         self.lab = nil
-        tap.attach(nil)
         await lab.leave()
     }
 
     /// Writes what was done into a file.
     private func save(_ path: String) async {
         guard let text = await (lab ?? ended)?.scenario() else {
-            return await queue.send(.postbox(.saving(.failed("Nothing was done in the lab yet."))))
+            return await core.send(.postbox(.saving(.failed("Nothing was done in the lab yet."))))
         }
-        await queue.send(.postbox(.saving(await blocking { LetterFile.save(text, to: path, overwrites: false) })))
+        await core.send(.postbox(.saving(await blocking { LetterFile.save(text, to: path, overwrites: false) })))
     }
 }

@@ -10,12 +10,8 @@ struct LabWitness: Sendable {
 
     /// - Parameter route: the way without the lab.
     init(_ configuration: RelayConfiguration, _ route: RelayRoute) {
-        var own = configuration
-        own.route = route
-        own.store = .memory
+        var own = configuration.besideLab(route)
         own.sessions = .shared
-        own.handleAppLifecycle = false
-        own.clientID = RelayConfiguration(servers: .fixed([])).clientID
         self.configuration = own
     }
 
