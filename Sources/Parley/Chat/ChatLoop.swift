@@ -27,7 +27,6 @@ extension TerminalSession: ChatScreen {}
 
 /// The screen's thread: sleeps in the terminal's poll, updates the model, draws. `ScreenPace` says what comes first.
 struct ChatLoop {
-    /// The chats of the window, one for each network.
     private(set) var chats: [WindowChat]
     /// The one in front of the person.
     private(set) var front = 0
@@ -61,22 +60,14 @@ struct ChatLoop {
     ///   - letGo: lets all connections go, as the process is about to stop; it takes a part of a second at most.
     init(
         _ screen: any ChatScreen, _ chats: [WindowChat], appearance: Appearance = Appearance(), colors: Int = 256,
-        clock: @escaping () -> Moment, open: @escaping (String) throws -> WindowChat = { _ in throw NoOtherChat() },
-        letGo: @escaping () -> Void = {}
+        clock: @escaping () -> Moment,
+        open: @escaping (String) throws -> WindowChat = { _ in
+            throw CommandFailure(CommandFailure.usage, "No other network can be opened here.")
+        }, letGo: @escaping () -> Void = {}
     ) {
-        self.letGo = letGo
-        self.appearance = appearance
-        self.colors = colors
+        (self.screen, self.chats, self.clock, self.open, self.letGo) = (screen, chats, clock, open, letGo)
+        (self.appearance, self.colors) = (appearance, colors)
         theme = appearance.theme(colors: colors)
-        self.screen = screen
-        self.chats = chats
-        self.clock = clock
-        self.open = open
-    }
-
-    /// There are no profiles to open.
-    struct NoOtherChat: Error, CustomStringConvertible {
-        let description = "No other network can be opened here."
     }
 
     /// The chat in front.
@@ -114,7 +105,7 @@ struct ChatLoop {
     /// Does what comes next.
     mutating func takeStep() {
         // By the model's own time, so that no change is passed over that came due meanwhile.
-        let nextChange = earliest { chats[$0].nextChange }
+        let nextChange = chats.lazy.compactMap(\.nextChange).min()
         switch pace.next(now: clock().instant, canShow: !screen.hasPendingFrame, nextChange: nextChange) {
         case .wait(let deadline): wait(until: deadline)
         case .takeNews: takePortion()
@@ -122,21 +113,11 @@ struct ChatLoop {
         }
     }
 
-    /// The first of the moments that the chats have.
-    private func earliest(_ moment: (Int) -> ContinuousClock.Instant?) -> ContinuousClock.Instant? {
-        var first: ContinuousClock.Instant?
-        for place in chats.indices {
-            guard let next = moment(place) else { continue }
-            first = first.map { min($0, next) } ?? next
-        }
-        return first
-    }
-
     // MARK: Steps
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
-        let draftDue = earliest { chats[$0].draftDue }
+        let draftDue = chats.lazy.compactMap(\.draftDue).min()
         let wakes = screen.wait(until: [deadline, draftDue, pasteWatch.due].compactMap(\.self).min())
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
@@ -192,7 +173,6 @@ struct ChatLoop {
         pace.invalidate(by: .person)
     }
 
-    /// Draws again where the configuration's word does.
     private mutating func followSettings() {
         let settings = chats[front].model.settings
         if settings.links.use != screen.linkUse { screen.linkUse = settings.links.use }
@@ -298,9 +278,7 @@ struct ChatLoop {
     /// Tells the chat in front what the others show.
     private mutating func lookAround() {
         guard chats.count > 1 else { return }
-        let glances = chats.indices.map {
-            ChatGlance(chats[$0].model, named: chats[$0].name, isInFront: $0 == front)
-        }
+        let glances = chats.indices.map { ChatGlance(chats[$0].model, named: chats[$0].name, isInFront: $0 == front) }
         guard glances != chats[front].model.window.chats || front != chats[front].model.window.place else { return }
         carryOut(.others(glances, place: front), in: front)
     }
@@ -386,8 +364,7 @@ struct ChatLoop {
     /// Takes a chat away that has never begun. The first one is not among these.
     private mutating func remove(_ place: Int) {
         let isFront = place == front
-        let text = chats[place].model.compose.text
-        chats.remove(at: place)
+        let text = chats.remove(at: place).model.compose.text
         tellWhetherAlone()
         leaving = []
         if isFront || front > place { front = max(0, front - 1) }
@@ -418,9 +395,18 @@ struct ChatLoop {
         case .quit: quit(place)
         case .redraw: screen.redraw()
         case .bell: ringWithFrame()
-        case .notify(let notification, let isTest): notify(notification, isTest: isTest, of: place)
+        case .notify(let notification, let isTest):
+            let settings = chats[place].model.settings
+            let methods = screen.notify(notification, by: settings.notifications.by.use)
+            if methods.contains(.bell), settings.bell != .nothing { ringWithFrame() }
+            if isTest { apply(.notified(by: methods), to: place, by: .person) }
         case .copy(let text): screen.copy(text)
-        case .edit(let text): edit(text, of: place)
+        case .edit(let text):
+            // What was typed is kept while somebody else has the terminal.
+            for place in chats.indices { handOver(place) }
+            let outcome = screen.edit(text)
+            pass(clock(), isSign: true)
+            apply(.edited(outcome), to: place, by: .person)
         case .setTitle(let title): if place == front { self.title = title }
         case .suspendProcess: suspend()
         case .showChat(let place, let destination): show(place, destination)
@@ -435,13 +421,6 @@ struct ChatLoop {
         pace.invalidate(by: .news)
     }
 
-    private mutating func notify(_ notification: TerminalNotification, isTest: Bool, of place: Int) {
-        let settings = chats[place].model.settings
-        let methods = screen.notify(notification, by: settings.notifications.by.use)
-        if methods.contains(.bell), settings.bell != .nothing { ringWithFrame() }
-        if isTest { apply(.notified(by: methods), to: place, by: .person) }
-    }
-
     private mutating func handOverWhatIsDue() {
         for place in chats.indices where chats[place].isDue { handOver(place) }
     }
@@ -450,14 +429,6 @@ struct ChatLoop {
         for _ in 0..<chats[place].handOver() {
             apply(.notice(EngineRun.tooMuch, isFailure: true), to: place, by: .news)
         }
-    }
-
-    private mutating func edit(_ text: String, of place: Int) {
-        // What was typed is kept while somebody else has the terminal.
-        for place in chats.indices { handOver(place) }
-        let outcome = screen.edit(text)
-        pass(clock(), isSign: true)
-        apply(.edited(outcome), to: place, by: .person)
     }
 
     private mutating func suspend() {

@@ -15,10 +15,7 @@ struct ChatPlan: Sendable {
 }
 
 /// The interactive client: the terminal and the engines, one for each network, and the loop between them.
-struct ChatSession {
-    private let engines: Engines
-    private var loop: ChatLoop
-
+enum ChatSession {
     /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is
     /// read, made or touched.
     ///
@@ -44,41 +41,31 @@ struct ChatSession {
             throw CommandFailure(CommandFailure.badConfiguration, words)
         }
         let engines = Engines(terminal)
-        let main = EngineRun(queue: engines.newQueue())
-        var chats = [engines.chat(first, main)]
-        for plan in plans.dropFirst() { chats.append(engines.chat(plan)) }
-        let loop = ChatLoop(
-            terminal, chats, appearance: first.connection.appearance, colors: terminal.colorCount,
-            clock: { engines.now }, open: { engines.chat(try planning($0)) },
+        let main = engines.newRun()
+        var loop = ChatLoop(
+            terminal, [engines.chat(first, main)] + plans.dropFirst().map { engines.chat($0) },
+            appearance: first.connection.appearance, colors: terminal.colorCount,
+            clock: { .now }, open: { engines.chat(try planning($0)) },
             letGo: { EngineRun.letGo(engines.runs) })
-        var session = ChatSession(engines: engines, loop: loop)
-        session.loop.begin()
+        loop.begin()
         let preparation = engines.prepare(first)
+        var failure: (any Error)?
         do {
             // Another program may hold the network's files: keys count meanwhile, and so does an end.
-            if let prepared = session.loop.run(until: { preparation.result }) {
+            if let prepared = loop.run(until: { preparation.result }) {
                 main.start(try prepared.get(), first.configuration)
             }
-        } catch {
-            terminal.close()
-            // Those of other networks may have begun.
-            EngineRun.end(engines.runs)
-            log?.end()
-            session.endBySignal(terminal)
-            throw error
-        }
-        session.loop.run()
-        terminal.close(endsProcess: true)
+            loop.run()
+        } catch { failure = error }
+        terminal.close(endsProcess: failure == nil)
+        // Those of other networks may have begun where the first one's cannot.
         EngineRun.end(engines.runs)
         log?.end()
-        session.endBySignal(terminal)
-        if session.loop.chats.count == 1, let failure = session.loop.model.connectionGivenUp { throw failure }
-    }
-
-    /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of
-    /// that.
-    private func endBySignal(_ terminal: TerminalSession) {
+        // The process ends as a signal has it that has asked for its end, also where the loop was over before it heard
+        // of that.
         if let signal = loop.endingSignal ?? terminal.pendingSignal { TerminalSession.endProcess(by: signal) }
+        if failure == nil, loop.chats.count == 1 { failure = loop.model.connectionGivenUp }
+        if let failure { throw failure }
     }
 }
 
@@ -89,9 +76,7 @@ private final class Engines {
 
     init(_ terminal: TerminalSession) { self.terminal = terminal }
 
-    var now: Moment { Moment(instant: .now, wall: WallClock.now) }
-
-    func newQueue() -> EventQueue { EventQueue { [waker = terminal.waker] in waker.wake() } }
+    func newRun() -> EngineRun { EngineRun(queue: EventQueue { [waker = terminal.waker] in waker.wake() }) }
 
     /// Has a chat's way to its network prepared, on another thread.
     func prepare(_ plan: ChatPlan) -> Preparation<Connector> {
@@ -101,7 +86,7 @@ private final class Engines {
 
     /// A chat that goes to its network by itself.
     func chat(_ plan: ChatPlan) -> WindowChat {
-        let run = EngineRun(queue: newQueue())
+        let run = newRun()
         let preparation = prepare(plan)
         return chat(plan, run) {
             guard let prepared = preparation.result else { return false }
@@ -114,7 +99,7 @@ private final class Engines {
     func chat(_ plan: ChatPlan, _ run: EngineRun, connect: (() throws -> Bool)? = nil) -> WindowChat {
         runs.append(run)
         let model = ChatModel(
-            identity: plan.connection.identity, size: terminal.size, now: now, status: .initialized,
+            identity: plan.connection.identity, size: terminal.size, now: .now, status: .initialized,
             origin: RelayClient.newID())
         model.configure(plan.configuration.settings)
         model.attention.suspension.time = plan.suspension.policy.grace
@@ -124,7 +109,10 @@ private final class Engines {
         let isNothingNamed = plan.topics.isEmpty && plan.configuration.settings.join.isEmpty && !keeps
         return WindowChat(
             plan.name, profile: plan.profile, model, topics: isNothingNamed ? [ChatModel.firstTopic] : plan.topics,
-            keeps: keeps,
-            queue: run.queue, send: { run.send($0) }, connect: connect)
+            keeps: keeps, queue: run.queue, send: { run.send($0) }, connect: connect)
     }
+}
+
+extension Moment {
+    static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
 }

@@ -31,7 +31,7 @@ final class EngineRun {
             run.requests.yield(.letGo(done))
             return done
         }
-        _ = Gate.closed(gates, after: patience)
+        Gate.closed(gates, after: patience)
     }
 
     /// Goes to the network.
@@ -64,9 +64,6 @@ final class EngineRun {
                 Output.complain("The local store did not take what you typed last: it is lost where it was not sent.")
             }
         }
-        _ = Gate.closed(ends.map(\.left), after: .seconds(2))
+        Gate.closed(ends.map(\.left), after: .seconds(2))
     }
-
-    /// Ends this one.
-    func end() { Self.end([self]) }
 }

@@ -78,7 +78,7 @@ enum Reachability {
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         let result = endpoint.bytes.withUnsafeBytes { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) { address in
-                systemConnect(descriptor, address.baseAddress, socklen_t(bytes.count))
+                Platform.connect(descriptor, address.baseAddress, socklen_t(bytes.count))
             }
         }
         guard result != 0, errno != EINPROGRESS else { return .success(descriptor) }
@@ -93,8 +93,4 @@ enum Reachability {
         guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0, code != 0 else { return nil }
         return Failure(words: FileFindings.reason(code))
     }
-}
-
-private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t) -> Int32 {
-    connect(descriptor, address, length)
 }

@@ -11,11 +11,6 @@ struct ScreenMeasurement {
 
     private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "alerts.build"]
 
-    init(messages: Int, keys: Int) {
-        self.messages = max(1_000, messages)
-        self.keys = max(1, keys)
-    }
-
     /// Measures all of it; a second for each hundred keys and load.
     ///
     /// - Returns: the figures; times are in microseconds.
@@ -65,7 +60,7 @@ struct ScreenMeasurement {
     private func type(in network: NetworkState, rate: Int, topics: Int) -> MeasuredScreen {
         let model = joined()
         model.network = network
-        model.now = Self.now
+        model.now = .now
         for topic in Self.topics[1..<topics] {
             _ = model.join(topic, shows: false)
             settle(topic, model)
@@ -104,16 +99,14 @@ struct ScreenMeasurement {
 
     // MARK: Parts
 
-    private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
-
     private func loop(_ screen: MeasuredScreen, _ model: ChatModel) -> ChatLoop {
-        ChatLoop(screen, [WindowChat("", model, queue: screen.queue, send: { _ in true })], clock: { Self.now })
+        ChatLoop(screen, [WindowChat("", model, queue: screen.queue, send: { _ in true })], clock: { .now })
     }
 
     /// A model that is in the first topic.
     private func joined() -> ChatModel {
         let model = ChatModel(
-            identity: .init(user: "alice", network: "bench"), size: size, now: Self.now,
+            identity: .init(user: "alice", network: "bench"), size: size, now: .now,
             status: ConnectionStatus(state: .connected, roundTripTime: .microseconds(400)), origin: "bench")
         _ = update(model, .start(topics: [Self.topics[0]]))
         settle(Self.topics[0], model)

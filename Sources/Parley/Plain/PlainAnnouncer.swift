@@ -20,9 +20,8 @@ struct PlainAnnouncer {
     /// Own messages whose end is waited for; beyond it the oldest are forgotten.
     private static let ownLimit = 1_000
 
-    private var state: ConnectionStatus.State?
-    private var wasLong = false
-    private var wasSilent = false
+    /// The connection as it was said last.
+    private var status: ConnectionStatus?
     private var wasCutOff = false
     private var notice: Notice?
     /// What is in view, below what is read whole.
@@ -57,7 +56,11 @@ struct PlainAnnouncer {
         case .line where command == .history || command == .more: lines += further(command, model)
         case .past(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
             lines += older(of: name, model)
-            lines += newer(among: messages, in: name, model)
+            // What the network has behind what was said of a topic without a connection.
+            if Self.place(in: model) == .conversation(name) {
+                let shown = messages.filter { model.network.conversations.home(of: $0.topic) ?? name == name }
+                lines += self.messages(shown, in: name, model)
+            }
         case .past(let name, .keptHistory), .past(let name, .historyFailed): lines += older(of: name, model)
         case .topic(let name, let events):
             for event in events {
@@ -131,13 +134,6 @@ struct PlainAnnouncer {
             }
         }
         return lines
-    }
-
-    /// What the network has behind what was said of a topic without a connection.
-    private mutating func newer(among messages: [TopicMessage], in name: String, _ model: ChatModel) -> [String] {
-        guard Self.place(in: model) == .conversation(name) else { return [] }
-        let shown = messages.filter { model.network.conversations.home(of: $0.topic) ?? name == name }
-        return self.messages(shown, in: name, model)
     }
 
     func words(_ line: StoredLine, _ model: ChatModel, in home: String, names: Bool = false) -> String {
@@ -295,18 +291,19 @@ struct PlainAnnouncer {
 
     private mutating func connection(_ model: ChatModel) -> [String] {
         let status = model.network.status
-        let isSilent = status.silentSince != nil
-        let isWaiting = status.state == .connecting && model.isCutOff
-        defer {
-            (state, wasLong, wasSilent, wasCutOff) = (status.state, status.isLongOutage, isSilent, model.isCutOff)
-        }
+        let (before, wasCutOff) = (self.status, wasCutOff)
+        (self.status, self.wasCutOff) = (status, model.isCutOff)
         let reason = status.reason.map { " \($0.words)" } ?? ""
-        if isWaiting, !wasCutOff { return ["There is no connection yet.\(reason) What you write waits."] }
-        guard status.state != state else {
-            if isSilent != wasSilent {
+        if status.state == .connecting, model.isCutOff, !wasCutOff {
+            return ["There is no connection yet.\(reason) What you write waits."]
+        }
+        if status.state == before?.state {
+            let isSilent = status.silentSince != nil
+            if isSilent != (before?.silentSince != nil) {
                 return [isSilent ? "The server is not answering. What you write waits." : "The server answers again."]
             }
-            return status.isLongOutage && !wasLong ? ["There is still no connection.\(reason)"] : []
+            let isNews = status.isLongOutage && before?.isLongOutage == false
+            return isNews ? ["There is still no connection.\(reason)"] : []
         }
         switch status.state {
         case .initialized, .connecting: return []

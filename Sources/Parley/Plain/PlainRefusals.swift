@@ -9,14 +9,11 @@ struct PlainRefusals {
     /// The first line that could not be carried out, and how many there were.
     private var commands: (first: CommandFailure, count: Int)?
     /// Why nothing more could be read.
-    private var input: CommandFailure?
+    var input: CommandFailure?
     private var lastNumber = 0
 
     /// More refused messages than this are not told apart; the session fails all the same.
     private static let limit = 10_000
-
-    /// The input ended with a failure.
-    mutating func inputFailed(_ failure: CommandFailure) { input = failure }
 
     /// A line was not even read.
     mutating func lineDropped(_ words: String) { noteCommand(words) }
@@ -61,11 +58,6 @@ struct PlainRefusals {
     private mutating func noteCommand(_ words: String?) {
         guard let words else { return }
         commands = (commands?.first ?? CommandFailure(CommandFailure.badData, words), (commands?.count ?? 0) + 1)
-    }
-
-    /// Fails where something was refused.
-    func check() throws(CommandFailure) {
-        if let failure { throw failure }
     }
 
     /// How the session ends; nil where nothing was refused.

@@ -33,7 +33,7 @@ struct PlainSession {
     private let wakes = DispatchSemaphore(value: 0)
     private let inputs = NIOLockedValueBox<[Input]>([])
     private let taken = DispatchSemaphore(value: 0)
-    private var model: ChatModel
+    private let model: ChatModel
     /// The longest line in bytes, far more than a message has: the core refuses it whole, and keeps it. What is longer
     /// is dropped.
     private static let lineLimit = 4 << 20
@@ -54,7 +54,7 @@ struct PlainSession {
     static func run(_ connector: Connector, topics: [String], configuration: ChatConfiguration) throws {
         var session = PlainSession(connector, configuration)
         let outcome = Result { try session.run(topics, connector, configuration) }
-        session.engine.end()
+        EngineRun.end([session.engine])
         try outcome.get()
     }
 
@@ -63,15 +63,13 @@ struct PlainSession {
         engine = EngineRun(queue: queue)
         model = ChatModel(
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
-            size: Self.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
+            size: Self.size, now: .now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
         model.attention.suspension.time = connector.configuration.lifecycle.grace
         model.spoken = ChatModel.Spoken()
         // No character has less than a byte, so that no line that is read is cut.
         model.compose.editor = LineEditor(limit: Self.lineLimit + LineReader.portion)
     }
-
-    private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
 
     private mutating func run(_ topics: [String], _ connector: Connector, _ configuration: ChatConfiguration) throws {
         let keeps = connector.hasStore
@@ -100,7 +98,7 @@ struct PlainSession {
             takeWaiting()
             if waiting.isEmpty, model.connectionGivenUp != nil { break }
             guard hasEnded, !isOver else { continue }
-            if waiting.isEmpty, model.isSettled { return try refusals.check() }
+            if waiting.isEmpty, model.isSettled { break }
             // Many letters take their time; each part of them shows that it goes on.
             if model.network.inbox.deletion.run?.done != deleted {
                 deleted = model.network.inbox.deletion.run?.done
@@ -111,8 +109,7 @@ struct PlainSession {
             if .now >= end { break }
         }
         // What was refused will not be sent by another run, so it is told rather than what waits.
-        try refusals.check()
-        if let failure = model.connectionGivenUp { throw failure }
+        if let failure = refusals.failure ?? model.connectionGivenUp { throw failure }
         guard hasEnded, let undone = model.undone(keeps: model.network.opening == nil ? model.network.keepsDesk : keeps)
         else { return }
         throw CommandFailure(model.network.status.codeOfEnd, undone + model.network.status.hindrance)
@@ -120,9 +117,7 @@ struct PlainSession {
 
     private func wait(until deadline: ContinuousClock.Instant?) {
         guard let deadline else { return wakes.wait() }
-        let left = ContinuousClock.now.duration(to: deadline)
-        let milliseconds = max(0, Int(left.components.seconds) * 1_000 + 1_000)
-        _ = wakes.wait(timeout: .now() + .milliseconds(milliseconds))
+        _ = wakes.wait(timeout: .now() + max(0, ContinuousClock.now.duration(to: deadline) / .seconds(1)))
     }
 
     // MARK: Input
@@ -168,7 +163,7 @@ struct PlainSession {
             // What was read before is still done.
             case .failed(let failure):
                 hasEnded = true
-                refusals.inputFailed(failure)
+                refusals.input = failure
             case .signal(EndingSignals.stopping):
                 suspend(signals)
                 wasStopped = true
@@ -188,7 +183,7 @@ struct PlainSession {
 
     /// Says what came while the process stood still, once all of it is here.
     private mutating func tellAbsence() {
-        if let due = model.attention.absence?.due, due <= .now { apply(.tick(Self.now)) }
+        if let due = model.attention.absence?.due, due <= .now { apply(.tick(.now)) }
     }
 
     /// Takes the lines in, once it is known what was joined and what is in view.
@@ -215,7 +210,7 @@ struct PlainSession {
     }
 
     private mutating func apply(_ event: ChatEvent) {
-        let due = update(model, .tick(Self.now))
+        let due = update(model, .tick(.now))
         let notice = model.notices.shown
         let effects = due + update(model, event)
         let failure = model.notices.shown.flatMap { $0 != notice && $0.kind == .failure && isScript ? $0.text : nil }

@@ -19,7 +19,7 @@ struct EngineRunTests {
         #expect(!engine.send(.connection(.nudge)))
         // Nothing is there that could be let go or ended.
         EngineRun.letGo([engine])
-        engine.end()
+        EngineRun.end([engine])
     }
 
     @Test("What was asked for before the end is done in its order and kept, and nothing that was begun goes on")

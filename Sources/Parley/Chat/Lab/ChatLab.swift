@@ -114,16 +114,8 @@ actor ChatLab {
     }
 
     private static func waitForConnection(_ client: RelayClient) async {
-        let statuses = client.statuses
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for await status in statuses where status.state == .connected || status.state == .disconnected {
-                    return
-                }
-            }
-            group.addTask { try? await Task.sleep(for: patience) }
-            await group.next()
-            group.cancelAll()
+        _ = await within(patience) { [statuses = client.statuses] in
+            for await status in statuses where status.state == .connected || status.state == .disconnected { return }
         }
     }
 
@@ -177,34 +169,28 @@ actor ChatLab {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         news.withLockedValue { $0 = isWatched ? continuation : nil }
         guard isWatched else { return }
-        telling = Task { [weak self] in
+        telling = Task {
             for await _ in stream {
-                await self?.tell()
+                await session.countQueued()
+                await queue.send(.lab(.glance(await session.report)))
                 guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
             }
         }
-        ticking = Task { [weak self] in
+        ticking = Task {
             repeat {
                 continuation.yield()
-                await self?.measure()
+                measure()
             } while (try? await Task.sleep(for: Self.tick)) != nil
         }
     }
 
-    private func tell() async {
-        await session.countQueued()
-        await queue.send(.lab(.glance(await session.report)))
-    }
-
     private func measure() {
         guard ping == nil, client.status.state == .connected else { return }
-        ping = Task { [client, weak self] in
+        ping = Task {
             _ = try? await client.ping()
-            await self?.measured()
+            ping = nil
         }
     }
-
-    private func measured() { ping = nil }
 
     // MARK: The end
 
