@@ -52,7 +52,6 @@ struct ChatEngine: Sendable {
         notifier = NotifierFeed(queue, core.tasks)
     }
 
-    /// What it is asked for.
     enum Request: Sendable {
         case effect(CoreEffect)
         /// Let the connection go, as the process is about to stop, and open the gate.
@@ -69,7 +68,7 @@ struct ChatEngine: Sendable {
         let (openings, statuses, publishes) = (client.storeOpenings, client.statuses, client.publishes)
         await withDiscardingTaskGroup { group in
             group.addTask { await core.tasks.run() }
-            group.addTask { await lab.run() }
+            group.addTask { await lab.tasks.run() }
             group.addTask { await store.follow(openings) }
             group.addTask { await store.followNews() }
             group.addTask { await connection.followTokenFailures() }
@@ -105,7 +104,7 @@ struct ChatEngine: Sendable {
         case .letters(let request): await letters.perform(request)
         case .keys(let request): await keys.perform(request)
         case .connection(let request):
-            if case .setSuspension(let policy) = request { await lab.lifecyclePolicyChanged(policy) }
+            if case .setSuspension(let policy) = request { lab.policy.withLockedValue { $0 = policy } }
             await connection.perform(request)
         case .lab(let request): await lab.perform(request)
         case .runNotifier(let line, let notification): await notifier.run(line, notification)

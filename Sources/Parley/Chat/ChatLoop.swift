@@ -17,7 +17,6 @@ protocol ChatScreen: AnyObject {
     func setTitle(_ title: String)
     /// Gives the terminal to the person's editor until that ends.
     func edit(_ text: String) -> TextEditor.Outcome
-    /// Gives a text to the terminal's clipboard.
     func copy(_ text: String)
     /// Stops the process until it is continued; false when nobody could.
     func suspend() -> Bool
@@ -28,7 +27,6 @@ extension TerminalSession: ChatScreen {}
 /// The screen's thread: sleeps in the terminal's poll, updates the model, draws. `ScreenPace` says what comes first.
 struct ChatLoop {
     private(set) var chats: [WindowChat]
-    /// The one in front of the person.
     private(set) var front = 0
     /// The signal that asked for the end, if one did.
     private(set) var endingSignal: Int32?
@@ -53,9 +51,7 @@ struct ChatLoop {
     private var rings = false
 
     /// - Parameters:
-    ///   - appearance: how the screen has to look.
     ///   - colors: how many colours the terminal has; 0 for none.
-    ///   - clock: tells the time.
     ///   - open: makes the chat of another profile.
     ///   - letGo: lets all connections go, as the process is about to stop; it takes a part of a second at most.
     init(
@@ -70,10 +66,8 @@ struct ChatLoop {
         theme = appearance.theme(colors: colors)
     }
 
-    /// The chat in front.
     var model: ChatModel { chats[front].model }
 
-    /// Draws the first frame.
     mutating func begin() {
         tellWhetherAlone()
         for place in chats.indices { begin(place) }
@@ -102,7 +96,6 @@ struct ChatLoop {
         return nil
     }
 
-    /// Does what comes next.
     mutating func takeStep() {
         // By the model's own time, so that no change is passed over that came due meanwhile.
         let nextChange = chats.lazy.compactMap(\.nextChange).min()
@@ -140,9 +133,7 @@ struct ChatLoop {
             endingSignal = signal
             isOver = true
         case .woken:
-            var isAwaited = false
-            for place in chats.indices where chats[place].queue.takeAnswerFlag() { isAwaited = true }
-            pace.newsCame(isAwaited: isAwaited)
+            pace.newsCame(isAwaited: chats.count { $0.queue.takeAnswerFlag() } > 0)
             connectWhatIsReady()
         case .timedOut, .shown: break
         }
@@ -232,10 +223,8 @@ struct ChatLoop {
         screen.present(
             render(
                 chats[front].model, size: screen.size, now: chats[front].model.now.instant, theme: theme, texts: texts))
-        if let title { screen.setTitle(title) }
-        if rings { screen.bell() }
-        title = nil
-        rings = false
+        if let title = exchange(&title, with: nil) { screen.setTitle(title) }
+        if exchange(&rings, with: false) { screen.bell() }
         pace.drew(taking: begin.duration(to: clock().instant))
         handOverWhatIsDue()
     }

@@ -34,7 +34,6 @@ final class EngineRun {
         Gate.closed(gates, after: patience)
     }
 
-    /// Goes to the network.
     func start(_ connector: Connector, _ configuration: ChatConfiguration) {
         let engine = ChatEngine(connector, queue: queue)
         let (kept, left) = (Gate(), Gate())

@@ -4,11 +4,8 @@ import RelayNetwork
 
 /// A letter's text in a file that only its owner can read.
 enum LetterFile {
-    /// A file's name for a letter, of characters that mean nothing to any shell or file system.
-    ///
-    /// - Parameters:
-    ///   - person: who sent it, or whom it was sent to; nil where nobody knows.
-    ///   - time: when it was stored.
+    /// A file's name for a letter, of characters that mean nothing to any shell or file system: by who sent it, or whom
+    /// it was sent to, nil where nobody knows, and by when it was stored.
     static func name(of person: String?, at time: Timestamp) -> String {
         func plain(_ text: String) -> String {
             String(
@@ -28,11 +25,7 @@ enum LetterFile {
         case failed(String)
     }
 
-    /// Writes a text.
-    ///
-    /// - Parameters:
-    ///   - path: the file; `~/` is the home folder.
-    ///   - overwrites: whether a file that is there goes. It stays whole until the new one is.
+    /// Writes a text into a file; `~/` is the home folder. One that is overwritten stays whole until the new one is.
     static func save(_ text: String, to path: String, overwrites: Bool) -> Outcome {
         let path = UserFolders.expanded(path, ProcessInfo.processInfo.environment)
         do throws(CommandFailure) {

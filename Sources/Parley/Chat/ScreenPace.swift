@@ -6,7 +6,6 @@ import Terminal
 ///
 /// A pure value: the caller tells the time and carries out the steps.
 struct ScreenPace: Sendable {
-    /// What to do next.
     enum Step: Equatable, Sendable {
         /// Sleep until something happens, or until an instant; one that has passed asks for a look without sleep.
         case wait(until: ContinuousClock.Instant?)
@@ -31,23 +30,16 @@ struct ScreenPace: Sendable {
     /// When the round began that is not at its end.
     private var roundBegan: ContinuousClock.Instant?
 
-    /// Something changed on the screen.
     mutating func invalidate(by cause: FrameLimiter.Cause) { frames.invalidate(by: cause) }
 
-    /// News wait to be taken.
-    ///
-    /// - Parameter isAwaited: whether a person waits for some of it: no pause puts it off.
+    /// News wait to be taken. No pause puts off what a person awaits.
     mutating func newsCame(isAwaited: Bool = false) {
         hasNews = true
         if isAwaited { self.isAwaited = true }
     }
 
-    /// A portion was taken.
-    ///
-    /// - Parameters:
-    ///   - isLast: whether nothing waits any more.
-    ///   - isEmpty: whether there was nothing to take, because the portion before it had it already. Such a round puts
-    ///     off no other.
+    /// A portion was taken, after which nothing waits where it is the last. One that is empty, because the portion
+    /// before it had it all, puts off no other round.
     mutating func tookPortion(isLast: Bool, isEmpty: Bool = false) {
         owesLook = true
         if !isEmpty, let roundBegan { lastRound = roundBegan }
@@ -57,7 +49,6 @@ struct ScreenPace: Sendable {
         roundBegan = nil
     }
 
-    /// A frame was drawn, which took so long.
     mutating func drew(taking cost: Duration) { frames.drew(taking: cost) }
 
     /// Whether what comes has been more than the screen's thread can take, for a while.
@@ -65,14 +56,10 @@ struct ScreenPace: Sendable {
         roundBegan.map { now >= $0 + Self.longRound } ?? false
     }
 
-    /// The next step.
-    ///
     /// - Parameters:
     ///   - canShow: whether the terminal takes a frame now.
     ///   - nextChange: when the screen changes by time alone; nil when it does not.
-    mutating func next(
-        now: ContinuousClock.Instant, canShow: Bool, nextChange: ContinuousClock.Instant?
-    ) -> Step {
+    mutating func next(now: ContinuousClock.Instant, canShow: Bool, nextChange: ContinuousClock.Instant?) -> Step {
         if frames.needsFrameNow, frames.takeFrame(now: now) { return .draw }
         if owesLook {
             owesLook = false

@@ -32,7 +32,11 @@ struct TextEditor: Sendable {
         let folder = temporaryFolder + "/parley-" + RelayClient.newID()
         // Some editors choose their rules for wrapping and colours by the name.
         let file = folder + "/message.md"
-        defer { removeIfEmpty(folder) }
+        var stays = false
+        defer {
+            let isEmpty = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty ?? false
+            if !stays || isEmpty { try? FileManager.default.removeItem(atPath: folder) }
+        }
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -47,16 +51,14 @@ struct TextEditor: Sendable {
         switch run(file) {
         case .exited(0)?: break
         case .exited(127)?:
-            remove(folder)
             return .failed("There is no program \(command.prefix(64)). Set EDITOR to the one that you write with.")
-        case .exited(let code)?:
-            remove(folder)
-            return .failed("The editor ended with \(code); the text is as it was before.")
-        case .signaled?: return .failed("The editor was ended by a signal. What it has saved is in \(file).")
-        case nil:
-            remove(folder)
-            return .failed("The editor could not be started: the system has no process left for it.")
+        case .exited(let code)?: return .failed("The editor ended with \(code); the text is as it was before.")
+        case .signaled?:
+            stays = true
+            return .failed("The editor was ended by a signal. What it has saved is in \(file).")
+        case nil: return .failed("The editor could not be started: the system has no process left for it.")
         }
+        stays = true
         guard let data = FileManager.default.contents(atPath: file) else {
             return .failed("What the editor has written cannot be read. It may be in \(folder).")
         }
@@ -66,7 +68,7 @@ struct TextEditor: Sendable {
         guard var written = try? TextInput.text(of: Array(data)) else {
             return .failed("The text is not written in UTF-8. It is in \(file).")
         }
-        remove(folder)
+        stays = false
         // An editor ends the last line, which the person did not.
         if written.last?.breaksLine == true { written.removeLast() }
         return .written(written)
@@ -80,12 +82,6 @@ struct TextEditor: Sendable {
             return path
         }
         return "/tmp"
-    }
-
-    private func remove(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
-
-    private func removeIfEmpty(_ folder: String) {
-        if (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty == true { remove(folder) }
     }
 
     private func run(_ file: String) -> TerminationStatus? {

@@ -55,9 +55,7 @@ final class WindowChat {
         return lastDraft + Self.draftPause
     }
 
-    /// Hands over what was asked for.
-    ///
-    /// - Returns: what could not be taken.
+    /// Hands over what was asked for; counts what could not be taken.
     func handOver() -> Int {
         guard !requests.isEmpty else { return 0 }
         let due = requests

@@ -186,7 +186,7 @@ struct Doctor {
                 guard access(path, F_OK) == 0 else {
                     // Connecting makes them; a check must not make a user.
                     tellCredentialsToCome(user)
-                    return await touch(addresses, .init(servers: .fixed(addresses)))
+                    return await check(addresses, .init(servers: .fixed(addresses)), logsIn: false)
                 }
                 credentials = RelayCredentials(try directory.credentials(for: user))
                 report(CredentialsFindings.read(credentials.times, place: path, user: user, now: now))
@@ -211,33 +211,24 @@ struct Doctor {
         {
             return tell(error, .none)
         }
-        await touch(addresses, configuration)
+        await check(addresses, configuration, logsIn: false)
     }
 
-    /// Whether the servers can be reached, without a login.
-    private func touch(_ addresses: [ServerAddress], _ configuration: RelayConfiguration) async {
+    private func check(
+        _ addresses: [ServerAddress], _ configuration: RelayConfiguration, logsIn: Bool = true
+    ) async {
         let findings = ServerFindings(configuration: configuration)
-        guard await isWayOpen(findings) else { return }
-        for address in addresses { report(await findings.touch(address)) }
-    }
-
-    private func check(_ addresses: [ServerAddress], _ configuration: RelayConfiguration) async {
-        let findings = ServerFindings(configuration: configuration)
-        guard await isWayOpen(findings) else { return }
+        if let proxy = configuration.proxy {
+            let finding = await findings.touch(proxy)
+            report(finding)
+            guard finding.outcome == .ok else { return }
+        }
         var reached: ServerAddress?
         for address in addresses {
-            let (finding, isReached) = await findings.reach(address)
+            let finding = logsIn ? await findings.reach(address) : await findings.touch(address)
             report(finding)
-            if isReached, reached == nil { reached = address }
+            if logsIn, finding.outcome == .ok, reached == nil { reached = address }
         }
         if let reached { await findings.network(reached).forEach(report) }
-    }
-
-    /// Whether the proxy is reached, where there is one.
-    private func isWayOpen(_ findings: ServerFindings) async -> Bool {
-        guard let proxy = findings.configuration.proxy else { return true }
-        let (finding, isReached) = await findings.touch(proxy)
-        report(finding)
-        return isReached
     }
 }

@@ -12,7 +12,6 @@ final class MeasuredScreen: ChatScreen {
     let queue: EventQueue
     /// How long after its time each key was on the screen, in seconds.
     private(set) var delays: [Double] = []
-    /// How many cells changed with each frame.
     private(set) var changed = 0
     /// How long the sending took, which is other threads' work in the program.
     private(set) var sending = Duration.zero

@@ -11,9 +11,7 @@ struct ScreenMeasurement {
 
     private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "alerts.build"]
 
-    /// Measures all of it; a second for each hundred keys and load.
-    ///
-    /// - Returns: the figures; times are in microseconds.
+    /// Measures all of it, a second for each hundred keys and load; times are in microseconds.
     func run() -> [(name: String, value: Double)] {
         let floor = median(bareFrames())
         var figures: [(name: String, value: Double)] = [("n", Double(messages)), ("bare_frame_us", floor * 1e6)]

@@ -16,10 +16,9 @@ struct ServerFindings: Sendable {
     }
 
     /// Looks up the proxy's host and connects to it.
-    func touch(_ proxy: ProxyAddress) async -> (finding: Finding, isReached: Bool) {
+    func touch(_ proxy: ProxyAddress) async -> Finding {
         let name = "proxy \(proxy)"
-        if let obstacle = await obstacle(name, proxy.host, proxy.port) { return (obstacle, false) }
-        return (Finding(name, .ok, "DNS, TCP"), true)
+        return await obstacle(name, proxy.host, proxy.port) ?? Finding(name, .ok, "DNS, TCP")
     }
 
     private static func name(_ address: ServerAddress) -> String { "server \(address)" }
@@ -54,11 +53,9 @@ struct ServerFindings: Sendable {
     }
 
     /// Looks up, connects, secures and logs in; names the step that fails.
-    ///
-    /// - Returns: the finding, and whether the server took the login.
-    func reach(_ address: ServerAddress) async -> (finding: Finding, isReached: Bool) {
+    func reach(_ address: ServerAddress) async -> Finding {
         let name = Self.name(address)
-        if let obstacle = await obstacle(address) { return (obstacle, false) }
+        if let obstacle = await obstacle(address) { return obstacle }
         // Nothing but the login is asked here, so the topics' names do not matter.
         var probe = configuration
         probe.servers = .fixed([address])
@@ -69,14 +66,14 @@ struct ServerFindings: Sendable {
         let version = await client.serverVersion
         await client.close()
         guard let refusal else {
-            let words = "login: the server does not answer as a NATS server"
-            let fix = "check the address, and tls:// where the server wants it"
-            return (Finding(name, .noConnection, words, fix: fix), false)
+            return Finding(
+                name, .noConnection, "login: the server does not answer as a NATS server",
+                fix: "check the address, and tls:// where the server wants it")
         }
-        if let refusal { return (Self.finding(name, refusal), false) }
+        if let refusal { return Self.finding(name, refusal) }
         let way = configuration.proxy == nil ? "DNS, TCP" : "proxy"
         let steps = address.usesTLS ? "\(way), TLS, login" : "\(way), login"
-        return (Finding(name, .ok, "\(steps): nats-server \(version ?? "of unknown version")"), true)
+        return Finding(name, .ok, "\(steps): nats-server \(version ?? "of unknown version")")
     }
 
     private static func finding(_ name: String, _ reason: ConnectionReason) -> Finding {

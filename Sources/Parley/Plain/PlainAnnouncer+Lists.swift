@@ -20,7 +20,7 @@ extension PlainAnnouncer {
             if lines.isEmpty, model.network.conversations.named(name)?.history == .loading { awaitedHistory = name }
             return lines
         case .excerpt(let excerpt) where excerpt.request == nil:
-            return command == .history ? older(around: excerpt, model) : newer(around: excerpt, model)
+            return further(around: excerpt, isOlder: command == .history, model)
         case .conversation, .excerpt, .inbox, .search, .welcome, .reader, .lab: return []
         }
     }
@@ -94,28 +94,23 @@ extension PlainAnnouncer {
             + ["/history goes on to older ones, /more to newer ones, /open NUMBER to something else that was found."]
     }
 
-    /// The next older messages around what was found that are here and were not said.
-    private func older(around excerpt: Excerpt, _ model: ChatModel) -> [String] {
+    /// The next older or newer messages around what was found that are here and were not said.
+    private func further(around excerpt: Excerpt, isOlder: Bool, _ model: ChatModel) -> [String] {
         let conversation = excerpt.conversation
         guard let said = model.spoken?.excerpt else { return [] }
-        let (rows, first) = Self.rows(of: conversation, before: conversation.index(atOrAfter: said.lowerBound))
-        guard let first else { return [] }
-        model.spoken?.excerpt = first...said.upperBound
-        return ["\(Wording.count(rows.count { $0.isMessage }, "older message")):"]
-            + self.said(rows, model, in: conversation.name)
-    }
-
-    /// The next newer ones.
-    private func newer(around excerpt: Excerpt, _ model: ChatModel) -> [String] {
-        let conversation = excerpt.conversation
-        guard let said = model.spoken?.excerpt else { return [] }
-        let rows = (conversation.index(atOrAfter: said.upperBound)..<conversation.count).dropFirst()
-            .lazy.compactMap { conversation.row(at: $0) }.filter { $0.isMessage && !conversation.isHidden($0) }
-            .prefix(Self.portion)
-        guard let last = Array(rows).last?.position else { return [] }
-        model.spoken?.excerpt = said.lowerBound...last
-        return ["\(Wording.count(rows.count, "newer message")):"]
-            + self.said(Array(rows), model, in: conversation.name)
+        let (rows, end): ([ConversationRow], RowPosition?)
+        if isOlder {
+            (rows, end) = Self.rows(of: conversation, before: conversation.index(atOrAfter: said.lowerBound))
+        } else {
+            let newer = (conversation.index(atOrAfter: said.upperBound)..<conversation.count).dropFirst().lazy
+                .compactMap { conversation.row(at: $0) }.filter { $0.isMessage && !conversation.isHidden($0) }
+            rows = Array(newer.prefix(Self.portion))
+            end = rows.last?.position
+        }
+        guard let end else { return [] }
+        model.spoken?.excerpt = isOlder ? end...said.upperBound : said.lowerBound...end
+        let heading = Wording.count(rows.count { $0.isMessage }, isOlder ? "older message" : "newer message")
+        return ["\(heading):"] + self.said(rows, model, in: conversation.name)
     }
 
     /// What the local store has answered.
@@ -132,8 +127,7 @@ extension PlainAnnouncer {
             let lines =
                 switch part.direction {
                 case .around: around(excerpt, model)
-                case .before: older(around: excerpt, model)
-                case .after: newer(around: excerpt, model)
+                case .before, .after: further(around: excerpt, isOlder: part.direction == .before, model)
                 }
             guard lines.isEmpty else { return lines }
             return ["There is no \(part.direction == .after ? "newer" : "older") message that is kept here."]

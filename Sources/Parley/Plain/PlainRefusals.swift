@@ -18,11 +18,7 @@ struct PlainRefusals {
     /// A line was not even read.
     mutating func lineDropped(_ words: String) { noteCommand(words) }
 
-    /// Takes in an event.
-    ///
-    /// - Parameters:
-    ///   - effects: what followed from it.
-    ///   - failure: what the person was told because of it, where that was a failure.
+    /// Takes in an event, with what followed from it, and what the person was told where that was a failure.
     mutating func note(_ event: ChatEvent, _ effects: [CoreEffect], failure: String?) {
         switch event {
         case .published(let news): note(news)

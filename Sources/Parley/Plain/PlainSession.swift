@@ -53,9 +53,8 @@ struct PlainSession {
     ///   exit status of a signal.
     static func run(_ connector: Connector, topics: [String], configuration: ChatConfiguration) throws {
         var session = PlainSession(connector, configuration)
-        let outcome = Result { try session.run(topics, connector, configuration) }
-        EngineRun.end([session.engine])
-        try outcome.get()
+        defer { EngineRun.end([session.engine]) }
+        try session.run(topics, connector, configuration)
     }
 
     private init(_ connector: Connector, _ configuration: ChatConfiguration) {
@@ -94,7 +93,8 @@ struct PlainSession {
             // Nothing that is waited for comes while the process stands still.
             if try takeInputs(signals) { deadline = nil }
             hasMore = takeNews()
-            tellAbsence()
+            // What came while the process stood still is said once all of it is here.
+            if let due = model.attention.absence?.due, due <= .now { apply(.tick(.now)) }
             takeWaiting()
             if waiting.isEmpty, model.connectionGivenUp != nil { break }
             guard hasEnded, !isOver else { continue }
@@ -179,11 +179,6 @@ struct PlainSession {
         EngineRun.letGo([engine])
         signals.stop()
         apply(.resumed)
-    }
-
-    /// Says what came while the process stood still, once all of it is here.
-    private mutating func tellAbsence() {
-        if let due = model.attention.absence?.due, due <= .now { apply(.tick(.now)) }
     }
 
     /// Takes the lines in, once it is known what was joined and what is in view.

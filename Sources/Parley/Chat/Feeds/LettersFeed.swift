@@ -17,7 +17,6 @@ actor LettersFeed {
         /// lets the session choose.
         case readPortion(
             request: UInt64, postbox: String?, token: String?, from: LetterPortion.Source?, order: LetterOrder)
-        /// Delete letters, in any number.
         case delete(ids: [String])
         /// Delete no more of them than the network was asked for.
         case stopDeleting
@@ -43,9 +42,7 @@ actor LettersFeed {
     private var hasAskedForLetters = false
     /// Asks for the postboxes until the network tells them.
     var boxesTask: Task<Void, Never>?
-    /// Whether a count is about to begin.
     private var isCounting = false
-    /// Letters that are leaving the postbox.
     private var deletion: Task<Void, Never>?
     /// Grows with each question which letters were read, and with each that is: of answers the newest alone counts.
     private var readLettersQuestion: UInt64 = 0

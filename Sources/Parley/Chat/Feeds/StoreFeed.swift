@@ -7,7 +7,6 @@ actor StoreFeed {
         case open
         /// Keep which topics are joined, in their order.
         case keepJoined([String])
-        /// Keep a line that was typed.
         case keepLine(KeptLine)
         /// Keep the text being written; an empty one is forgotten. It may take a moment.
         case keepDraft(Draft)
@@ -44,7 +43,6 @@ actor StoreFeed {
         }
     }
 
-    /// Opens the local store and tells what the person was at.
     private func open() async {
         guard let store = await core.client.keptStore() else { return await core.send(.opened(nil)) }
         do throws(RelayError) {
@@ -109,7 +107,6 @@ actor StoreFeed {
 
     // MARK: Telling
 
-    /// Tells how the local store was opened.
     func follow(_ openings: AsyncStream<LocalStore.Opening>) async {
         for await opening in openings {
             guard let words = Self.words(opening) else { continue }
@@ -119,13 +116,11 @@ actor StoreFeed {
         }
     }
 
-    /// Tells of its troubles, and of their end.
     func followNews() async {
         guard let news = await core.client.storeNews() else { return }
         for await one in news { await tell(one) }
     }
 
-    /// Says that the local store takes nothing, or takes everything again.
     func tell(_ news: StoreNews) async {
         if case .failing(let error) = news { return await tellTrouble(error) }
         trouble = nil
@@ -160,7 +155,6 @@ actor StoreFeed {
         }
     }
 
-    /// What is said of a store that takes nothing, or takes everything again.
     static func words(_ news: StoreNews) -> String {
         switch news {
         case .failing(let error): return error.words

@@ -3,7 +3,6 @@ import Relay
 /// The joined topics: what they tell, what is written to them, and what the local store has of them.
 actor TopicsFeed {
     enum Request: Equatable, Sendable {
-        /// Subscribe to a topic or pattern.
         case subscribe(topic: String)
         case unsubscribe(topic: String)
         /// Have a topic rest while it is out of view, or follow it again, behind what came last.
@@ -61,7 +60,6 @@ actor TopicsFeed {
         }
     }
 
-    /// Ends all subscriptions.
     func end() { subscriptions = [:] }
 
     private func subscribe(_ topic: String) async {
@@ -79,7 +77,6 @@ actor TopicsFeed {
         }
     }
 
-    /// The topics that are followed now.
     var followedTopics: [String] { subscriptions.keys.filter { !resting.contains($0) } }
 
     /// Older messages are loaded in parts of so many bytes, however large each of them is.
@@ -98,7 +95,17 @@ actor TopicsFeed {
             do throws(RelayError) {
                 let page = try await core.client.history(
                     topic: topic, before: before, limit: limit, bytes: Self.historyBytes)
-                await core.send(.past(topic, Self.news(page, before: before)))
+                let messages =
+                    page.unreadable.isEmpty
+                    ? page.messages
+                    : (page.messages + page.unreadable.map(Self.shown)).sorted { $0.sequence < $1.sequence }
+                let (gaps, isComplete) = (page.gaps, page.isComplete)
+                await core.send(
+                    .past(
+                        topic,
+                        page.isOffline
+                            ? .keptHistory(messages, gaps: gaps, isComplete: isComplete)
+                            : .history(messages, gaps: gaps, before: before, isComplete: isComplete)))
             } catch {
                 await core.send(.past(topic, .historyFailed(error)))
             }
@@ -168,16 +175,6 @@ actor TopicsFeed {
             guard !Task.isCancelled, !kept.messages.isEmpty || !kept.gaps.isEmpty else { return }
             await core.send(.past(topic, .keptUnread(kept)))
         }
-    }
-
-    /// Older messages as the screen shows them.
-    private static func news(_ page: TopicHistory, before sequence: UInt64?) -> ChatEvent.PastNews {
-        let messages =
-            page.unreadable.isEmpty
-            ? page.messages : (page.messages + page.unreadable.map(shown)).sorted { $0.sequence < $1.sequence }
-        return page.isOffline
-            ? .keptHistory(messages, gaps: page.gaps, isComplete: page.isComplete)
-            : .history(messages, gaps: page.gaps, before: sequence, isComplete: page.isComplete)
     }
 
     static func shown(_ kept: KeptMessage) -> TopicMessage {

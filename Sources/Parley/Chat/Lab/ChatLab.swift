@@ -14,7 +14,6 @@ actor ChatLab {
     private let route: RelayRoute
     private let proxy: FaultProxy
     private let session: LabSession
-    private let subject: ChatSubject
     /// Why some acts cannot be done here.
     nonisolated let hindrances: [LabAct.Name: String]
     /// Wakes whoever tells the screen how it goes; nil while nobody does.
@@ -29,7 +28,6 @@ actor ChatLab {
     private let sessions: SessionPolicy
     private let returning: ReturningServer?
 
-    /// What a run of the chat is called.
     private static let title = "rehearsed in the chat"
     /// How often a screen hears of the run at least, and at most.
     private static let tick = Duration.seconds(1)
@@ -42,7 +40,9 @@ actor ChatLab {
     /// Puts the chat's client behind the proxy, and begins.
     ///
     /// - Throws: `RelayError`, where it is not known where the server is; `FaultError`, where no port can be had.
-    init(_ core: FeedCore, _ topics: TopicsFeed, _ tap: LabTap, policy: LifecyclePolicy) async throws {
+    init(
+        _ core: FeedCore, _ topics: TopicsFeed, _ tap: LabTap, policy: NIOLockedValueBox<LifecyclePolicy>
+    ) async throws {
         let (client, connector) = (core.client, core.connector)
         (self.client, queue, self.topics, self.tap) = (client, core.queue, topics, tap)
         route = client.configuration.route
@@ -53,7 +53,6 @@ actor ChatLab {
         await client.take(Self.route(through: proxy, instead: route), seed: seed)
         await Self.waitForConnection(client)
         let version = await client.serverVersion.map { ", nats-server \($0)" } ?? ""
-        subject = ChatSubject(client, route, policy)
         sessions = connector.configuration.sessions
         hindrances = site.hindrances(isShared: sessions == .shared)
         witness = LabWitness(connector.configuration, route)
@@ -61,7 +60,7 @@ actor ChatLab {
         let news = NIOLockedValueBox<AsyncStream<Void>.Continuation?>(nil)
         self.news = news
         session = LabSession(
-            subject: subject, link: ProxyLink(proxy), server: returning, writer: "you",
+            subject: ChatSubject(client, route, policy), link: ProxyLink(proxy), server: returning, writer: "you",
             heading: LabHeading(
                 title: Self.title, seed: seed, policy: connector.reconnectName, server: "\(target)\(version)",
                 time: WallClock.now.iso8601)
@@ -121,9 +120,6 @@ actor ChatLab {
 
     // MARK: Acting
 
-    /// Does something.
-    ///
-    /// - Throws: what hinders it.
     func perform(_ deed: LabDeed) async throws {
         try await session.perform(deed.act, lasting: deed.lasting)
         guard deed.act.name == .restore else { return }
@@ -142,9 +138,6 @@ actor ChatLab {
             }
         }
     }
-
-    /// The person wants something else in the background from now on.
-    nonisolated func lifecyclePolicyChanged(_ policy: LifecyclePolicy) { subject.lifecyclePolicyChanged(policy) }
 
     /// What was done, as a scenario's file.
     func scenario() async -> String? {
@@ -267,11 +260,9 @@ private struct ChatSubject: LabSubject {
     private let policy: NIOLockedValueBox<LifecyclePolicy>
     private let devices = NIOLockedValueBox<[RelayClient]>([])
 
-    init(_ client: RelayClient, _ route: RelayRoute, _ policy: LifecyclePolicy) {
-        (self.client, self.route, self.policy) = (client, route, NIOLockedValueBox(policy))
+    init(_ client: RelayClient, _ route: RelayRoute, _ policy: NIOLockedValueBox<LifecyclePolicy>) {
+        (self.client, self.route, self.policy) = (client, route, policy)
     }
-
-    func lifecyclePolicyChanged(_ policy: LifecyclePolicy) { self.policy.withLockedValue { $0 = policy } }
 
     var statuses: AsyncStream<ConnectionStatus> { client.statuses }
     var queuedCount: Int { client.queuedCount }
@@ -279,11 +270,7 @@ private struct ChatSubject: LabSubject {
 
     /// The chat goes on; other devices end.
     func close() async {
-        let others = devices.withLockedValue { devices in
-            defer { devices = [] }
-            return devices
-        }
-        for other in others { await other.close() }
+        for other in devices.withLockedValue({ exchange(&$0, with: []) }) { await other.close() }
     }
 
     /// The chat may keep its connection in the background for long, or for good; a rehearsal of that is about what

@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Relay
 import RelayLab
 
@@ -18,25 +19,21 @@ actor LabFeed {
 
     private let core: FeedCore
     private let topics: TopicsFeed
-    /// Sees what is handed over and what arrives.
     private let tap: LabTap
     private var lab: ChatLab?
     /// The one that ended last, of which what was done can still be saved.
     private var ended: ChatLab?
     /// What becomes of the connection while the person is away, as it was said last.
-    private var policy: LifecyclePolicy
+    let policy: NIOLockedValueBox<LifecyclePolicy>
     /// Its own, since what was begun here is waited for when the chat ends.
-    private let tasks = ChatTasks()
+    let tasks = ChatTasks()
     private let inOrder: SerialTasks
 
     init(_ core: FeedCore, _ topics: TopicsFeed, _ tap: LabTap) {
         (self.core, self.topics, self.tap) = (core, topics, tap)
-        policy = core.connector.configuration.lifecycle
+        policy = NIOLockedValueBox(core.connector.configuration.lifecycle)
         inOrder = SerialTasks(tasks, core.queue)
     }
-
-    /// Waits for what is begun in it, until it is left.
-    nonisolated func run() async { await tasks.run() }
 
     func perform(_ request: Request) async {
         switch request {
@@ -46,12 +43,6 @@ actor LabFeed {
         case .save(let path): await save(path)
         case .end: inOrder.add { await self.end() }
         }
-    }
-
-    /// The person wants something else in the background from now on.
-    func lifecyclePolicyChanged(_ policy: LifecyclePolicy) {
-        self.policy = policy
-        lab?.lifecyclePolicyChanged(policy)
     }
 
     private func open() async {
@@ -74,7 +65,6 @@ actor LabFeed {
         }
     }
 
-    /// Ends the lab, and tells what it came to.
     private func end() async {
         guard let lab else { return }
         let glance = await lab.end()
@@ -93,7 +83,6 @@ actor LabFeed {
         await lab.leave()
     }
 
-    /// Writes what was done into a file.
     private func save(_ path: String) async {
         guard let text = await (lab ?? ended)?.scenario() else {
             return await core.send(.postbox(.saving(.failed("Nothing was done in the lab yet."))))

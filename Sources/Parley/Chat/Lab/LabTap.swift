@@ -14,7 +14,6 @@ final class LabTap: Sendable {
         var counted: [String: String] = [:]
         /// How often each subscription's stream was made anew, with places that come again.
         var restarts: [String: Int] = [:]
-        /// How many arrivals were counted.
         var arrivals = 0
     }
 
