@@ -33,8 +33,8 @@ actor LettersFeed {
     /// Changes of the postboxes, one after the other.
     let inOrder: SerialTasks
     private let store: StoreFeed
-    /// Follows the letters that come; nil before the first connection, and where it has failed.
-    private var following: Task<Void, Never>?
+    /// Whether the letters that come are followed: not before the first connection, nor where it has failed.
+    private var isFollowing = false
     private var letters: PostboxEvents?
     private var rests = false
     private var isWanted = false
@@ -100,55 +100,50 @@ actor LettersFeed {
     }
 
     /// There may be a connection now.
-    func connected() { if isWanted, following == nil, core.client.status.state == .connected { follow() } }
-
-    private func follow() {
+    func connected() {
+        guard isWanted, !isFollowing, core.client.status.state == .connected else { return }
+        isFollowing = true
         listPostboxes()
-        following = core.begin { [core] in
-            do throws(RelayError) {
-                let counts = try await core.client.countMessages()
-                await core.send(.postbox(.counts(counts)))
-                await self.settleReadLetters(counts)
-                await core.send(.postbox(.subscription(.connecting)))
-                var iterator = try await self.subscribe().makeAsyncIterator()
-                var isAgain = false
-                while let event = try await iterator.next() {
-                    switch event {
-                    case .message(let letter): await core.send(.postbox(.created(letter)))
-                    // Why a session ended is told by the connection's status.
-                    case .status(.error(.connection)): break
-                    case .status(let status):
-                        await core.send(.postbox(.subscription(status)))
-                        guard case .connected = status else { break }
-                        // After an outage all may have changed elsewhere. Without the figures the subscription goes on.
-                        if isAgain { await self.listPostboxes() }
-                        isAgain = true
-                        if let counts = try? await core.client.countMessages() {
-                            await core.send(.postbox(.counts(counts)))
-                            await self.settleReadLetters(counts)
-                            // A slow answer holds up no letter that comes.
-                            core.begin { await self.keepNewestLetters(counts) }
-                        }
-                    case .unreadable(let letter):
-                        await core.send(.postbox(.created(PostboxMessage(letter))))
-                    case .gap: break
-                    }
-                }
-            } catch {
-                await core.send(.postbox(.subscription(.error(error))))
-                await self.ended()
-            }
-        }
+        core.begin { await self.follow() }
     }
 
-    /// Tried again with the next connection.
-    private func ended() { (following, letters) = (nil, nil) }
-
-    private func subscribe() async throws(RelayError) -> PostboxEvents {
-        let events = try await core.client.postboxMessages(onScreenOnly: true)
-        letters = events
-        if rests { events.setOnScreen(false) }
-        return events
+    private func follow() async {
+        do throws(RelayError) {
+            let counts = try await core.client.countMessages()
+            await core.send(.postbox(.counts(counts)))
+            await settleReadLetters(counts)
+            await core.send(.postbox(.subscription(.connecting)))
+            let events = try await core.client.postboxMessages(onScreenOnly: true)
+            letters = events
+            if rests { events.setOnScreen(false) }
+            var iterator = events.makeAsyncIterator()
+            var isAgain = false
+            while let event = try await iterator.next() {
+                switch event {
+                case .message(let letter): await core.send(.postbox(.created(letter)))
+                // Why a session ended is told by the connection's status.
+                case .status(.error(.connection)): break
+                case .status(let status):
+                    await core.send(.postbox(.subscription(status)))
+                    guard case .connected = status else { break }
+                    // After an outage all may have changed elsewhere. Without the figures the subscription goes on.
+                    if isAgain { listPostboxes() }
+                    isAgain = true
+                    if let counts = try? await core.client.countMessages() {
+                        await core.send(.postbox(.counts(counts)))
+                        await settleReadLetters(counts)
+                        // A slow answer holds up no letter that comes.
+                        core.begin { await self.keepNewestLetters(counts) }
+                    }
+                case .unreadable(let letter): await core.send(.postbox(.created(PostboxMessage(letter))))
+                case .gap: break
+                }
+            }
+        } catch {
+            await core.send(.postbox(.subscription(.error(error))))
+            // It is tried again with the next connection.
+            (isFollowing, letters) = (false, nil)
+        }
     }
 
     private func count() async {
@@ -196,10 +191,9 @@ actor LettersFeed {
     /// The same once the network has counted the letters. Where it has fewer than are known here, some were deleted
     /// elsewhere: the list takes them away, so that a new one is not taken for one that was read.
     private func settleReadLetters(_ counts: [String: Int]) async {
-        guard let store = await core.client.keptStore(), let known = try? await store.readLetters(among: []) else { return }
-        let isLess =
-            known.counts.contains { $0.value > counts[$0.key] ?? 0 }
-            || known.kept.contains { $0.value > counts[$0.key] ?? 0 }
+        guard let known = try? await core.client.keptStore()?.readLetters(among: []) else { return }
+        func exceedsCounts(_ box: (key: String, value: Int)) -> Bool { box.value > counts[box.key] ?? 0 }
+        let isLess = known.counts.contains(where: exceedsCounts) || known.kept.contains(where: exceedsCounts)
         var token: String?
         for _ in 0..<Self.settlingPages where isLess {
             guard let page = try? await core.client.listMessages(limit: 100, nextToken: token) else { break }
@@ -212,8 +206,8 @@ actor LettersFeed {
     /// Has this machine keep the newest letters that it lacks, once: without a connection they can be read and counted
     /// then, though nobody has opened the inbox. What comes later is kept as it comes.
     private func keepNewestLetters(_ counts: [String: Int]) async {
-        guard !hasAskedForLetters, !rests, let store = await core.client.keptStore(),
-            let kept = try? await store.readLetters(among: []).kept,
+        guard !hasAskedForLetters, !rests,
+            let kept = try? await core.client.keptStore()?.readLetters(among: []).kept,
             counts.contains(where: { $0.value > kept[$0.key] ?? 0 })
         else { return }
         hasAskedForLetters = true

@@ -163,7 +163,8 @@ actor TopicsFeed {
                 while !Task.isCancelled, next > readThrough,
                     kept.messages.count < Conversation.rowLimit - ChatModel.historyPage
                 {
-                    let page = try await core.client.keptMessages(topic: topic, before: next, limit: ChatModel.historyPage)
+                    let page = try await core.client.keptMessages(
+                        topic: topic, before: next, limit: ChatModel.historyPage)
                     kept.messages = page.messages.map(Self.shown) + kept.messages
                     kept.gaps = page.gaps + kept.gaps
                     guard !page.isComplete, let first = page.messages.first?.place.sequence else { break }
