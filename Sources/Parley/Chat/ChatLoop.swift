@@ -125,12 +125,9 @@ struct ChatLoop {
         case .resumed: applyToAll(.resumed, by: .person)
         case .attached(let isAttached): applyToAll(.attached(isAttached), by: .person)
         case .suspending: suspend()
-        case .hangUp:
+        case .hangUp, .terminate:
+            if case .terminate(let signal) = wake { endingSignal = signal }
             type(pasteWatch.flush(asPaste: true))
-            isOver = true
-        case .terminate(let signal):
-            type(pasteWatch.flush(asPaste: true))
-            endingSignal = signal
             isOver = true
         case .woken:
             pace.newsCame(isAwaited: chats.count { $0.queue.takeAnswerFlag() } > 0)
@@ -142,7 +139,11 @@ struct ChatLoop {
     /// Takes in what the person did, or the terminal said.
     private mutating func type(_ events: [InputEvent]) {
         for event in events {
-            if case .reply(let reply) = event { take(reply) }
+            // The terminal's word may change the colours.
+            if case .reply(let reply) = event, appearance.take(reply) {
+                theme = appearance.theme(colors: colors)
+                pace.invalidate(by: .person)
+            }
             lookAround()
             switch event {
             case .focusIn, .focusOut, .reply: applyToAll(.input(event), by: .person)
@@ -155,13 +156,6 @@ struct ChatLoop {
             // Whoever goes on with something else takes back what they said about leaving.
             if !isOver, !chats[front].model.asksSomething { leaving = [] }
         }
-    }
-
-    /// Draws again where the terminal's word changes the colours.
-    private mutating func take(_ reply: TerminalReply) {
-        guard appearance.take(reply) else { return }
-        theme = appearance.theme(colors: colors)
-        pace.invalidate(by: .person)
     }
 
     private mutating func followSettings() {
@@ -178,18 +172,21 @@ struct ChatLoop {
         pass(begin)
         var messages = 0
         var instant = begin.instant
+        var isLast = false
         while messages < ScreenPace.portionMessages, begin.instant.duration(to: instant) < ScreenPace.portionTime {
             guard let (source, news, count) = takeNews() else {
-                pace.tookPortion(isLast: true, isEmpty: messages == 0)
-                return noteBehind(instant)
+                isLast = true
+                break
             }
             let (place, event) = addressed(news, from: source)
             apply(event, to: place, by: isInView(event, of: place) ? .person : .news)
             messages += count
             instant = clock().instant
         }
-        pace.tookPortion(isLast: false)
-        noteBehind(instant)
+        pace.tookPortion(isLast: isLast, isEmpty: isLast && messages == 0)
+        // A screen that does not keep up says so.
+        let isBehind = pace.isBehind(now: instant)
+        if isBehind != chats[front].model.screen.isBehind { applyToAll(.behind(isBehind), by: .news) }
     }
 
     /// The next of what the networks tell, of each in turn.
@@ -208,12 +205,6 @@ struct ChatLoop {
         guard place == front, event.isAnswer else { return false }
         if case .past(let name, _) = event { return chats[front].model.screen.view == .conversation(name) }
         return true
-    }
-
-    /// A screen that does not keep up says so.
-    private mutating func noteBehind(_ instant: ContinuousClock.Instant) {
-        let isBehind = pace.isBehind(now: instant)
-        if isBehind != chats[front].model.screen.isBehind { applyToAll(.behind(isBehind), by: .news) }
     }
 
     private mutating func draw() {

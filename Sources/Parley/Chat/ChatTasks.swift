@@ -18,11 +18,7 @@ struct ChatTasks: Sendable {
         await withDiscardingTaskGroup { group in
             for await task in begun {
                 group.addTask {
-                    await withTaskCancellationHandler {
-                        await task.value
-                    } onCancel: {
-                        task.cancel()
-                    }
+                    await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
                 }
             }
             group.cancelAll()

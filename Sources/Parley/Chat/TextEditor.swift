@@ -84,34 +84,27 @@ struct TextEditor: Sendable {
         return "/tmp"
     }
 
+    /// Runs it with this program's terminal and process group, as a shell would, and without secrets that were meant
+    /// for this program.
     private func run(_ file: String) -> TerminationStatus? {
         let done = Gate()
         let status = NIOLockedValueBox<TerminationStatus?>(nil)
-        let (command, environment) = (command, environment)
-        Task.detached {
-            let outcome = try? await Self.run(command, file, environment)
-            status.withLockedValue { $0 = outcome }
+        Task.detached { [command, environment] in
+            let secrets = environment.keys.filter { $0.hasPrefix("PARLEY_") }
+                .compactMap { Environment.Key(rawValue: $0) }
+            let without = Dictionary(secrets.map { ($0, String?.none) }) { first, _ in first }
+            // What it complains of is for the person: standard error may go to a file.
+            let outcome = try? await Subprocess.run(
+                .path("/bin/sh"), arguments: ["-c", "\(command) \"$1\"", "sh", file],
+                environment: .inherit.updating(without),
+                input: .fileDescriptor(.standardInput, closeAfterSpawningProcess: false),
+                output: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false),
+                error: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false))
+            status.withLockedValue { $0 = outcome?.terminationStatus }
             done.open()
         }
         done.wait()
         return status.withLockedValue { $0 }
-    }
-
-    /// Runs it with this program's terminal and process group, as a shell would, and without secrets that were meant
-    /// for this program.
-    private static func run(
-        _ command: String, _ file: String, _ environment: [String: String]
-    ) async throws -> TerminationStatus {
-        let secrets = environment.keys.filter { $0.hasPrefix("PARLEY_") }.compactMap { Environment.Key(rawValue: $0) }
-        let without = Dictionary(secrets.map { ($0, String?.none) }) { first, _ in first }
-        // What it complains of is for the person: standard error may go to a file.
-        let outcome = try await Subprocess.run(
-            .path("/bin/sh"), arguments: ["-c", "\(command) \"$1\"", "sh", file],
-            environment: .inherit.updating(without),
-            input: .fileDescriptor(.standardInput, closeAfterSpawningProcess: false),
-            output: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false),
-            error: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false))
-        return outcome.terminationStatus
     }
 }
 

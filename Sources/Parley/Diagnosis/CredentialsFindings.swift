@@ -24,19 +24,16 @@ enum CredentialsFindings {
     }
 
     /// Credentials that could not be used.
-    static func refused(_ error: RelayError, _ source: CredentialsSource) -> Finding {
-        let failure = CommandFailure(error)
-        var detail = failure.text
-        if case .invalidCredentials(let words) = error { detail = words }
+    static func refused(_ detail: String, _ source: CredentialsSource) -> Finding {
         if case .file(let path) = source, detail.contains("chmod 600") {
-            return Finding("credentials", .failure(failure.code), "others can read \(path)", fix: "chmod 600 \(path)")
+            return Finding("credentials", .misconfigured, "others can read \(path)", fix: "chmod 600 \(path)")
         }
         let remedy =
             switch source {
             case .apiKey, .token: "correct or unset \(source)"
             case .none, .file, .command: "name a credentials file with --creds, whole and as it was issued"
             }
-        return Finding("credentials", .failure(failure.code), detail, fix: remedy)
+        return Finding("credentials", .misconfigured, detail, fix: remedy)
     }
 
     /// Whether this machine's clock can be right.

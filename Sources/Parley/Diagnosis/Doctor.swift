@@ -90,9 +90,8 @@ struct Doctor {
     /// Says why there is no plan to follow.
     private func tell(_ error: any Error, _ source: CredentialsSource) {
         switch error {
-        case let error as RelayError:
-            if case .invalidCredentials = error { return report(CredentialsFindings.refused(error, source)) }
-            fail("settings", CommandFailure(error), fix: "correct the address of the server")
+        case RelayError.invalidCredentials(let words): report(CredentialsFindings.refused(words, source))
+        case let error as RelayError: fail("settings", CommandFailure(error), fix: "correct the address of the server")
         case let failure as CommandFailure: fail("settings", failure, fix: "correct the flags or the profile")
         default: found("settings", .misconfigured, "\(error)")
         }

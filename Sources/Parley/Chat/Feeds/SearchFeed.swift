@@ -47,20 +47,21 @@ struct SearchFeed: Sendable {
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
         var part = ExcerptPart(direction: direction, messages: [])
+        /// The messages of the place's own stream, and whether no others lie beyond them.
+        func shown(_ page: KeptPage) -> (messages: [TopicMessage], isEnd: Bool) {
+            let messages = page.messages.filter { $0.place.stream == place.stream }
+            return (messages.map(TopicsFeed.shown), page.isComplete || messages.count < page.messages.count)
+        }
         if direction != .after {
             var end = place
             // The message itself is the newest of the older ones.
             if direction == .around { end.sequence += 1 }
-            let page = try await store.messages(of: pattern, before: end, limit: limit)
-            let messages = page.messages.filter { $0.place.stream == place.stream }
-            part.messages = messages.map(TopicsFeed.shown)
-            part.isOldest = page.isComplete || messages.count < page.messages.count
+            (part.messages, part.isOldest) = shown(try await store.messages(of: pattern, before: end, limit: limit))
         }
         if direction != .before {
-            let page = try await store.messages(of: pattern, after: place, limit: limit)
-            let messages = page.messages.filter { $0.place.stream == place.stream }
-            part.messages += messages.map(TopicsFeed.shown)
-            part.isNewest = page.isComplete || messages.count < page.messages.count
+            let newer = shown(try await store.messages(of: pattern, after: place, limit: limit))
+            part.messages += newer.messages
+            part.isNewest = newer.isEnd
         }
         // Where something is missing between what the screen has then.
         var sequences = part.messages.map(\.sequence)

@@ -42,11 +42,8 @@ struct LabWitness: Sendable {
     /// Nil where there is no connection.
     private func reading<Value: Sendable>(_ body: @Sendable (RelayClient) async -> Value) async -> Value? {
         let client = RelayClient(configuration: configuration)
-        guard (try? await client.connect(timeLimit: 10)) != nil else {
-            await client.close()
-            return nil
-        }
-        let value = await body(client)
+        let isConnected = (try? await client.connect(timeLimit: 10)) != nil
+        let value = isConnected ? await body(client) : nil
         await client.close()
         return value
     }
