@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Relay
 
 /// What all feeds of a chat share: its client, the way to its screen, and the tasks that they begin.
@@ -6,6 +7,8 @@ struct FeedCore: Sendable {
     let connector: Connector
     let queue: EventQueue
     let tasks = ChatTasks()
+    /// What sees the messages for the lab while that runs.
+    let labTap = NIOLockedValueBox<LabTap?>(nil)
 
     init(_ connector: Connector, _ queue: EventQueue) {
         client = RelayClient(configuration: connector.configuration)
@@ -28,7 +31,6 @@ struct FeedCore: Sendable {
 /// requests and its own state.
 struct ChatEngine: Sendable {
     let core: FeedCore
-    private let labTap = LabTap()
     let store: StoreFeed
     let topics: TopicsFeed
     private let people: PeopleFeed
@@ -42,13 +44,13 @@ struct ChatEngine: Sendable {
     init(_ connector: Connector, queue: EventQueue) {
         core = FeedCore(connector, queue)
         store = StoreFeed(core)
-        topics = TopicsFeed(core, store, labTap)
+        topics = TopicsFeed(core, store)
         people = PeopleFeed(core)
         search = SearchFeed(core)
         letters = LettersFeed(core, store)
         keys = KeyValueFeed(core)
         connection = ConnectionFeed(core, letters)
-        lab = LabFeed(core, topics, labTap)
+        lab = LabFeed(core, topics)
         notifier = NotifierFeed(queue, core.tasks)
     }
 
@@ -76,7 +78,7 @@ struct ChatEngine: Sendable {
             group.addTask {
                 for await news in publishes {
                     await core.send(.published(news))
-                    if labTap.isAttached { await labTap.take(news) }
+                    await core.labTap.withLockedValue(\.self)?.take(news)
                 }
             }
             await client.beginConnecting(within: core.connector.connectTimeout)

@@ -18,7 +18,11 @@ struct ChatTasks: Sendable {
         await withDiscardingTaskGroup { group in
             for await task in begun {
                 group.addTask {
-                    await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
+                    await withTaskCancellationHandler {
+                        await task.value
+                    } onCancel: {
+                        task.cancel()
+                    }
                 }
             }
             group.cancelAll()

@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Relay
 import Synchronization
 
@@ -84,14 +85,14 @@ final class EventQueue: Sendable {
 struct TopicReceiver: EventReceiver {
     let topic: String
     let queue: EventQueue
-    let labTap: LabTap
+    let labTap: NIOLockedValueBox<LabTap?>
 
     func waitForRoom() async -> Bool { await queue.channel.waitForRoom() }
     func offer(_ event: TopicEvent) -> Bool { queue.offer(.topic(topic, [event])) }
 
     func receive(_ events: [TopicEvent]) async {
         queue.channel.mark(.topic(topic, events))
-        if labTap.isAttached { await labTap.take(events, of: topic) }
+        await labTap.withLockedValue(\.self)?.take(events, of: topic)
     }
 }
 

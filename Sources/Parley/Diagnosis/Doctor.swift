@@ -21,7 +21,7 @@ struct Doctor {
         let now = WallClock.now
         if case .failure = file.outcome { return report(CredentialsFindings.clock(now: now, issued: nil)) }
         let profile = try? options.effectiveProfile(environment)
-        let source = profile.map { options.credentialsSource($0, environment) } ?? .none
+        let source = profile.map { options.credentialsSource($0, environment) } ?? CredentialsSource.none
         let attempt = Result { try options.plan(environment) }
         let times = (try? attempt.get())?.credentials?.times
         report(CredentialsFindings.clock(now: now, issued: times?.issued))

@@ -26,9 +26,7 @@ struct LabTapTests {
             subject: Nobody(), link: nil, server: nil, writer: "you",
             heading: LabHeading(title: "t", seed: 1, policy: "parley"))
         await session.begin(connects: false)
-        let tap = LabTap()
-        tap.attach(session)
-        return (tap, session)
+        return (LabTap(session), session)
     }
 
     @Test(

@@ -22,7 +22,6 @@ actor TopicsFeed {
 
     private let core: FeedCore
     private let store: StoreFeed
-    private let labTap: LabTap
     /// The joined topics, whose news go to the queue.
     private var subscriptions: [String: TopicEvents] = [:]
     /// What reads back to what was read in each topic.
@@ -30,9 +29,7 @@ actor TopicsFeed {
     /// The topics that rest while they are out of view.
     private var resting: Set<String> = []
 
-    init(_ core: FeedCore, _ store: StoreFeed, _ labTap: LabTap) {
-        (self.core, self.store, self.labTap) = (core, store, labTap)
-    }
+    init(_ core: FeedCore, _ store: StoreFeed) { (self.core, self.store) = (core, store) }
 
     func perform(_ request: Request) async {
         switch request {
@@ -40,7 +37,7 @@ actor TopicsFeed {
         case .unsubscribe(let topic):
             readBacks.removeValue(forKey: topic)?.cancel()
             subscriptions.removeValue(forKey: topic)?.cancel()
-            labTap.leave(topic)
+            core.labTap.withLockedValue(\.self)?.leave(topic)
             resting.remove(topic)
         case .follow(let topic, let isFollowed):
             if isFollowed { resting.remove(topic) } else { resting.insert(topic) }
@@ -69,7 +66,7 @@ actor TopicsFeed {
         do throws(RelayError) {
             let subscription = try await core.client.messages(
                 topic: topic, from: start, onScreenOnly: true,
-                into: TopicReceiver(topic: topic, queue: core.queue, labTap: labTap))
+                into: TopicReceiver(topic: topic, queue: core.queue, labTap: core.labTap))
             subscriptions[topic] = subscription
             if resting.contains(topic) { subscription.setOnScreen(false) }
         } catch {
@@ -190,7 +187,7 @@ actor TopicsFeed {
     /// stored already.
     private func publish(_ id: String, _ topic: String, _ text: String, isAgain: Bool) async {
         // What nobody here listens to comes back to nobody.
-        if subscriptions[topic] != nil { await labTap.handsOver(id, to: topic) }
+        if subscriptions[topic] != nil { await core.labTap.withLockedValue(\.self)?.handsOver(id, to: topic) }
         do throws(RelayError) {
             if isAgain {
                 do throws(RelayError) { return try await core.client.sendAgain(id: id) } catch {
@@ -209,7 +206,7 @@ actor TopicsFeed {
         } catch {
             let news = PublishNews(id: id, state: .failed(error))
             await core.send(.published(news))
-            await labTap.take(news)
+            await core.labTap.withLockedValue(\.self)?.take(news)
         }
     }
 }

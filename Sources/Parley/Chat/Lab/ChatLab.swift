@@ -6,8 +6,8 @@ import RelayLab
 /// The lab of the chat: a proxy with faults between the chat's own client and its server, and the run that is made of
 /// what is done and typed meanwhile. The client keeps its identity, its outbox and its subscriptions.
 actor ChatLab {
+    private let core: FeedCore
     private let client: RelayClient
-    private let queue: EventQueue
     private let topics: TopicsFeed
     private let tap: LabTap
     /// The way without the lab.
@@ -40,11 +40,9 @@ actor ChatLab {
     /// Puts the chat's client behind the proxy, and begins.
     ///
     /// - Throws: `RelayError`, where it is not known where the server is; `FaultError`, where no port can be had.
-    init(
-        _ core: FeedCore, _ topics: TopicsFeed, _ tap: LabTap, policy: NIOLockedValueBox<LifecyclePolicy>
-    ) async throws {
+    init(_ core: FeedCore, _ topics: TopicsFeed, policy: NIOLockedValueBox<LifecyclePolicy>) async throws {
         let (client, connector) = (core.client, core.connector)
-        (self.client, queue, self.topics, self.tap) = (client, core.queue, topics, tap)
+        (self.core, self.client, self.topics) = (core, client, topics)
         route = client.configuration.route
         let target = try await Self.target(of: client, route)
         let seed = UInt64.random(in: 1...999_999)
@@ -65,11 +63,12 @@ actor ChatLab {
                 title: Self.title, seed: seed, policy: connector.reconnectName, server: "\(target)\(version)",
                 time: WallClock.now.iso8601)
         ) { _ in news.withLockedValue { _ = $0?.yield() } }
+        tap = LabTap(session)
         returning?.session.withLockedValue { [session] in $0 = session }
         await session.begin(connects: false)
         await session.record()
-        tap.attach(session)
-        // All counts that is stored on these topics from now on.
+        core.labTap.withLockedValue { [tap] in $0 = tap }
+        // What others store on these topics counts from now on.
         let followed = await topics.followedTopics
         witnessing = Task { [witness] in await witness.ends(of: followed) }
     }
@@ -165,7 +164,7 @@ actor ChatLab {
         telling = Task {
             for await _ in stream {
                 await session.countQueued()
-                await queue.send(.lab(.glance(await session.report)))
+                await core.send(.lab(.glance(await session.report)))
                 guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
             }
         }
@@ -201,7 +200,7 @@ actor ChatLab {
         // Whom the rehearsal has shut out is let in again; who went offline stays so.
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
-        tap.attach(nil)
+        core.labTap.withLockedValue { $0 = nil }
         return LabReport(run)
     }
 
@@ -227,7 +226,7 @@ actor ChatLab {
     /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with
     /// the process.
     func leave() async {
-        tap.attach(nil)
+        core.labTap.withLockedValue { $0 = nil }
         stopTelling()
         _ = await session.end(patience: .zero, waits: false)
         returning?.session.withLockedValue { $0 = nil }

@@ -19,7 +19,6 @@ actor LabFeed {
 
     private let core: FeedCore
     private let topics: TopicsFeed
-    private let tap: LabTap
     private var lab: ChatLab?
     /// The one that ended last, of which what was done can still be saved.
     private var ended: ChatLab?
@@ -29,8 +28,8 @@ actor LabFeed {
     let tasks = ChatTasks()
     private let inOrder: SerialTasks
 
-    init(_ core: FeedCore, _ topics: TopicsFeed, _ tap: LabTap) {
-        (self.core, self.topics, self.tap) = (core, topics, tap)
+    init(_ core: FeedCore, _ topics: TopicsFeed) {
+        (self.core, self.topics) = (core, topics)
         policy = NIOLockedValueBox(core.connector.configuration.lifecycle)
         inOrder = SerialTasks(tasks, core.queue)
     }
@@ -48,7 +47,7 @@ actor LabFeed {
     private func open() async {
         guard lab == nil else { return }
         do {
-            let lab = try await ChatLab(core, topics, tap, policy: policy)
+            let lab = try await ChatLab(core, topics, policy: policy)
             self.lab = lab
             // The screen asks for news where it shows the lab.
             await core.send(.lab(.opened(lab.hindrances)))

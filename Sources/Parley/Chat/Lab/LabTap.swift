@@ -3,10 +3,9 @@ import Relay
 import RelayLab
 
 /// Sees the chat's messages for the lab: which were handed over, what became of them, and all that arrived, whoever
-/// sent it. No message comes here while the lab does not run.
+/// sent it. There is one for each run.
 final class LabTap: Sendable {
     private struct State {
-        var session: LabSession?
         /// The messages of the run, each with the subscription that it comes back by: another one, of a pattern, brings
         /// it too.
         var known: [String: (number: LabNumber, topic: String)] = [:]
@@ -17,27 +16,24 @@ final class LabTap: Sendable {
         var arrivals = 0
     }
 
+    private let session: LabSession
     private let state = NIOLockedValueBox(State())
     /// So many messages of a run are counted.
     private static let limit = 100_000
 
-    /// Whether the lab runs.
-    var isAttached: Bool { state.withLockedValue { $0.session != nil } }
-
-    /// Counts for a session from now on; for none when nil.
-    func attach(_ session: LabSession?) { state.withLockedValue { $0 = State(session: session) } }
+    init(_ session: LabSession) { self.session = session }
 
     /// A message is about to be handed to the client. One that is sent again is another one of the run.
     func handsOver(_ id: String, to topic: String) async {
-        let session = state.withLockedValue { $0.known.count < Self.limit ? $0.session : nil }
-        guard let session, let number = await session.handedOver() else { return }
+        guard state.withLockedValue({ $0.known.count < Self.limit }), let number = await session.handedOver() else {
+            return
+        }
         state.withLockedValue { $0.known[id] = (number, topic) }
     }
 
     /// A message has come further on its way.
     func take(_ news: PublishNews) async {
-        let (session, known) = state.withLockedValue { ($0.session, $0.known[news.id]) }
-        guard let session, let known else { return }
+        guard let known = state.withLockedValue({ $0.known[news.id] }) else { return }
         if let (_, reason) = news.givenUp {
             await session.ended(known.number, news.mayBeStored ? .uncertain : .notSent(reason))
         } else if case .acknowledged = news.state {
@@ -47,7 +43,6 @@ final class LabTap: Sendable {
 
     /// A subscription has told something.
     func take(_ events: [TopicEvent], of subscription: String) async {
-        guard let session = state.withLockedValue(\.session) else { return }
         for event in events {
             if let kind = kind(of: event, by: subscription) { await session.add(kind) }
         }
@@ -75,9 +70,9 @@ final class LabTap: Sendable {
         on topic: String, by subscription: String, _ sequence: UInt64, _ isRecovered: Bool
     ) -> LabEvent.Kind? {
         state.withLockedValue { state in
-            guard state.session != nil, state.arrivals < Self.limit,
-                state.counted[topic, default: subscription] == subscription
-            else { return nil }
+            guard state.arrivals < Self.limit, state.counted[topic, default: subscription] == subscription else {
+                return nil
+            }
             state.counted[topic] = subscription
             state.arrivals += 1
             let restarted = state.restarts[subscription].map { " (made anew, \($0))" } ?? ""
