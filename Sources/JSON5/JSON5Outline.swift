@@ -7,7 +7,7 @@ package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(line):\(column)" }
 }
 
-/// Where everything stands in a JSON5 text (json5.org), as far as Foundation's decoder takes it.
+/// The places of all values in a JSON5 text (json5.org), as far as Foundation's decoder takes it.
 ///
 /// Foundation's decoder makes the values. It names a mistake by the keys that lead to it, and this finds the place;
 /// what is no JSON5 is refused here, before the decoder sees it. So is a key that an object has twice, since one of the
@@ -19,27 +19,19 @@ package struct JSON5Outline: Sendable {
         package let words: String
     }
 
+    /// A value. All places are counted in Unicode scalars.
     fileprivate struct Node: Sendable {
-        /// Where it begins, in bytes.
+        /// The place of its key; its own where it has none.
+        let keyOffset: Int
         let offset: Int
-        /// Where the next byte is that does not belong to it.
+        /// The place after it.
         var end: Int
-        var content = Content.scalar
+        /// The members of an object by their keys, the elements of a list by their numbers.
+        var children: [String: Node] = [:]
+        var isObject = false
     }
 
-    fileprivate enum Content: Sendable {
-        case scalar
-        case object([String: Member])
-        case array([Node])
-    }
-
-    fileprivate struct Member: Sendable {
-        /// Where its key begins, in bytes.
-        let offset: Int
-        let value: Node
-    }
-
-    private let text: [UInt8]
+    private let text: [Unicode.Scalar]
     private let root: Node
 
     /// Objects and lists inside each other, at most.
@@ -48,45 +40,28 @@ package struct JSON5Outline: Sendable {
     /// Reads a text in UTF-8.
     ///
     /// - Throws: ``Mistake`` where it is no JSON5.
-    package init(_ text: [UInt8]) throws(Mistake) {
-        self.text = text
-        var reader = JSON5Reader(text)
-        do throws(JSON5Reader.Failure) { root = try reader.document() } catch {
-            throw Mistake(place: Self.place(at: error.offset, in: text), words: error.words(in: text))
-        }
+    package init(_ bytes: [UInt8]) throws(Mistake) {
+        var reader = try JSON5Reader(bytes)
+        root = try reader.document()
+        text = reader.text
     }
 
-    /// Where a value stands, or the last part of the way to it that is there.
+    /// The place of a value, or of the last part of the path that is there.
     ///
-    /// - Parameter isKey: whether the key itself is meant, and not what it stands for.
+    /// - Parameter isKey: whether the key itself is meant, and not its value.
     package func place(of path: [any CodingKey], isKey: Bool = false) -> TextPlace {
         var node = root
-        var offset = root.offset
-        walk: for key in path {
-            switch node.content {
-            case .object(let members):
-                guard let member = members[key.stringValue] else { break walk }
-                node = member.value
-                offset = isKey ? member.offset : node.offset
-            case .array(let elements):
-                guard let index = key.intValue, elements.indices.contains(index) else { break walk }
-                node = elements[index]
-                offset = node.offset
-            case .scalar: break walk
-            }
+        for key in path {
+            guard let child = node.children[key.intValue.map(String.init) ?? key.stringValue] else { break }
+            node = child
         }
-        return Self.place(at: offset, in: text)
+        return TextPlace(at: isKey ? node.keyOffset : node.offset, in: text)
     }
 
+    private func node(_ path: [String]) -> Node? { path.reduce(root as Node?) { $0?.children[$1] } }
+
     /// Whether there is a value at a path.
-    package func holds(_ path: [String]) -> Bool {
-        var node = root
-        for key in path {
-            guard case .object(let members) = node.content, let member = members[key] else { return false }
-            node = member.value
-        }
-        return true
-    }
+    package func holds(_ path: [String]) -> Bool { node(path) != nil }
 
     /// The text with one more member at the beginning of an object; all else stays as it is, comments too.
     ///
@@ -95,202 +70,142 @@ package struct JSON5Outline: Sendable {
     ///   - path: the keys that lead to the object.
     /// - Returns: nil where there is no object.
     package func inserting(_ member: String, into path: [String]) -> [UInt8]? {
-        var node = root
-        for key in path {
-            guard case .object(let members) = node.content, let member = members[key] else { return nil }
-            node = member.value
-        }
-        guard case .object(let members) = node.content else { return nil }
+        guard let node = node(path), node.isObject else { return nil }
         let indent = String(repeating: "    ", count: path.count + 1)
-        let end = members.isEmpty ? "\n\(indent.dropLast(4))" : ","
-        return Array(text[...node.offset]) + Array("\n\(indent)\(member)\(end)".utf8) + text[(node.offset + 1)...]
+        let end = node.children.isEmpty ? "\n\(indent.dropLast(4))" : ","
+        let begin = node.offset + 1
+        return Array((string(text[..<begin]) + "\n\(indent)\(member)\(end)" + string(text[begin...])).utf8)
     }
 
     /// The text with another value at a path; all else stays as it is, comments beside it too.
     ///
     /// - Returns: nil where there is no value.
     package func replacing(_ path: [String], by value: String) -> [UInt8]? {
-        var node = root
-        for key in path {
-            guard case .object(let members) = node.content, let member = members[key] else { return nil }
-            node = member.value
-        }
-        return Array(text[..<node.offset]) + Array(value.utf8) + text[node.end...]
-    }
-
-    fileprivate static func place(at offset: Int, in text: [UInt8]) -> TextPlace {
-        var line = 1
-        // A mark of the encoding is no character.
-        var begin = text.starts(with: JSON5Reader.byteOrderMark) ? JSON5Reader.byteOrderMark.count : 0
-        var index = begin
-        while index < offset {
-            let isEnd =
-                text[index] == 0x0A || text[index] == 0x0D && !(index + 1 < text.count && text[index + 1] == 0x0A)
-            index += 1
-            guard isEnd else { continue }
-            line += 1
-            begin = index
-        }
-        let before = String(decoding: text[min(begin, offset)..<offset], as: UTF8.self)
-        return TextPlace(line: line, column: before.count + 1)
+        guard let node = node(path) else { return nil }
+        return Array((string(text[..<node.offset]) + value + string(text[node.end...])).utf8)
     }
 }
 
-/// Reads JSON5 strictly, for the places of what it holds.
-private struct JSON5Reader {
-    /// What is wrong, and where.
-    struct Failure: Error {
-        let offset: Int
-        let problem: Problem
-
-        func words(in text: [UInt8]) -> String {
-            switch problem {
-            case .said(let words): words
-            case .expected(let what): "expected \(what), found \(JSON5Reader.shown(at: offset, in: text))"
-            case .twice(let key, let first):
-                "“\(key.prefix(64))” is here a second time; the first is on line "
-                    + "\(JSON5Outline.place(at: first, in: text).line)"
-            }
+extension TextPlace {
+    fileprivate init(at offset: Int, in text: [Unicode.Scalar]) {
+        var line = 1
+        // A byte order mark is no character.
+        var begin = text.first == byteOrderMark ? 1 : 0
+        for index in 0..<offset {
+            let isReturn = text[index] == "\r" && !(index + 1 < text.count && text[index + 1] == "\n")
+            guard isReturn || text[index] == "\n" else { continue }
+            line += 1
+            begin = index + 1
         }
+        self.init(line: line, column: string(text[begin..<offset]).count + 1)
     }
+}
 
-    enum Problem {
-        case said(String)
-        case expected(String)
-        case twice(key: String, first: Int)
-    }
+private let byteOrderMark: Unicode.Scalar = "\u{FEFF}"
 
-    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    private let text: [UInt8]
+private func string(_ scalars: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(scalars)) }
+
+/// Reads JSON5 strictly, for the places of its values.
+private struct JSON5Reader {
+    typealias Mistake = JSON5Outline.Mistake
+    typealias Node = JSON5Outline.Node
+
+    private(set) var text: [Unicode.Scalar] = []
     private var at = 0
 
-    init(_ text: [UInt8]) { self.text = text }
-
-    mutating func document() throws(Failure) -> JSON5Outline.Node {
-        try checkEncoding()
-        if text.starts(with: Self.byteOrderMark) { at = Self.byteOrderMark.count }
-        try skipSpace()
-        guard at < text.count else {
-            throw failure(at, "there is nothing here; a configuration without settings is {}")
-        }
-        let root = try value(depth: 0)
-        try skipSpace()
-        guard at == text.count else { throw expected("nothing more") }
-        return root
-    }
-
-    private func checkEncoding() throws(Failure) {
-        var parser = Unicode.UTF8.ForwardParser()
-        var bytes = text.makeIterator()
-        var offset = 0
+    init(_ bytes: [UInt8]) throws(Mistake) {
+        var decoder = UTF8()
+        var bytes = bytes.makeIterator()
         while true {
-            switch parser.parseScalar(from: &bytes) {
-            case .valid(let scalar): offset += scalar.count
-            case .error: throw failure(offset, "this is not UTF-8; save the file in that encoding")
+            switch decoder.decode(&bytes) {
+            case .scalarValue(let scalar): text.append(scalar)
+            case .error: throw mistake(text.count, "this is not UTF-8; save the file in that encoding")
             case .emptyInput: return
             }
         }
     }
 
+    mutating func document() throws(Mistake) -> Node {
+        _ = skip(byteOrderMark)
+        try skipSpace()
+        guard at < text.count else {
+            throw mistake(at, "there is nothing here; a configuration without settings is {}")
+        }
+        let root = try value(keyOffset: at, depth: 0)
+        try skipSpace()
+        guard at == text.count else { throw expected("nothing more") }
+        return root
+    }
+
     // MARK: Values
 
-    private mutating func value(depth: Int) throws(Failure) -> JSON5Outline.Node {
-        var node = JSON5Outline.Node(offset: at, end: at)
-        guard let byte = peek else { throw expected("a value") }
-        switch byte {
-        case UInt8(ascii: "{"): node.content = .object(try object(depth: depth))
-        case UInt8(ascii: "["): node.content = .array(try array(depth: depth))
-        case UInt8(ascii: "\""), UInt8(ascii: "'"): _ = try string()
-        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            try number()
+    private mutating func value(keyOffset: Int, depth: Int) throws(Mistake) -> Node {
+        var node = Node(keyOffset: keyOffset, offset: at, end: at)
+        guard let scalar = peek else { throw expected("a value") }
+        switch scalar {
+        case "{":
+            node.isObject = true
+            node.children = try children(ofObject: true, depth: depth)
+        case "[": node.children = try children(ofObject: false, depth: depth)
+        case "\"", "'": _ = try string()
+        case "+", "-", ".", "0"..."9": try number()
         default: try word()
         }
         node.end = at
         return node
     }
 
-    private mutating func object(depth: Int) throws(Failure) -> [String: JSON5Outline.Member] {
+    private mutating func children(ofObject isObject: Bool, depth: Int) throws(Mistake) -> [String: Node] {
         let begin = at
-        guard depth < JSON5Outline.maximumDepth else { throw failure(begin, "too much is nested here") }
+        let (open, close): (Unicode.Scalar, Unicode.Scalar) = isObject ? ("{", "}") : ("[", "]")
+        guard depth < JSON5Outline.maximumDepth else { throw mistake(begin, "too much is nested here") }
         at += 1
-        var members: [String: JSON5Outline.Member] = [:]
+        var children: [String: Node] = [:]
         while true {
             try skipSpace()
-            if peek == UInt8(ascii: "}") { break }
-            guard peek != nil else { throw failure(begin, "the { here is never closed by a }") }
-            let offset = at
-            let key = try key()
-            if let first = members[key] {
-                throw Failure(offset: offset, problem: .twice(key: key, first: first.offset))
+            if skip(close) { return children }
+            guard peek != nil else { throw mistake(begin, "the \(open) here is never closed by a \(close)") }
+            let keyOffset = at
+            var name = String(children.count)
+            if isObject {
+                name = try key()
+                if let first = children[name] {
+                    let line = TextPlace(at: first.keyOffset, in: text).line
+                    throw mistake(
+                        keyOffset, "“\(name.prefix(64))” is here a second time; the first is on line \(line)")
+                }
+                try skipSpace()
+                guard skip(":") else { throw expected("a colon behind the key") }
+                try skipSpace()
             }
+            children[name] = try value(keyOffset: keyOffset, depth: depth + 1)
             try skipSpace()
-            guard peek == UInt8(ascii: ":") else { throw expected("a colon behind the key") }
-            at += 1
-            try skipSpace()
-            members[key] = JSON5Outline.Member(offset: offset, value: try value(depth: depth + 1))
-            try skipSpace()
-            if peek == UInt8(ascii: ",") {
-                at += 1
-            } else if peek == nil {
-                throw failure(begin, "the { here is never closed by a }")
-            } else if peek != UInt8(ascii: "}") {
-                throw expected("a comma or }")
-            }
+            guard skip(",") || peek == nil || peek == close else { throw expected("a comma or \(close)") }
         }
-        at += 1
-        return members
     }
 
-    private mutating func array(depth: Int) throws(Failure) -> [JSON5Outline.Node] {
-        let begin = at
-        guard depth < JSON5Outline.maximumDepth else { throw failure(begin, "too much is nested here") }
-        at += 1
-        var elements: [JSON5Outline.Node] = []
-        while true {
-            try skipSpace()
-            if peek == UInt8(ascii: "]") { break }
-            guard peek != nil else { throw failure(begin, "the [ here is never closed by a ]") }
-            elements.append(try value(depth: depth + 1))
-            try skipSpace()
-            if peek == UInt8(ascii: ",") {
-                at += 1
-            } else if peek == nil {
-                throw failure(begin, "the [ here is never closed by a ]")
-            } else if peek != UInt8(ascii: "]") {
-                throw expected("a comma or ]")
-            }
-        }
-        at += 1
-        return elements
-    }
-
-    private mutating func key() throws(Failure) -> String {
-        if peek == UInt8(ascii: "\"") || peek == UInt8(ascii: "'") {
+    private mutating func key() throws(Mistake) -> String {
+        if peek == "\"" || peek == "'" {
             let begin = at
             let key = try string()
             // The decoder would keep the line's end in it.
-            guard !text[begin..<at].contains(where: { $0 == 0x0A || $0 == 0x0D }) else {
-                throw failure(begin, "a key stands on one line")
+            guard !text[begin..<at].contains(where: { $0 == "\n" || $0 == "\r" }) else {
+                throw mistake(begin, "a key stands on one line")
             }
             return key
         }
         let name = name()
         // The decoder would take it as it is written.
-        if peek == UInt8(ascii: "\\") { throw failure(at, "a key with a backslash needs quotes") }
+        if peek == "\\" { throw mistake(at, "a key with a backslash needs quotes") }
         guard !name.isEmpty else { throw expected("a key or }") }
         return name
     }
 
     /// A name without quotes; empty where there is none.
     private mutating func name() -> String {
-        var name = String.UnicodeScalarView()
-        while at < text.count {
-            let (scalar, length) = scalar(at: at)
-            guard Self.beginsName(scalar) || !name.isEmpty && Self.continuesName(scalar) else { break }
-            name.append(scalar)
-            at += length
-        }
-        return String(name)
+        let begin = at
+        while let scalar = peek, Self.beginsName(scalar) || at > begin && Self.continuesName(scalar) { at += 1 }
+        return JSON5.string(text[begin..<at])
     }
 
     private static func beginsName(_ scalar: Unicode.Scalar) -> Bool {
@@ -302,95 +217,71 @@ private struct JSON5Reader {
     }
 
     /// `true`, `false`, `null`, `Infinity` or `NaN`.
-    private mutating func word() throws(Failure) {
+    private mutating func word() throws(Mistake) {
         let begin = at
         let word = name()
         guard !word.isEmpty else { throw expected("a value") }
         guard ["true", "false", "null", "Infinity", "NaN"].contains(word) else {
-            throw failure(begin, "“\(word.prefix(64))” is no value; a text stands in quotes")
+            throw mistake(begin, "“\(word.prefix(64))” is no value; a text stands in quotes")
         }
     }
 
-    // MARK: Numbers
-
-    private mutating func number() throws(Failure) {
+    private mutating func number() throws(Mistake) {
         let begin = at
-        if peek == UInt8(ascii: "+") || peek == UInt8(ascii: "-") { at += 1 }
-        if peek == UInt8(ascii: "0"), at + 1 < text.count, text[at + 1] | 0x20 == UInt8(ascii: "x") {
+        func wrong() -> Mistake { mistake(begin, "this is no number") }
+        if !skip("+") { _ = skip("-") }
+        if peek == "0", let x = peek(1), x == "x" || x == "X" {
             at += 2
-            guard skip(Self.isHex) > 0 else { throw failure(begin, "this is no number") }
-        } else if peek == UInt8(ascii: "I") || peek == UInt8(ascii: "N") {
+            guard skip(while: \.properties.isASCIIHexDigit) > 0 else { throw wrong() }
+        } else if peek == "I" || peek == "N" {
             try word()
         } else {
-            let whole = at
-            let digits = skip(Self.isDigit)
-            guard digits <= 1 || text[whole] != UInt8(ascii: "0") else {
-                throw failure(begin, "a number does not begin with a zero more")
+            let startsWithZero = peek == "0"
+            let digits = skip(while: Self.isDigit)
+            guard digits <= 1 || !startsWithZero else {
+                throw mistake(begin, "a number does not begin with a zero more")
             }
-            var fraction = 0
-            if peek == UInt8(ascii: ".") {
-                at += 1
-                fraction = skip(Self.isDigit)
-            }
-            guard digits + fraction > 0 else { throw failure(begin, "this is no number") }
-            if let letter = peek, letter | 0x20 == UInt8(ascii: "e") {
-                at += 1
-                if peek == UInt8(ascii: "+") || peek == UInt8(ascii: "-") { at += 1 }
-                guard skip(Self.isDigit) > 0 else { throw failure(begin, "this is no number") }
+            let fraction = skip(".") ? skip(while: Self.isDigit) : 0
+            guard digits + fraction > 0 else { throw wrong() }
+            if skip("e") || skip("E") {
+                if !skip("+") { _ = skip("-") }
+                guard skip(while: Self.isDigit) > 0 else { throw wrong() }
             }
         }
-        guard at < text.count else { return }
-        let next = scalar(at: at).0
-        if Self.beginsName(next) || Self.continuesName(next) || next == "\\" {
-            throw failure(begin, "this is no number; a text stands in quotes")
+        if let next = peek, Self.beginsName(next) || Self.continuesName(next) || next == "\\" {
+            throw mistake(begin, "this is no number; a text stands in quotes")
         }
     }
 
-    private mutating func skip(_ belongs: (UInt8) -> Bool) -> Int {
-        let begin = at
-        while at < text.count, belongs(text[at]) { at += 1 }
-        return at - begin
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
-
-    private static func isHex(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "f"))
-    }
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
     // MARK: Texts
 
-    private mutating func string() throws(Failure) -> String {
+    private mutating func string() throws(Mistake) -> String {
         let begin = at
         let quote = text[at]
         at += 1
         var found = String.UnicodeScalarView()
-        while let byte = peek, byte != 0x0A, byte != 0x0D {
-            if byte == quote {
-                at += 1
-                return String(found)
-            }
-            if byte == UInt8(ascii: "\\") {
+        while let scalar = peek, scalar != "\n", scalar != "\r" {
+            if skip(quote) { return String(found) }
+            if scalar == "\\" {
                 if let scalar = try escape() { found.append(scalar) }
                 continue
             }
-            guard byte >= 0x20 else {
-                throw failure(at, "a tab is written as \\t in a text, and others like it as \\u0007")
+            guard scalar >= " " else {
+                throw mistake(at, "a tab is written as \\t in a text, and others like it as \\u0007")
             }
-            let (scalar, length) = scalar(at: at)
             found.append(scalar)
-            at += length
+            at += 1
         }
-        throw failure(begin, "the text that begins here has no closing quote on its line")
+        throw mistake(begin, "the text that begins here has no closing quote on its line")
     }
 
     /// What a backslash stands for; nil for a line that goes on.
-    private mutating func escape() throws(Failure) -> Unicode.Scalar? {
+    private mutating func escape() throws(Mistake) -> Unicode.Scalar? {
         let begin = at
-        at += 1
-        guard at < text.count else { throw failure(begin, "a backslash stands for nothing here") }
-        let (scalar, length) = scalar(at: at)
-        at += length
+        guard let scalar = peek(1) else { throw mistake(begin, "a backslash stands for nothing here") }
+        at += 2
         switch scalar {
         case "b": return "\u{8}"
         case "f": return "\u{C}"
@@ -401,100 +292,102 @@ private struct JSON5Reader {
         case "u": return try escaped(digits: 4, from: begin)
         case "\n": return nil
         case "\r":
-            if peek == 0x0A { at += 1 }
+            _ = skip("\n")
             return nil
         case "\"", "'", "\\", "/": return scalar
         // The standard lets any other character stand for itself, and the decoder does not.
-        default: throw failure(begin, "the backslash stands for nothing here; write \\\\ for a backslash itself")
+        default: throw mistake(begin, "the backslash stands for nothing here; write \\\\ for a backslash itself")
         }
     }
 
     /// A character by its hexadecimal digits; above U+FFFF it takes two such numbers.
-    private mutating func escaped(digits: Int, from begin: Int) throws(Failure) -> Unicode.Scalar {
+    private mutating func escaped(digits: Int, from begin: Int) throws(Mistake) -> Unicode.Scalar {
         let first = try hexadecimal(digits, from: begin)
-        guard first != 0 else { throw failure(begin, "no text holds this character") }
+        guard first != 0 else { throw mistake(begin, "no text holds this character") }
         if let scalar = Unicode.Scalar(first) { return scalar }
-        guard first < 0xDC00, peek == UInt8(ascii: "\\"), at + 1 < text.count, text[at + 1] == UInt8(ascii: "u") else {
-            throw failure(begin, "this is half a character")
-        }
-        at += 2
+        guard first < 0xDC00, skip("\\"), skip("u") else { throw mistake(begin, "this is half a character") }
         let second = try hexadecimal(4, from: begin)
         guard (0xDC00...0xDFFF).contains(second),
             let scalar = Unicode.Scalar(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
-        else { throw failure(begin, "this is half a character") }
+        else { throw mistake(begin, "this is half a character") }
         return scalar
     }
 
-    private mutating func hexadecimal(_ digits: Int, from begin: Int) throws(Failure) -> UInt32 {
-        var value: UInt32 = 0
-        for _ in 0..<digits {
-            guard let byte = peek, Self.isHex(byte), let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
-                throw failure(begin, "\(digits) hexadecimal digits have to follow here")
-            }
-            value = value << 4 | UInt32(digit)
-            at += 1
-        }
+    private mutating func hexadecimal(_ digits: Int, from begin: Int) throws(Mistake) -> UInt32 {
+        let end = min(at + digits, text.count)
+        let number = text[at..<end]
+        guard number.count == digits, number.allSatisfy(\.properties.isASCIIHexDigit),
+            let value = UInt32(JSON5.string(number), radix: 16)
+        else { throw mistake(begin, "\(digits) hexadecimal digits have to follow here") }
+        at = end
         return value
     }
 
     // MARK: Between them
 
-    private var peek: UInt8? { at < text.count ? text[at] : nil }
+    private var peek: Unicode.Scalar? { peek(0) }
 
-    private mutating func skipSpace() throws(Failure) {
-        while let byte = peek {
-            switch byte {
-            case 0x09...0x0D, 0x20: at += 1
-            case UInt8(ascii: "/"): try skipComment()
-            case 0x80...:
+    private func peek(_ distance: Int) -> Unicode.Scalar? {
+        at + distance < text.count ? text[at + distance] : nil
+    }
+
+    /// Whether this scalar is next; it is passed over then.
+    private mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
+        guard peek == scalar else { return false }
+        at += 1
+        return true
+    }
+
+    private mutating func skip(while belongs: (Unicode.Scalar) -> Bool) -> Int {
+        let begin = at
+        while let scalar = peek, belongs(scalar) { at += 1 }
+        return at - begin
+    }
+
+    private mutating func skipSpace() throws(Mistake) {
+        while let scalar = peek {
+            switch scalar {
+            case "\t"..."\r", " ": at += 1
+            case "/": try skipComment()
+            case "\u{80}"...:
                 // The standard allows these, and the decoder does not. They come with text that is copied from
                 // elsewhere.
-                let scalar = scalar(at: at).0
-                guard scalar.properties.isWhitespace || scalar == "\u{FEFF}" else { return }
+                guard scalar.properties.isWhitespace || scalar == byteOrderMark else { return }
                 let number = String(scalar.value, radix: 16, uppercase: true)
-                throw failure(at, "this looks like a space and is U+\(number); put a space in its place")
+                throw mistake(at, "this looks like a space and is U+\(number); put a space in its place")
             default: return
             }
         }
     }
 
-    private mutating func skipComment() throws(Failure) {
+    private mutating func skipComment() throws(Mistake) {
         let begin = at
-        switch at + 1 < text.count ? text[at + 1] : 0 {
-        case UInt8(ascii: "/"):
-            while at < text.count, text[at] != 0x0A, text[at] != 0x0D { at += 1 }
-        case UInt8(ascii: "*"):
+        switch peek(1) {
+        case "/": _ = skip { $0 != "\n" && $0 != "\r" }
+        case "*":
             at += 2
-            while at + 1 < text.count, text[at] != UInt8(ascii: "*") || text[at + 1] != UInt8(ascii: "/") { at += 1 }
-            guard at + 1 < text.count else { throw failure(begin, "the comment that begins here has no end") }
+            while let scalar = peek, scalar != "*" || peek(1) != "/" { at += 1 }
+            guard at < text.count else { throw mistake(begin, "the comment that begins here has no end") }
             at += 2
-        default: throw failure(begin, "a comment begins with // or /*")
+        default: throw mistake(begin, "a comment begins with // or /*")
         }
-    }
-
-    /// The scalar at a place that has one, and its bytes; the encoding has been checked.
-    private func scalar(at offset: Int) -> (Unicode.Scalar, Int) { Self.scalar(at: offset, in: text) }
-
-    private static func scalar(at offset: Int, in text: [UInt8]) -> (Unicode.Scalar, Int) {
-        let lead = text[offset]
-        let length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
-        let scalars = String(decoding: text[offset..<min(offset + length, text.count)], as: UTF8.self).unicodeScalars
-        return (scalars.first ?? "\u{FFFD}", length)
     }
 
     // MARK: Mistakes
 
-    private func failure(_ offset: Int, _ words: String) -> Failure { Failure(offset: offset, problem: .said(words)) }
+    private func mistake(_ offset: Int, _ words: String) -> Mistake {
+        Mistake(place: TextPlace(at: offset, in: text), words: words)
+    }
 
-    private func expected(_ what: String) -> Failure { Failure(offset: at, problem: .expected(what)) }
+    private func expected(_ what: String) -> Mistake { mistake(at, "expected \(what), found \(found)") }
 
-    /// What is at a place, as a mistake names it.
-    private static func shown(at offset: Int, in text: [UInt8]) -> String {
-        guard offset < text.count else { return "the end of the file" }
-        let (scalar, _) = scalar(at: offset, in: text)
+    /// What is next, as a mistake names it.
+    private var found: String {
+        guard let scalar = peek else { return "the end of the file" }
         if scalar.value < 0x20 || scalar.value == 0x7F { return "the character \(scalar.value)" }
-        let rest = text[offset...].prefix { $0 > 0x20 && !"{}[],:\"'/".utf8.contains($0) }
+        let rest = JSON5.string(text[at...].prefix(96).prefix { $0 > " " && !"{}[],:\"'/".unicodeScalars.contains($0) })
         guard !rest.isEmpty else { return "“\(scalar)”" }
-        return "“\(String(decoding: rest.prefix(96), as: UTF8.self).prefix(24))”"
+        // One character may have any number of bytes.
+        return "“\(String(decoding: rest.utf8.prefix(96), as: UTF8.self).prefix(24))”"
     }
 }
