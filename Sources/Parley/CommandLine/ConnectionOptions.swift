@@ -130,30 +130,29 @@ extension ConnectionFlags {
         if case .command(let command) = source { plan.tokenCommand = command }
         // The private network is on this machine, but the configuration is still checked.
         if case .servers(let servers, _, _) = plan.target {
-            plan.proxy = try proxy(profile, to: servers, environment)
+            plan.proxy = try ProxySetting.choose(
+                flag: proxy, profile: profile.proxy, servers: servers, environment)
             // A URL may carry a name and a password.
             if case .none = source { plan.isAnonymous = servers.allSatisfy { $0.authentication == nil } }
         } else {
             _ = try ProxySetting.choose(flag: proxy, profile: profile.proxy ?? "", servers: [], [:])
         }
-        plan.sessions = try Self.sessions(profile.session)
-        plan.log = (log ?? environment["PARLEY_LOG"]).flatMap { Self.path($0.isEmpty ? nil : $0, environment) }
+        if let session = profile.session, let policy = KickPolicy(rawValue: session) {
+            plan.sessions = .exclusive(policy)
+        }
+        plan.log = (log ?? environment["PARLEY_LOG"]).flatMap {
+            $0.isEmpty ? nil : UserFolders.expanded($0, environment)
+        }
         plan.device = profile.device.flatMap { $0.isEmpty ? nil : $0 }
         plan.store = plan.storePlace(environment)
-        plan.retention = profile.retention?.policy ?? .parley
+        plan.retention = profile.shared.retention?.policy ?? .parley
         plan.suspendAfter = profile.suspendAfter
         plan.connectTimeout = profile.connectTimeout.map { .seconds($0) }
         plan.handlesLifecycle = profile.handleAppLifecycle
         plan.appearance = Appearance(
-            profile.theme ?? .auto, symbols: profile.symbols ?? .auto, environment: environment)
-        if let name = profile.reconnect {
-            guard let policy = ReconnectPolicy.named(name) else {
-                throw CommandFailure(
-                    CommandFailure.badConfiguration,
-                    "“\(name)” is no reconnection policy; these are: parley, relayx, rongcloud, supabase.")
-            }
-            plan.reconnect = policy
-            plan.reconnectName = name
+            profile.shared.theme ?? .auto, symbols: profile.shared.symbols ?? .auto, environment: environment)
+        if let name = profile.reconnect, let policy = ReconnectPolicy.named(name) {
+            (plan.reconnect, plan.reconnectName) = (policy, name)
         }
         if let namespace = profile.namespace, let hash = profile.hash {
             if let api = profile.api {
@@ -163,9 +162,7 @@ extension ConnectionFlags {
             }
         }
         plan.tls = profile.tls(environment)
-        do { try plan.tls?.check() } catch {
-            throw CommandFailure(CommandFailure.badConfiguration, "\(error)")
-        }
+        do { try plan.tls?.check() } catch { throw ConfigurationFile.failure("\(error)") }
         return plan
     }
 
@@ -176,20 +173,9 @@ extension ConnectionFlags {
         guard profiles.count < 2 else {
             throw CommandFailure(CommandFailure.usage, "Several profiles need the chat's screen; name one here.")
         }
-        let file = try file ?? ConfigurationFile.load(flag: config, environment)
+        let file = try file ?? ConfigurationSource(flag: config, environment).file
         var profile = try file.profile(profile)
-        profile.retention = profile.retention ?? file.retention
-        profile.theme = profile.theme ?? file.theme
-        profile.symbols = profile.symbols ?? file.symbols
-        profile.join = profile.join ?? file.join
-        profile.mutes = profile.mutes ?? file.mutes
-        profile.highlights = profile.highlights ?? file.highlights
-        profile.bell = profile.bell ?? file.bell
-        profile.notifications = profile.notifications ?? file.notifications
-        profile.typing = profile.typing ?? file.typing
-        profile.idleAfter = profile.idleAfter ?? file.idleAfter
-        profile.followUnread = profile.followUnread ?? file.followUnread
-        profile.followLetters = profile.followLetters ?? file.followLetters
+        profile.shared = profile.shared.filled(from: file.shared)
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil
@@ -205,15 +191,8 @@ extension ConnectionFlags {
             profile.servers = []
             profile.tokenCommand = nil
         }
-        if profile.tokenCommand != nil {
-            guard profile.creds == nil else {
-                throw CommandFailure(
-                    CommandFailure.badConfiguration, "The profile has both creds and token_command; keep one.")
-            }
-            guard !profile.servers.isEmpty else {
-                throw CommandFailure(
-                    CommandFailure.badConfiguration, "The profile's token_command: \(Profile.needsServers).")
-            }
+        guard profile.tokenCommand == nil || !profile.servers.isEmpty else {
+            throw ConfigurationFile.failure("The profile's token_command: \(Profile.needsServers).")
         }
         return profile
     }
@@ -223,10 +202,8 @@ extension ConnectionFlags {
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> (plan: ConnectionPlan, configuration: ChatConfiguration) {
         let source = try ConfigurationSource(flag: config, environment)
-        return (
-            plan: try plan(environment, file: source.file),
-            configuration: try ChatConfiguration(source, flag: config, profile: profile, environment)
-        )
+        let plan = try plan(environment, file: source.file)
+        return (plan, try ChatConfiguration(flag: config, profile: profile, environment, source))
     }
 
     /// Where the credentials come from: the flag, then the environment, then the profile.
@@ -238,23 +215,7 @@ extension ConnectionFlags {
         if let line = profile.tokenCommand, !profile.servers.isEmpty {
             return .command(TokenCommand(line, environment: environment))
         }
-        return Self.path(profile.creds, environment).map(CredentialsSource.file) ?? .none
-    }
-
-    /// The proxy to these servers; nil to dial them directly.
-    func proxy(
-        _ profile: Profile, to servers: [ServerAddress], _ environment: [String: String]
-    ) throws(CommandFailure) -> ProxyAddress? {
-        try ProxySetting.choose(flag: proxy, profile: profile.proxy, servers: servers, environment)
-    }
-
-    private static func sessions(_ name: String?) throws(CommandFailure) -> SessionPolicy {
-        guard let name, name != "shared" else { return .shared }
-        guard let policy = KickPolicy(rawValue: name) else {
-            throw CommandFailure(
-                CommandFailure.badConfiguration, "“\(name)” is no session; these are: shared, take-over, yield.")
-        }
-        return .exclusive(policy)
+        return profile.creds.map { .file(UserFolders.expanded($0, environment)) } ?? .none
     }
 
     private func target(
@@ -266,8 +227,7 @@ extension ConnectionFlags {
             }
             // By --as the profile's credentials do not count.
             if case .file = source, user == nil {
-                throw CommandFailure(
-                    CommandFailure.badConfiguration, "The profile's creds: \(Profile.needsServers).")
+                throw ConfigurationFile.failure("The profile's creds: \(Profile.needsServers).")
             }
             guard source.isFromEnvironment else {
                 return .privateNetwork(user: profile.user ?? Self.loginName(environment))
@@ -294,26 +254,17 @@ extension ConnectionFlags {
         return .servers(addresses, try source.credentials(), user: profile.user)
     }
 
-    private static func path(_ text: String?, _ environment: [String: String]) -> String? {
-        text.map { UserFolders.expanded($0, environment) }
-    }
-
-    /// The login's name as far as it can be a user's name.
-    static func loginName(_ environment: [String: String]) -> String {
-        loginName(environment) { UserAccount.current()?.name }
-    }
-
     /// The login's name as far as it can be a user's name: the environment's, or else the account's. A service or a
     /// container has mostly the account alone.
-    static func loginName(_ environment: [String: String], account: () -> String?) -> String {
-        usable(environment["USER"]) ?? usable(environment["LOGNAME"]) ?? usable(account()) ?? "me"
-    }
-
-    /// What of a name can be a user's; nil where nothing can.
-    private static func usable(_ name: String?) -> String? {
-        let kept = (name ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber || "+=_-".contains($0)) }
-            .drop { "+=-".contains($0) }
-        return kept.isEmpty ? nil : String(kept.prefix(64))
+    static func loginName(
+        _ environment: [String: String], account: () -> String? = { UserAccount.current()?.name }
+    ) -> String {
+        func usable(_ name: String?) -> String? {
+            let kept = (name ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber || "+=_-".contains($0)) }
+                .drop { "+=-".contains($0) }
+            return kept.isEmpty ? nil : String(kept.prefix(64))
+        }
+        return usable(environment["USER"]) ?? usable(environment["LOGNAME"]) ?? usable(account()) ?? "me"
     }
 }
 
@@ -392,29 +343,21 @@ struct ConnectionPlan: Sendable {
 
     /// Who is to be signed in where, as far as that is known before anything is read or made for it.
     var identity: Identity {
-        switch target {
-        case .privateNetwork(let user, _): .init(user: user, network: "local", isNamed: true)
-        case .servers(let addresses, let credentials, let user):
-            .init(
-                user: credentials.user ?? user ?? Self.anonymous, network: addresses.first.map(\.host) ?? "server",
-                isNamed: user != nil || credentials.user != nil)
-        }
+        let network =
+            switch target {
+            case .privateNetwork: "local"
+            case .servers(let addresses, _, _): addresses.first?.host ?? "server"
+            }
+        return Identity(user: userName ?? "anonymous", network: network, isNamed: userName != nil)
     }
 
     fileprivate func storePlace(_ environment: [String: String]) -> String? {
-        switch target {
-        case .privateNetwork(let user, let credentials):
-            return StorePlace.path(network: "local", user: user, account: credentials?.account, environment)
-        case .servers(let addresses, let credentials, let user):
-            let user = credentials.user ?? user
+        var network = "local"
+        if case .servers(let addresses, _, _) = target {
             // A token names its user; until one arrives the user is not known, and users must not share a store.
-            guard let server = addresses.first, user != nil || tokenCommand == nil else { return nil }
-            return StorePlace.path(
-                network: "\(server.host)-\(server.port)", user: user ?? Self.anonymous, account: credentials.account,
-                environment)
+            guard let server = addresses.first, userName != nil || tokenCommand == nil else { return nil }
+            network = "\(server.host)-\(server.port)"
         }
+        return StorePlace.path(network: network, user: identity.user, account: credentials?.account, environment)
     }
-
-    /// The name of a user who has not given one.
-    static let anonymous = "anonymous"
 }

@@ -128,9 +128,9 @@ enum EffectiveSettings {
                 source: place(["keys", change.name]))
         }
         let screen = [
-            Row(name: "links", value: .string((source.file.links ?? .auto).rawValue), source: ofProfile("links")),
+            Row(name: "links", value: .string(source.file.links.rawValue), source: ofProfile("links")),
             Row(
-                name: "layout.\(layout)", value: MessageValue(source.file.layout?.sidebar),
+                name: "layout.\(layout)", value: MessageValue(source.file.layout.sidebar),
                 source: place(["layout", layout])),
         ]
         return profiled + screen + keys
@@ -176,18 +176,18 @@ enum EffectiveSettings {
         case .proxy: profile.proxy.map { .string(shown(proxy: $0)) } ?? .null
         case .session: .string(profile.session ?? "shared")
         case .device: MessageValue(profile.device)
-        case .retention: (profile.retention?.policy ?? .parley).setting
-        case .join: MessageValue(profile.join?.patterns.map(\.text) ?? [])
-        case .mutes: MessageValue(profile.mutes?.patterns.map(\.text) ?? [])
-        case .highlights: MessageValue(profile.highlights?.words ?? [])
-        case .bell: .string((profile.bell ?? .mentions).rawValue)
-        case .notifications: (profile.notifications ?? NotificationSetting()).value
-        case .typing: .bool(profile.typing ?? true)
-        case .idleAfter: number((profile.idleAfter ?? .never).seconds)
-        case .followUnread: MessageValue((profile.followUnread ?? .all).messages)
-        case .followLetters: .bool(profile.followLetters ?? true)
-        case .theme: .string((profile.theme ?? .auto).rawValue)
-        case .symbols: .string((profile.symbols ?? .auto).rawValue)
+        case .retention: (profile.shared.retention?.policy ?? .parley).setting
+        case .join: MessageValue(profile.shared.join?.patterns.map(\.text) ?? [])
+        case .mutes: MessageValue(profile.shared.mutes?.patterns.map(\.text) ?? [])
+        case .highlights: MessageValue(profile.shared.highlights?.words ?? [])
+        case .bell: .string((profile.shared.bell ?? .mentions).rawValue)
+        case .notifications: (profile.shared.notifications ?? NotificationSetting()).value
+        case .typing: .bool(profile.shared.typing ?? true)
+        case .idleAfter: number(profile.shared.idleAfter ?? 0)
+        case .followUnread: MessageValue(profile.shared.followUnread ?? 0)
+        case .followLetters: .bool(profile.shared.followLetters ?? true)
+        case .theme: .string((profile.shared.theme ?? .auto).rawValue)
+        case .symbols: .string((profile.shared.symbols ?? .auto).rawValue)
         }
     }
 

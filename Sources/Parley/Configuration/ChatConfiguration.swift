@@ -1,10 +1,9 @@
 /// The configuration of a running chat, and where it came from, so that it can be read again.
 struct ChatConfiguration: Hashable, Sendable {
-    /// What the chat goes by.
     let settings: ChatSettings
-    /// What its profile says of the connection too. That counts from the next start on.
+    /// The profile, whose settings of the connection count from the next start on.
     let profile: Profile
-    /// The file.
+    /// The path of the file.
     let path: String
     private let flag: String?
     private let profileName: String?
@@ -14,16 +13,12 @@ struct ChatConfiguration: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - flag: `--config`.
-    ///   - profile: the profile's name; nil for `default`.
-    init(flag: String?, profile name: String?, _ environment: [String: String]) throws(CommandFailure) {
-        let source = try ConfigurationSource(flag: flag, environment)
-        try self.init(source, flag: flag, profile: name, environment)
-    }
-
-    /// Takes what was read already; the flag and the environment say where it can be read again.
+    ///   - name: the profile's name; nil for `default`.
+    ///   - source: that file, where it was read already.
     init(
-        _ source: ConfigurationSource, flag: String?, profile name: String?, _ environment: [String: String]
+        flag: String?, profile name: String?, _ environment: [String: String], _ source: ConfigurationSource? = nil
     ) throws(CommandFailure) {
+        let source = if let source { source } else { try ConfigurationSource(flag: flag, environment) }
         profile = try source.file.profile(name)
         settings = ChatSettings(source.file, profile)
         path = source.path
@@ -34,15 +29,13 @@ struct ChatConfiguration: Hashable, Sendable {
 
     /// What the same file says now.
     func reloaded() -> Result<ChatConfiguration, CommandFailure> {
-        do throws(CommandFailure) {
-            return .success(try ChatConfiguration(flag: flag, profile: profileName, environment))
-        } catch {
-            return .failure(error)
+        Result { () throws(CommandFailure) in
+            try ChatConfiguration(flag: flag, profile: profileName, environment)
         }
     }
 }
 
-/// What a changed configuration file leads to in a running chat: the last one that was well stays in force.
+/// What a changed configuration file leads to in a running chat: the last valid one stays in force.
 struct ConfigurationFollower {
     private var current: ChatConfiguration
     /// What was wrong with the file when it was read last.
@@ -65,10 +58,10 @@ struct ConfigurationFollower {
         case .failure(let failure):
             guard failure.text != complaint else { return nil }
             complaint = failure.text
+            guard failure.text.hasPrefix(current.path) else { return .refused(failure.text) }
             // The bottom line has little room, and there is one such file.
             let name = current.path.split(separator: "/").last.map(String.init) ?? current.path
-            let isPlaced = failure.text.hasPrefix(current.path)
-            return .refused(isPlaced ? name + failure.text.dropFirst(current.path.count) : failure.text)
+            return .refused(name + failure.text.dropFirst(current.path.count))
         }
     }
 

@@ -7,27 +7,41 @@ import RelayNetwork
 struct ConfigurationSource: Sendable {
     /// Where the file is, or would be.
     let path: String
-    /// What it says.
     let file: ConfigurationFile
-    /// Where it says so; nil where there is no file.
+    /// The places of the settings; nil where there is no file.
     let outline: JSON5Outline?
 
     /// Larger files are no configuration.
     private static let maximumBytes = 1 << 20
+}
 
+extension ConfigurationSource {
     /// Reads the file that the flag, else the environment, else the standard place names. Only the last may be absent.
     ///
     /// - Throws: `CommandFailure` that names the mistake with file, line and column.
     init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
         let (path, isNamed) = ConfigurationFile.place(flag: flag, environment)
-        guard let data = FileManager.default.contents(atPath: path) else {
-            guard !isNamed, !FileManager.default.fileExists(atPath: path) else {
-                throw ConfigurationFile.failure("\(path) cannot be read.")
-            }
+        if let data = FileManager.default.contents(atPath: path) {
+            try self.init(data, path: path)
+        } else if isNamed || FileManager.default.fileExists(atPath: path) {
+            throw ConfigurationFile.failure("\(path) cannot be read.")
+        } else {
             self.init(path: path, file: ConfigurationFile(), outline: nil)
-            return
         }
-        try self.init(data, path: path)
+    }
+
+    /// Reads a file's content.
+    ///
+    /// - Parameter path: what a mistake calls it.
+    init(_ data: Data, path: String) throws(CommandFailure) {
+        guard data.count <= Self.maximumBytes else {
+            throw ConfigurationFile.failure("\(path) is too large to be a configuration.")
+        }
+        let document: JSON5Document<ConfigurationFile>
+        do throws(JSON5Outline.Mistake) { document = try JSON5Document(data) } catch {
+            throw ConfigurationFile.failure("\(path):\(error.place): \(error.words)")
+        }
+        self.init(path: path, file: document.value, outline: document.outline)
     }
 
     /// Reads the files that the profiles name.
@@ -50,39 +64,17 @@ struct ConfigurationSource: Sendable {
                 let key = named.first { $0.1.map { words.contains($0.drop { $0 == "~" }) } ?? false }?.0
                 throw failure(key ?? .tlsCertificate, words)
             }
-            guard !profile.servers.isEmpty else {
+            if profile.servers.isEmpty {
                 if profile.creds != nil { throw failure(.creds, Profile.needsServers) }
-                if profile.tokenCommand != nil {
-                    let key = Profile.CodingKeys.tokenCommand
-                    let isSnake = outline?.holds(["profiles", name, key.rawValue]) == false
-                    throw failure(isSnake ? .tokenCommandInSnakeCase : key, Profile.needsServers)
-                }
-                continue
+                guard profile.tokenCommand != nil else { continue }
+                let key = Profile.CodingKeys.tokenCommand
+                let isSnake = outline?.holds(["profiles", name, key.rawValue]) == false
+                throw failure(isSnake ? .tokenCommandInSnakeCase : key, Profile.needsServers)
             }
             guard let creds = profile.creds else { continue }
             do throws(RelayError) { _ = try RelayCredentials.file(UserFolders.expanded(creds, environment)) } catch {
                 throw failure(.creds, error.words)
             }
         }
-    }
-
-    private init(path: String, file: ConfigurationFile, outline: JSON5Outline?) {
-        self.path = path
-        self.file = file
-        self.outline = outline
-    }
-
-    /// Understands a file's content.
-    ///
-    /// - Parameter path: what a mistake calls it.
-    init(_ data: Data, path: String) throws(CommandFailure) {
-        guard data.count <= Self.maximumBytes else {
-            throw ConfigurationFile.failure("\(path) is too large to be a configuration.")
-        }
-        let document: JSON5Document<ConfigurationFile>
-        do throws(JSON5Outline.Mistake) { document = try JSON5Document(data) } catch {
-            throw ConfigurationFile.failure("\(path):\(error.place): \(error.words)")
-        }
-        self.init(path: path, file: document.value, outline: document.outline)
     }
 }

@@ -24,8 +24,8 @@ struct Profile: Hashable, Sendable {
     var namespace: String?
     /// The first token of every topic's subject, on networks without a namespace service.
     var hash: String?
-    /// What the subjects of JetStream's calls begin with on a network whose namespace service tells the two above,
-    /// which are gone by only while it does not answer.
+    /// The first tokens of JetStream's subjects, on a network whose namespace service names the two above; these count
+    /// only while it does not answer.
     var api: String?
     /// A PEM file of authorities to trust.
     var tlsAuthority: String?
@@ -41,30 +41,13 @@ struct Profile: Hashable, Sendable {
     var session: String?
     /// This device's name for the user's other devices.
     var device: String?
-    /// How long messages stay in the local store; nil for what the file says of all profiles.
-    var retention: RetentionSetting?
-    /// How the screen is coloured; nil for what the file says of all profiles.
-    var theme: ThemeSetting?
-    /// Which characters the screen is drawn with; nil for what the file says of all profiles.
-    var symbols: SymbolSetting?
-    /// Topics to join at each start; nil for what the file says of all profiles.
-    var join: TopicList?
-    /// Topics that are muted; nil for what the file says of all profiles.
-    var mutes: TopicList?
-    /// Words that call for the person; nil for what the file says of all profiles.
-    var highlights: Highlights?
-    /// What rings the bell; nil for what the file says of all profiles.
-    var bell: BellSetting?
-    /// Of what the person is notified, and by what; nil for what the file says of all profiles.
-    var notifications: NotificationSetting?
-    /// Whether typing is told and shown; nil for what the file says of all profiles.
-    var typing: Bool?
-    /// How long somebody may do nothing until they count as away; nil for what the file says of all profiles.
-    var idleAfter: IdleSetting?
-    /// How much unread of a topic out of view is followed; nil for what the file says of all profiles.
-    var followUnread: FollowingSetting?
-    /// Whether letters are followed while no letter is in view; nil for what the file says of all profiles.
-    var followLetters: Bool?
+    var shared = SharedSettings()
+
+    /// Why credentials without a server are refused: the private network has its own.
+    static let needsServers = "it is for other servers, and the profile names none: add servers"
+
+    /// Whether the first connection can be given this many seconds.
+    static func isConnectTimeout(_ seconds: Double) -> Bool { seconds > 0 && seconds < 1e9 }
 }
 
 extension Profile: Decodable {
@@ -79,83 +62,62 @@ extension Profile: Decodable {
     init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: CodingKeys.allCases.map(\.rawValue))
         let values = try decoder.container(keyedBy: CodingKeys.self)
+        func text(_ key: CodingKeys) throws -> String? { try values.decodeIfPresent(String.self, forKey: key) }
+        func mistake(_ key: CodingKeys, isKey: Bool = false, _ words: String) -> SettingMistake {
+            SettingMistake(values.codingPath + [key], isKey: isKey, words)
+        }
         servers = try values.decodeIfPresent([String].self, forKey: .servers) ?? []
-        creds = try values.decodeIfPresent(String.self, forKey: .creds)
-        user = try values.decodeIfPresent(String.self, forKey: .user)
-        reconnect = try values.decodeIfPresent(String.self, forKey: .reconnect)
+        creds = try text(.creds)
+        user = try text(.user)
+        reconnect = try text(.reconnect)
         connectTimeout = try values.decodeIfPresent(Double.self, forKey: .connectTimeout)
         suspendAfter = try values.decodeIfPresent(Double.self, forKey: .suspendAfter)
         handleAppLifecycle = try values.decodeIfPresent(Bool.self, forKey: .handleAppLifecycle)
-        namespace = try values.decodeIfPresent(String.self, forKey: .namespace)
-        hash = try values.decodeIfPresent(String.self, forKey: .hash)
-        api = try values.decodeIfPresent(String.self, forKey: .api)
-        tlsAuthority = try values.decodeIfPresent(String.self, forKey: .tlsAuthority)
-        tlsCertificate = try values.decodeIfPresent(String.self, forKey: .tlsCertificate)
-        tlsKey = try values.decodeIfPresent(String.self, forKey: .tlsKey)
+        namespace = try text(.namespace)
+        hash = try text(.hash)
+        api = try text(.api)
+        tlsAuthority = try text(.tlsAuthority)
+        tlsCertificate = try text(.tlsCertificate)
+        tlsKey = try text(.tlsKey)
         tlsFirst = try values.decodeIfPresent(Bool.self, forKey: .tlsFirst)
-        tokenCommand = try values.decodeIfPresent(String.self, forKey: .tokenCommand)
-        if let other = try values.decodeIfPresent(String.self, forKey: .tokenCommandInSnakeCase) {
+        tokenCommand = try text(.tokenCommand)
+        if let other = try text(.tokenCommandInSnakeCase) {
             guard tokenCommand == nil else {
-                throw SettingMistake(
-                    values.codingPath + [CodingKeys.tokenCommandInSnakeCase], isKey: true,
+                throw mistake(
+                    .tokenCommandInSnakeCase, isKey: true,
                     "tokenCommand and token_command are the same setting; keep one")
             }
             tokenCommand = other
         }
-        if tokenCommand != nil, creds != nil {
-            throw SettingMistake(
-                values.codingPath + [CodingKeys.creds], isKey: true,
-                "creds and token_command exclude each other; keep one")
+        guard tokenCommand == nil || creds == nil else {
+            throw mistake(.creds, isKey: true, "creds and token_command exclude each other; keep one")
         }
-        proxy = try values.decodeIfPresent(String.self, forKey: .proxy)
-        session = try values.decodeIfPresent(String.self, forKey: .session)
-        device = try values.decodeIfPresent(String.self, forKey: .device)
-        retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
-        theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
-        symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
-        join = try values.decodeIfPresent(TopicList.self, forKey: .join)
-        mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
-        highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
-        bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
-        notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
-        typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
-        idleAfter = try values.decodeIfPresent(IdleSetting.self, forKey: .idleAfter)
-        followUnread = try values.decodeIfPresent(FollowingSetting.self, forKey: .followUnread)
-        followLetters = try values.decodeIfPresent(Bool.self, forKey: .followLetters)
-        if let mistake = mistake(below: values.codingPath) { throw mistake }
-    }
+        proxy = try text(.proxy)
+        session = try text(.session)
+        device = try text(.device)
+        shared = try SharedSettings(from: decoder)
 
-    /// What is said of credentials that no server takes: the private network has its own.
-    static let needsServers = "it is for other servers, and the profile names none: add servers"
-
-    /// Whether a first connection can be given so many seconds.
-    static func isConnectTimeout(_ seconds: Double) -> Bool { seconds > 0 && seconds < 1e9 }
-
-    /// What a value cannot be, although it is of the right type.
-    private func mistake(below path: [any CodingKey]) -> SettingMistake? {
-        func wrong(_ key: CodingKeys, _ words: String) -> SettingMistake { SettingMistake(path + [key], words) }
         for (index, server) in servers.enumerated() {
             do throws(RelayError) { _ = try RelayConfiguration.addresses([server]) } catch {
-                return SettingMistake(path + [CodingKeys.servers, PathKey(index)], error.words)
+                throw SettingMistake(values.codingPath + [CodingKeys.servers, PathKey(index)], error.words)
             }
         }
         if let connectTimeout, !Self.isConnectTimeout(connectTimeout) {
-            return wrong(.connectTimeout, "it takes a number of seconds above 0")
+            throw mistake(.connectTimeout, "it takes a number of seconds above 0")
         }
         if let suspendAfter, !(suspendAfter >= 0 && suspendAfter < 1e9) {
-            return wrong(.suspendAfter, "it takes a number of seconds, 0 or more")
+            throw mistake(.suspendAfter, "it takes a number of seconds, 0 or more")
         }
         if let reconnect, ReconnectPolicy.named(reconnect) == nil {
-            return wrong(
+            throw mistake(
                 .reconnect, "“\(reconnect)” is no reconnection policy; these are: parley, relayx, rongcloud, supabase")
         }
         if let session, session != "shared", KickPolicy(rawValue: session) == nil {
-            return wrong(.session, "“\(session)” is no session; these are: shared, take-over, yield")
+            throw mistake(.session, "“\(session)” is no session; these are: shared, take-over, yield")
         }
         if let proxy, !proxy.isEmpty {
             // The parser's words do not repeat the text, which may hold a password.
-            do { _ = try ProxyAddress(parsing: proxy) } catch { return wrong(.proxy, "\(error)") }
+            do { _ = try ProxyAddress(parsing: proxy) } catch { throw mistake(.proxy, "\(error)") }
         }
-        return nil
     }
 }

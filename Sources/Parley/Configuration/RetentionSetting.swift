@@ -8,47 +8,35 @@ import Relay
 /// What it does not say of all messages is Parley's own rule. Of the entries for topics the first that matches counts,
 /// for each topic by itself; one without bounds keeps what a later one would delete.
 struct RetentionSetting: Hashable, Sendable {
-    /// What it asks for.
-    var policy: RetentionPolicy
+    var policy = RetentionPolicy.parley
 
     /// Most entries for topics. Each step of a deletion looks at them for each topic.
     static let maximumTopics = 100
-
-    /// Sets a policy.
-    init(policy: RetentionPolicy) { self.policy = policy }
 }
 
-extension RetentionSetting: Decodable {
-    private enum CodingKeys: String, CodingKey, CaseIterable { case age, size, topics }
+private enum RetentionKeys: String, CodingKey { case topic, age, size, topics }
 
+extension RetentionSetting: Decodable {
     init(from decoder: any Decoder) throws {
-        try UnknownKeys.refuse(in: decoder, besides: CodingKeys.allCases.map(\.rawValue))
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        let age = try values.decodeIfPresent(RetentionAge.self, forKey: .age)
-        let size = try values.decodeIfPresent(RetentionSize.self, forKey: .size)
+        try UnknownKeys.refuse(in: decoder, besides: ["age", "size", "topics"])
+        let values = try decoder.container(keyedBy: RetentionKeys.self)
+        try policy.all.read(values)
         let topics = try values.decodeIfPresent([TopicRetention].self, forKey: .topics) ?? []
+        let path = values.codingPath + [RetentionKeys.topics]
         guard topics.count <= Self.maximumTopics else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .topics, in: values, debugDescription: "there are more than \(Self.maximumTopics) entries")
+            throw SettingMistake(path, "there are more than \(Self.maximumTopics) entries")
         }
-        var patterns: [RetentionPolicy.PatternLimit] = []
-        for (index, topic) in topics.map(\.limit).enumerated() {
+        policy.patterns = topics.map(\.limit)
+        for (index, topic) in policy.patterns.enumerated() {
             // An entry that never counts is a mistake that should be heard of.
-            let cover = patterns.first {
+            let cover = policy.patterns[..<index].first {
                 TopicPattern.withoutCovered([$0.pattern, topic.pattern]) == [$0.pattern]
             }
-            if let cover {
-                throw SettingMistake(
-                    values.codingPath + [CodingKeys.topics, PathKey(index)],
-                    "“\(topic.pattern)” never counts, since “\(cover.pattern)” stands before it and has its topics")
-            }
-            patterns.append(topic)
+            guard let cover else { continue }
+            throw SettingMistake(
+                path + [PathKey(index)],
+                "“\(topic.pattern)” never counts, since “\(cover.pattern)” stands before it and has its topics")
         }
-        var policy = RetentionPolicy.parley
-        if let age { policy.all.age = age.duration }
-        if let size { policy.all.bytes = size.bytes }
-        policy.patterns = patterns
-        self.init(policy: policy)
     }
 }
 
@@ -56,72 +44,49 @@ extension RetentionSetting: Decodable {
 private struct TopicRetention: Decodable {
     let limit: RetentionPolicy.PatternLimit
 
-    private enum CodingKeys: String, CodingKey, CaseIterable { case topic, age, size }
-
     init(from decoder: any Decoder) throws {
-        try UnknownKeys.refuse(in: decoder, besides: CodingKeys.allCases.map(\.rawValue))
-        let values = try decoder.container(keyedBy: CodingKeys.self)
+        try UnknownKeys.refuse(in: decoder, besides: ["topic", "age", "size"])
+        let values = try decoder.container(keyedBy: RetentionKeys.self)
         guard let text = try values.decodeIfPresent(String.self, forKey: .topic) else {
-            throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: decoder.codingPath,
-                    debugDescription: "it names no topic; write topic: \"alerts.>\", say"))
+            throw SettingMistake(decoder.codingPath, "it names no topic; write topic: \"alerts.>\", say")
         }
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(text) } catch {
-            throw DecodingError.dataCorruptedError(forKey: .topic, in: values, debugDescription: "\(error)")
+            throw SettingMistake(decoder.codingPath + [RetentionKeys.topic], "\(error)")
         }
-        let age = try values.decodeIfPresent(RetentionAge.self, forKey: .age)
-        let size = try values.decodeIfPresent(RetentionSize.self, forKey: .size)
-        limit = RetentionPolicy.PatternLimit(pattern, RetentionPolicy.Limit(age: age?.duration, bytes: size?.bytes))
+        var limit = RetentionPolicy.Limit.none
+        try limit.read(values)
+        self.limit = RetentionPolicy.PatternLimit(pattern, limit)
     }
 }
 
-/// `30d`, or `none`.
-private struct RetentionAge: Decodable {
-    let duration: Duration?
-
-    init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard text != "none" else {
-            duration = nil
-            return
+extension RetentionPolicy.Limit {
+    /// Takes the bounds that are given, such as `30d` and `500MB`; `none` is no bound.
+    fileprivate mutating func read(_ values: KeyedDecodingContainer<RetentionKeys>) throws {
+        if let text = try values.decodeIfPresent(String.self, forKey: .age) {
+            age = text.last?.isLetter == true ? PastTime.seconds(text).flatMap { $0 > 0 ? .seconds($0) : nil } : nil
+            guard age != nil || text == "none" else {
+                throw SettingMistake(
+                    values.codingPath + [RetentionKeys.age],
+                    "“\(text)” is no age; write a number with s, m, h, d or w, such as 30d, or none")
+            }
         }
-        guard text.last?.isLetter == true, let seconds = PastTime.seconds(text), seconds > 0 else {
-            throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: decoder.codingPath,
-                    debugDescription: "“\(text)” is no age; write a number with s, m, h, d or w, such as 30d, or none"))
+        if let text = try values.decodeIfPresent(String.self, forKey: .size) {
+            bytes = Self.bytes(text)
+            guard bytes != nil || text == "none" else {
+                throw SettingMistake(
+                    values.codingPath + [RetentionKeys.size],
+                    "“\(text)” is no size; write a number with kB, MB or GB, such as 500MB, or none")
+            }
         }
-        duration = .seconds(seconds)
     }
-}
-
-/// `500MB`, or `none`.
-private struct RetentionSize: Decodable {
-    let bytes: Int?
 
     private static let units: [String: Double] = [
         "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1_024, "mib": 1_048_576, "gib": 1_073_741_824,
         "tib": 1_099_511_627_776,
     ]
 
-    init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard text != "none" else {
-            bytes = nil
-            return
-        }
-        guard let count = Self.count(text) else {
-            throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: decoder.codingPath,
-                    debugDescription: "“\(text)” is no size; write a number with kB, MB or GB, such as 500MB, or none"))
-        }
-        bytes = count
-    }
-
-    private static func count(_ text: String) -> Int? {
+    private static func bytes(_ text: String) -> Int? {
         let digits = text.prefix { "0123456789.".contains($0) }
         let unit = text.dropFirst(digits.count).drop(while: { $0 == " " }).lowercased()
         guard let factor = units[unit], let number = Double(digits) else { return nil }

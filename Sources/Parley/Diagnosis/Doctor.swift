@@ -206,8 +206,10 @@ struct Doctor {
     private func touchServers(_ profile: Profile) async {
         guard let addresses = try? RelayConfiguration.addresses(profile.servers) else { return }
         var configuration = RelayConfiguration(servers: .fixed(addresses))
-        do throws(CommandFailure) { configuration.proxy = try options.proxy(profile, to: addresses, environment) } catch
-        {
+        do throws(CommandFailure) {
+            configuration.proxy = try ProxySetting.choose(
+                flag: options.proxy, profile: profile.proxy, servers: addresses, environment)
+        } catch {
             return tell(error, .none)
         }
         await check(addresses, configuration, logsIn: false)

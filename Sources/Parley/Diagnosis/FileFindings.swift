@@ -16,7 +16,7 @@ enum FileFindings {
                 fix: "correct the path in --config or PARLEY_CONFIG")
         }
         let file: ConfigurationFile
-        do throws(CommandFailure) { file = try ConfigurationFile.load(flag: flag, environment) } catch {
+        do throws(CommandFailure) { file = try ConfigurationSource(flag: flag, environment).file } catch {
             return Finding(name, .failure(error.code), error.text, fix: "edit \(path), or move it away")
         }
         let words = "\(path), \(Wording.count(file.profiles.count, "profile"))"

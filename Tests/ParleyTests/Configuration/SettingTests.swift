@@ -19,24 +19,32 @@ struct SettingTests {
 
     // MARK: Defaults
 
-    @Test("Every setting is explained once, and nothing else is")
-    func explained() {
-        #expect(Setting.ofFile.map(\.name).sorted() == ConfigurationFile.CodingKeys.allCases.map(\.rawValue).sorted())
-        let profile = Profile.CodingKeys.allCases.map(\.rawValue).filter { $0 != "tokenCommand" }
-        #expect(Setting.ofProfile.map(\.name).sorted() == profile.sorted())
-        for setting in Setting.ofFile {
-            guard case .group(let members) = setting.value else { continue }
-            for member in members {
-                // A name that the decoder does not know would be refused.
-                #expect(throws: Never.self) { try source("{ \(setting.name): { \(member.name): \(value(member)) } }") }
-            }
+    /// The settings that the defaults have at a depth, each below its explanation: the setting beside the profiles that
+    /// it belongs to, its name, and its value.
+    private func printed(depth: Int) -> [(group: String, name: String, value: String)] {
+        let lines = DefaultConfiguration.text.split(separator: "\n")
+        var group = ""
+        return lines.indices.compactMap { index in
+            if let name = lines[index].wholeMatch(of: /    ([a-z]\w*): .*/)?.1 { group = String(name) }
+            let margin = String(repeating: "    ", count: depth)
+            guard lines[index].hasPrefix(margin), lines[index - 1].hasPrefix(margin + "// "),
+                let setting = lines[index].dropFirst(margin.count).wholeMatch(of: /(?:\/\/ )?([a-z]\w*): (.*)[,{]/)
+            else { return nil }
+            return (group, String(setting.1), String(setting.2))
         }
     }
 
-    private func value(_ setting: Setting) -> String {
-        switch setting.value {
-        case .standard(let value), .example(let value): value
-        case .group, .keys, .profiles: "{}"
+    @Test("Every setting is explained once, and nothing else is")
+    func explained() {
+        let file = printed(depth: 1).map(\.name)
+        #expect(file.sorted() == ConfigurationFile.CodingKeys.allCases.map(\.rawValue).sorted())
+        let profile = Profile.CodingKeys.allCases.map(\.rawValue).filter { $0 != "tokenCommand" }
+        #expect(printed(depth: 3).map(\.name).sorted() == profile.sorted())
+        let members = printed(depth: 2)
+        #expect(members.map(\.name) == ["age", "size", "topics", "mentions", "letters", "ends", "by", "command", "sidebar"])
+        for member in members {
+            // A name that the decoder does not know would be refused.
+            #expect(throws: Never.self) { try source("{ \(member.group): { \(member.name): \(member.value) } }") }
         }
     }
 
@@ -46,18 +54,17 @@ struct SettingTests {
         let file = try source(text).file
         #expect(file.profiles == ["default": Profile()])
         #expect(ChatSettings(file, Profile()) == ChatSettings())
-        #expect((file.retention?.policy ?? .parley) == .parley)
+        #expect((file.shared.retention?.policy ?? .parley) == .parley)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
 
     @Test("Each example in the defaults can be written as it stands")
     func examples() throws {
         let text = DefaultConfiguration.text
-        for setting in Setting.ofProfile {
-            guard case .example(let value) = setting.value else { continue }
-            #expect(text.contains("\n            // \(setting.name): \(value),\n"), "\(setting.name)")
+        for setting in printed(depth: 3) {
+            #expect(text.contains("\n            // \(setting.name): \(setting.value),\n"), "\(setting.name)")
             #expect(throws: Never.self, "\(setting.name)") {
-                try source("{ profiles: { default: { \(setting.name): \(value) } } }")
+                try source("{ profiles: { default: { \(setting.name): \(setting.value) } } }")
             }
         }
     }

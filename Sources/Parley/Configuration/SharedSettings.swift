@@ -1,0 +1,78 @@
+import JSON5
+
+/// Settings that may be in a profile, and beside the profiles for those that do not give them.
+struct SharedSettings: Hashable, Sendable {
+    /// How long messages stay in the local store.
+    var retention: RetentionSetting?
+    var theme: ThemeSetting?
+    var symbols: SymbolSetting?
+    /// Topics to join at each start.
+    var join: TopicList?
+    /// Topics that are muted.
+    var mutes: TopicList?
+    var highlights: Highlights?
+    var bell: BellSetting?
+    var notifications: NotificationSetting?
+    /// Whether typing is told and shown.
+    var typing: Bool?
+    /// Seconds without input until the user counts as away, for a terminal that does not report its focus or a person
+    /// who leaves it in front of them; 0 for never.
+    var idleAfter: Double?
+    /// Unread messages of a topic out of view that are followed; 0 for all. A topic with more rests until it is in view.
+    var followUnread: Int?
+    /// Whether letters are followed while no letter is in view.
+    var followLetters: Bool?
+
+    init() {}
+
+    /// These settings, and those of `others` for what they do not give.
+    func filled(from others: SharedSettings) -> SharedSettings {
+        var settings = self
+        settings.retention = retention ?? others.retention
+        settings.theme = theme ?? others.theme
+        settings.symbols = symbols ?? others.symbols
+        settings.join = join ?? others.join
+        settings.mutes = mutes ?? others.mutes
+        settings.highlights = highlights ?? others.highlights
+        settings.bell = bell ?? others.bell
+        settings.notifications = notifications ?? others.notifications
+        settings.typing = typing ?? others.typing
+        settings.idleAfter = idleAfter ?? others.idleAfter
+        settings.followUnread = followUnread ?? others.followUnread
+        settings.followLetters = followLetters ?? others.followLetters
+        return settings
+    }
+}
+
+extension SharedSettings: Decodable {
+    /// Reads them among the others of a profile or of the file, which refuse unknown keys.
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Profile.CodingKeys.self)
+        retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
+        theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
+        symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
+        join = try values.decodeIfPresent(TopicList.self, forKey: .join)
+        mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
+        highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
+        bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
+        notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
+        typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
+        idleAfter = try values.number(.idleAfter, "it takes a number of seconds from 10 on, or 0") {
+            $0 == 0 || (10..<1e9).contains($0) ? $0 : nil
+        }
+        // A topic with fewer than 50 is no burden.
+        followUnread = try values.number(.followUnread, "it takes a number of messages from 50 on, or 0") {
+            Int(exactly: $0).flatMap { $0 == 0 || (50...1_000_000_000).contains($0) ? $0 : nil }
+        }
+        followLetters = try values.decodeIfPresent(Bool.self, forKey: .followLetters)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// A number that is accepted, or nil where there is none; `words` say what else the setting takes.
+    func number<Number>(_ key: Key, _ words: String, _ accepted: (Double) -> Number?) throws -> Number? {
+        guard let given = try decodeIfPresent(Double.self, forKey: key) else { return nil }
+        guard let number = accepted(given) else { throw SettingMistake(codingPath + [key], words) }
+        return number
+    }
+}
