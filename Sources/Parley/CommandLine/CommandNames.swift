@@ -6,20 +6,17 @@ struct CommandNames {
     let paths: [[String]]
 
     /// Those below a command, at every depth, and what ArgumentParser adds; hidden ones are left out.
-    init(below root: any ParsableCommand.Type) {
-        paths = Self.paths(below: root, [["help"]])
-    }
+    init(below root: any ParsableCommand.Type) { paths = Self.paths(below: root) + [["help"]] }
 
     /// Names that are each a command by itself.
     init(_ names: [String]) { paths = names.map { [$0] } }
 
-    private static func paths(below command: any ParsableCommand.Type, _ added: [[String]] = []) -> [[String]] {
-        let own = command.configuration.subcommands.flatMap { subcommand -> [[String]] in
+    private static func paths(below command: any ParsableCommand.Type) -> [[String]] {
+        command.configuration.subcommands.flatMap { subcommand -> [[String]] in
             let configuration = subcommand.configuration
             guard configuration.shouldDisplay, let name = configuration.commandName else { return [] }
             return [[name]] + paths(below: subcommand).map { [name] + $0 }
         }
-        return own + added
     }
 
     /// Whether a word is a command by itself.
@@ -32,7 +29,8 @@ struct CommandNames {
     /// ones are like too many topics.
     func near(_ word: String) -> [String] {
         let typed = Array(word.lowercased().unicodeScalars)
-        guard (2...Self.longestTyped).contains(typed.count) else { return [] }
+        // Nothing longer is like a command, whatever it is.
+        guard (2...32).contains(typed.count) else { return [] }
         var (best, isBestNested) = (Int.max, true)
         var found: [String] = []
         for path in paths {
@@ -49,9 +47,6 @@ struct CommandNames {
         }
         return found
     }
-
-    /// Nothing longer is like a command, whatever it is.
-    private static let longestTyped = 32
 
     /// How many slips lead from one word to the other: the Damerau-Levenshtein distance, each pair of neighbours
     /// changing places at most once.

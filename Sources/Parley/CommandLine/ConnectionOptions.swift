@@ -15,8 +15,7 @@ protocol ConnectionFlags {
     var log: String? { get }
 }
 
-/// Flags that no command line gave, but for a profile and what goes with it. No parser has to be made for it, which
-/// takes as long as a tenth of the start.
+/// Flags that no command line gave. Making a parser for them would take a tenth of the start.
 struct NoConnectionFlags: ConnectionFlags {
     var profiles: [String] = []
     let server: [String] = []
@@ -89,7 +88,7 @@ struct ConnectTimeoutOption: ParsableArguments {
         return .seconds(seconds)
     }
 
-    /// The plan, with the flag in place of what the profile says.
+    /// The plan, with the flag instead of the profile's.
     func applied(to plan: ConnectionPlan) -> ConnectionPlan {
         var plan = plan
         plan.connectTimeout = time ?? plan.connectTimeout
@@ -281,7 +280,6 @@ extension Profile {
 
 /// Where and how to connect, as the command line, the environment and the configuration file say.
 struct ConnectionPlan: Sendable {
-    /// Where to connect.
     enum Target: Sendable {
         /// With the user's credentials where the environment holds some; nil for those that this machine keeps.
         case privateNetwork(user: String, RelayCredentials? = nil)
@@ -290,7 +288,6 @@ struct ConnectionPlan: Sendable {
 
     var target: Target
     var reconnect = ReconnectPolicy.parley
-    /// The policy's name.
     var reconnectName = "parley"
     var namespace: RelayConfiguration.Namespace?
     /// The names to go by while the network's own service does not answer.
@@ -301,7 +298,6 @@ struct ConnectionPlan: Sendable {
     var sessions = SessionPolicy.shared
     /// This device's name; nil for the machine's.
     var device: String?
-    /// Where access tokens come from.
     var tokenCommand: TokenCommand?
     /// Whether nothing says how to sign in on servers other than the private network's.
     var isAnonymous = false
@@ -309,7 +305,6 @@ struct ConnectionPlan: Sendable {
     var log: String?
     /// The interactive client's local store; nil keeps it in memory.
     var store: String?
-    /// How long messages stay in the local store.
     var retention = RetentionPolicy.parley
     /// How long the first connection of chat, watch and tail may take; nil where nothing is said.
     var connectTimeout: Duration?
@@ -318,9 +313,7 @@ struct ConnectionPlan: Sendable {
     /// Whether an interactive client watches its background and foreground by itself, as the profile has it; nil where
     /// it does not say.
     var handlesLifecycle: Bool?
-    /// Whether it does: where nothing is said, it does.
     var watchesLifecycle: Bool { handlesLifecycle ?? true }
-    /// How the interactive client's screen looks.
     var appearance = Appearance()
 
     init(target: Target) { self.target = target }

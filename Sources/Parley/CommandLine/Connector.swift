@@ -13,12 +13,10 @@ struct Connector: Sendable {
     let network: String
     /// Where access tokens come from.
     let tokenCommand: TokenCommand?
-    /// Whether nothing says how to sign in.
     private let isAnonymous: Bool
     private let lease: LeaseKeeper?
     /// How long the first connection may take of those who stay connected; nil where nothing is said.
     let connectTimeout: Duration?
-    /// By which policy its clients try again, by its name.
     let reconnectName: String
     /// The server's side of the private network; nil on others.
     private let labServer: LabHostedNetwork?
@@ -66,23 +64,25 @@ struct Connector: Sendable {
         case .privateNetwork(let user, let credentials):
             let directory = NetworkDirectory.standard()
             try directory.checkServer()
-            let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
+            let keeper = LeaseKeeper(directory: directory)
             lease = keeper
             labServer = LabHostedNetwork(directory: directory, user: user) { _ = try await keeper.addresses() }
-            isAnonymous = false
             prepared = RelayConfiguration(
                 servers: .discovered { () throws(RelayError) in
                     do throws(NetworkError) { return try await keeper.addresses() } catch {
-                        throw RelayError.connection(.unreachable(Self.clause(error.description)))
+                        // The reason is part of a sentence.
+                        var words = error.description
+                        if words.hasSuffix(".") { words.removeLast() }
+                        throw RelayError.connection(.unreachable(words))
                     }
                 },
                 credentials: try credentials ?? RelayCredentials(directory.credentials(for: user)), user: user)
         case .servers(let addresses, let credentials, let user):
             lease = nil
             labServer = nil
-            isAnonymous = plan.isAnonymous
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
+        isAnonymous = plan.isAnonymous
         connectTimeout = plan.connectTimeout
         reconnectName = plan.reconnectName
         prepared.reconnect = plan.reconnect
@@ -164,41 +164,28 @@ struct Connector: Sendable {
         #endif
         return CommandLine.arguments.first ?? "parley"
     }
-
-    private static func clause(_ sentence: String) -> String {
-        sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
-    }
 }
 
 /// Holds this process's share of the private network.
 actor LeaseKeeper {
     private let directory: NetworkDirectory
-    private let hostCommand: [String]
     private var lease: NetworkLease?
 
-    init(directory: NetworkDirectory, hostCommand: [String]) {
-        self.directory = directory
-        self.hostCommand = hostCommand
-    }
+    init(directory: NetworkDirectory) { self.directory = directory }
 
     func acquire(within limit: Duration = .seconds(30)) async throws(NetworkError) {
         guard lease == nil else { return }
         let acquired = try await NetworkLease.acquire(
-            directory: directory, hostCommand: hostCommand, timeout: limit)
+            directory: directory, hostCommand: Connector.hostCommand, timeout: limit)
         // Two callers may have waited at the same time; one share is enough.
         if lease == nil { lease = acquired } else { acquired.release() }
     }
 
     /// Where the network's server listens, once it runs.
     func addresses() async throws(NetworkError) -> [ServerAddress] {
-        let description: NetworkDescription
-        if let lease {
-            description = try await lease.ensureRunning()
-        } else {
-            try await acquire()
-            guard let lease else { throw .cancelled }
-            description = lease.description
-        }
-        return [try description.address()]
+        if let lease { return [try await lease.ensureRunning().address()] }
+        try await acquire()
+        guard let lease else { throw .cancelled }
+        return [try lease.description.address()]
     }
 }

@@ -8,7 +8,7 @@ enum CredentialsFile {
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         guard descriptor >= 0 else { throw failure(path) }
         let bytes = Array(text.utf8)
-        let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+        let written = bytes.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
         let isFlushed = fsync(descriptor) == 0
         close(descriptor)
         guard written == bytes.count, isFlushed, rename(temporary, path) == 0 else {

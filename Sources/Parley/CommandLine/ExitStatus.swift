@@ -23,18 +23,27 @@ struct CommandFailure: Error, Hashable {
     static let badConfiguration: Int32 = 78
     static let interrupted: Int32 = 130
 
-    init(_ error: RelayError) {
-        self.init(Self.code(error), error.words)
+    /// What an error means for whoever called the program; nil where that is not known.
+    init?(of error: any Error) {
+        switch error {
+        case let error as CommandFailure: self = error
+        case let error as RelayError: self.init(error)
+        case let error as NetworkError: self.init(error)
+        case let error as FaultError: self.init(Self.cannotCreate, error.description)
+        case is CancellationError: self.init(Self.interrupted, "Interrupted.")
+        default: return nil
+        }
     }
+
+    init(_ error: RelayError) { self.init(Self.code(error), error.words) }
 
     init(_ error: NetworkError) {
         let code: Int32
         switch error {
         case .invalidUserName, .userNameTaken, .unknownUser, .invalidReason, .invalidGrant, .unknownKey, .tooManyKeys,
-            .keyInUse:
+            .keyInUse, .invitation(.damaged):
             code = Self.badData
         case .invalidListener, .invalidProvision: code = Self.usage
-        case .invitation(.damaged): code = Self.badData
         case .invitation(.unavailable): code = Self.noConnection
         case .invitation: code = Self.refused
         case .file: code = Self.cannotCreate
@@ -49,23 +58,17 @@ struct CommandFailure: Error, Hashable {
     }
 
     /// Whether a command failed for want of a connection.
-    static func meansNoConnection(_ error: any Error) -> Bool {
-        switch error {
-        case let error as RelayError: Self(error).code == noConnection
-        case let error as NetworkError: Self(error).code == noConnection
-        default: false
-        }
-    }
+    static func meansNoConnection(_ error: any Error) -> Bool { CommandFailure(of: error)?.code == noConnection }
 
     /// Whether it is that the network did not answer, and no refusal.
     var meansNoAnswer: Bool { code == Self.noConnection || code == Self.notAcknowledged }
 
     private static func code(_ error: RelayError) -> Int32 {
         switch error {
-        case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument: return badData
-        case .invalidCredentials: return badConfiguration
         // The same call would meet the same conflict again, so this is no matter of time.
-        case .conflict: return badData
+        case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument, .conflict:
+            return badData
+        case .invalidCredentials: return badConfiguration
         case .notAuthorized: return refused
         case .timeout, .uncertain: return notAcknowledged
         case .cancelled: return interrupted
@@ -116,20 +119,6 @@ extension RelayClient {
         case .notConnected: return CommandFailure(failure.code, "There is no connection." + status.hindrance)
         case .timeout, .needsConnection: return CommandFailure(failure.code, error.words + status.hindrance)
         default: return failure
-        }
-    }
-}
-
-extension CommandFailure {
-    /// What an error means for whoever called the program; nil where that is not known.
-    init?(of error: any Error) {
-        switch error {
-        case let error as CommandFailure: self = error
-        case let error as RelayError: self.init(error)
-        case let error as NetworkError: self.init(error)
-        case let error as FaultError: self.init(Self.cannotCreate, error.description)
-        case is CancellationError: self.init(Self.interrupted, "Interrupted.")
-        default: return nil
         }
     }
 }

@@ -1,10 +1,9 @@
 import ArgumentParser
 import Relay
 
-/// Which letters a command is about: all, those of one postbox, or those of one persona's postboxes.
+/// Which letters a command is about: all, or those of some postboxes.
 enum InboxSelection: Equatable {
     case all
-    case postbox(String)
     case postboxes(Set<String>)
 
     /// - Parameters:
@@ -23,32 +22,25 @@ enum InboxSelection: Equatable {
             }
         }
         if let postbox = try Self.id(of: postbox, among: known) {
-            self = .postbox(postbox)
+            self = .postboxes([postbox])
         } else if persona != nil, let known {
-            let ids = Set(known.map(\.id))
-            self = if let only = ids.first, ids.count == 1 { .postbox(only) } else { .postboxes(ids) }
+            self = .postboxes(Set(known.map(\.id)))
         } else {
             self = .all
         }
     }
 
     /// The one postbox that is meant; nil where there may be several.
-    var onlyPostbox: String? { if case .postbox(let id) = self { id } else { nil } }
+    var onlyPostbox: String? { if case .postboxes(let ids) = self, ids.count == 1 { ids.first } else { nil } }
 
-    /// The identifiers of a page's letters that are meant, those that cannot be read behind the others.
+    /// The identifiers of a page's letters that are meant, those that cannot be read after the others.
     func ids(in page: ListOutput<PostboxMessage>) -> [String] {
         let letters = page.items.map { ($0.id, $0.postboxId) } + page.unreadable.map { ($0.id, $0.postboxId) }
         return letters.filter { means(postbox: $0.1) }.map(\.0)
     }
 
     /// Whether a postbox's letters are meant.
-    func means(postbox: String) -> Bool {
-        switch self {
-        case .all: true
-        case .postbox(let id): id == postbox
-        case .postboxes(let ids): ids.contains(postbox)
-        }
-    }
+    func means(postbox: String) -> Bool { if case .postboxes(let ids) = self { ids.contains(postbox) } else { true } }
 
     /// The identifier of the postbox that is meant.
     ///
@@ -112,13 +104,13 @@ struct InboxSelectionOptions: ParsableArguments {
     ///   more than read, which goes by the network's word alone.
     func selection(_ client: RelayClient, orKept plan: ConnectionPlan? = nil) async throws -> InboxSelection {
         if isAll { return .all }
-        let known: [Postbox]?
-        if let sudoId {
-            known = try await client.postboxes(of: sudoId, orKept: plan)
-        } else {
-            // A postbox is named by its identifier too, which needs nobody's help.
-            known = try? await client.postboxes()
-        }
+        let known: [Postbox]? =
+            if let sudoId {
+                try await client.postboxes(of: sudoId, orKept: plan)
+            } else {
+                // A postbox is named by its identifier too, for which the network is not needed.
+                try? await client.postboxes()
+            }
         return try InboxSelection(postbox: postbox, persona: sudoId, among: known)
     }
 
@@ -147,6 +139,21 @@ extension RelayClient {
             return kept.items
         }
     }
+
+    /// A page of the letters that are meant; see ``listMessages(limit:nextToken:)``.
+    func page(
+        of selection: InboxSelection, limit: Int, nextToken: String?
+    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
+        guard case .postboxes(let ids) = selection, ids.count > 1 else {
+            return try await listMessages(limit: limit, nextToken: nextToken, postbox: selection.onlyPostbox)
+        }
+        var page = InboxPage(limit: limit) { ids.contains($0.postboxId) }
+        var token = nextToken
+        repeat {
+            token = page.take(try await listMessages(limit: Self.maximumPage, nextToken: token))
+        } while token != nil
+        return page.output
+    }
 }
 
 extension PostboxMessage {
@@ -157,24 +164,5 @@ extension PostboxMessage {
         var letter = self
         letter.sudoId = persona
         return letter
-    }
-}
-
-extension RelayClient {
-    /// A page of the letters that are meant; see ``listMessages(limit:nextToken:)``.
-    func page(
-        of selection: InboxSelection, limit: Int? = nil, nextToken: String? = nil
-    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
-        switch selection {
-        case .all: return try await listMessages(limit: limit, nextToken: nextToken)
-        case .postbox(let id): return try await listMessages(limit: limit, nextToken: nextToken, postbox: id)
-        case .postboxes(let ids):
-            var page = InboxPage(limit: limit ?? 1) { ids.contains($0.postboxId) }
-            var token = nextToken
-            repeat {
-                token = page.take(try await listMessages(limit: Self.maximumPage, nextToken: token))
-            } while token != nil
-            return page.output
-        }
     }
 }

@@ -33,7 +33,16 @@ final class LibraryLog: Sendable {
     ///
     /// - Throws: a failure that says why the file cannot be opened.
     static func logger(appendingTo path: String) throws(CommandFailure) -> Logger {
-        if let file = files.withLockedValue({ $0[path] }) { return logger(file) }
+        let file = if let known = files.withLockedValue({ $0[path] }) { known } else { try opened(path) }
+        return Logger(label: "parley") { _ in
+            LineLogHandler(logLevel: .debug) { level, text in
+                // What a server says is in it.
+                file.append("\(SafeText("\(WallClock.now.iso8601) \(level) \(text)"))\n")
+            }
+        }
+    }
+
+    private static func opened(_ path: String) throws(CommandFailure) -> LibraryLog {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
             throw CommandFailure(
@@ -44,21 +53,12 @@ final class LibraryLog: Sendable {
             defer { files[path] = file }
             return files.isEmpty
         }
-        if isFirst { atexit { LibraryLog.finishAll() } }
-        return logger(file)
-    }
-
-    private static func logger(_ file: LibraryLog) -> Logger {
-        Logger(label: "parley") { _ in
-            LineLogHandler(logLevel: .debug) { level, text in
-                // What a server says is in it.
-                file.append("\(SafeText("\(WallClock.now.iso8601) \(level) \(text)"))\n")
+        if isFirst {
+            atexit {
+                for file in LibraryLog.files.withLockedValue(\.values) { try? file.writer.syncShutdownGracefully() }
             }
         }
-    }
-
-    private static func finishAll() {
-        for file in files.withLockedValue({ Array($0.values) }) { try? file.writer.syncShutdownGracefully() }
+        return file
     }
 
     private func append(_ line: String) {
@@ -83,7 +83,7 @@ final class LibraryLog: Sendable {
     private func write(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             // A full disk must not end a chat: what has no room is missing.
             guard count > 0 else { return }

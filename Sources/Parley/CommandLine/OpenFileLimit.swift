@@ -5,14 +5,13 @@ enum OpenFileLimit {
     /// What the process raises its own limit to, where it may.
     private static let usual: rlim_t = 1_024
 
-    /// Three for each thread of the network library, and those of the local store, the connection and the terminal.
-    private static var needed: Int { 32 + 3 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
-
     /// Raises the limit as far as that helps.
     ///
     /// - Returns: why the process cannot go on; nil where it can.
     static func mistake() -> String? {
         raise()
+        // Three for each thread of the network library, and those of the local store, the connection and the terminal.
+        let needed = 32 + 3 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let free = available(upTo: needed)
         guard free < needed else { return nil }
         return

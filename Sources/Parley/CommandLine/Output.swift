@@ -32,17 +32,13 @@ enum Output {
 
     /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.
     static func safe(_ text: String) -> String {
-        // Most text is plain, and needs no look at its characters.
         isPlain(text) ? text : SafeText(text).description
     }
 
-    /// Whether a text is of one line and of ASCII's printable characters alone.
+    /// Whether a text is one line of ASCII's printable characters, as most are: it needs no look at its characters.
     private static func isPlain(_ text: String) -> Bool {
         var text = text
-        return text.withUTF8 { bytes in
-            for byte in bytes where byte < 0x20 || byte >= 0x7F { return false }
-            return true
-        }
+        return text.withUTF8 { $0.allSatisfy { $0 >= 0x20 && $0 < 0x7F } }
     }
 
     /// A name that its bearer chose, told apart from others that look like it.
@@ -57,9 +53,7 @@ enum Output {
     /// As `safe`, for a text with something before it on its first line: a text of several lines goes on below,
     /// indented, so that each entry begins at the left edge and nothing in a text can look like another entry.
     static func indented(_ text: String) -> String {
-        // Most text is plain and of one line, and needs no look at its characters.
-        if isPlain(text) { return text }
-        return safeLines(text).joined(separator: "\n    ")
+        isPlain(text) ? text : safeLines(text).joined(separator: "\n    ")
     }
 
     /// Whether standard output is a terminal whose person has not asked for plain text.
@@ -105,7 +99,7 @@ enum Output {
     private static func write(_ text: ArraySlice<UInt8>, to descriptor: Int32) {
         var bytes = text
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 let error = errno
                 switch Trouble(error, isTerminal: ClosedTerminal.isCharacterDevice(descriptor)) {
@@ -127,10 +121,6 @@ enum Output {
             bytes = bytes.dropFirst(count)
         }
     }
-}
-
-func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
 }
 
 extension MessageValue {

@@ -12,14 +12,6 @@ extension RelayClient {
     private struct Ending: Error {
         let reason: ConnectionReason
         let cause: ConnectionReason?
-
-        /// The reason, and the cause where the reason is only that time has passed.
-        var explained: any Error {
-            let error = RelayError.connection(reason)
-            guard reason == .windowExpired, let cause else { return error }
-            let failure = CommandFailure(error)
-            return CommandFailure(failure.code, "\(failure.text) The last attempt: \(cause.words)")
-        }
     }
 
     /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal, or
@@ -36,22 +28,22 @@ extension RelayClient {
             await close()
             throw ExitCode(128 + interruption.signal)
         } catch let ending as Ending {
-            throw ending.explained
+            let error = RelayError.connection(ending.reason)
+            // That time has passed does not say why.
+            guard ending.reason == .windowExpired, let cause = ending.cause else { throw error }
+            throw CommandFailure(CommandFailure(error).code, "\(error.words) The last attempt: \(cause.words)")
         } catch {
             // What was under way fails with the connection; why the session ended says more, a moment later.
-            if case RelayError.connection = error { await leaveConnected() }
+            if case RelayError.connection = error {
+                _ = await within(.seconds(5)) { [statuses] in
+                    for await status in statuses where status.state != .connected { return }
+                }
+            }
             guard status.state == .disconnected, let reason = status.reason else {
                 await close()
                 throw error
             }
             throw RelayError.connection(reason)
-        }
-    }
-
-    /// Returns once the status has heard of a connection that is lost.
-    private nonisolated func leaveConnected() async {
-        _ = await within(.seconds(5)) { [statuses] in
-            for await status in statuses where status.state != .connected { return }
         }
     }
 

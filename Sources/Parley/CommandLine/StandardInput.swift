@@ -49,15 +49,12 @@ struct LineReader {
     private var count = 0
     /// What is told once the lines before it were given.
     private var failure: CommandFailure?
-    /// Whether the present line was refused for its length and its rest is still to be passed over: ``next()`` does so,
-    /// and goes on with the line behind it.
+    /// Whether the present line was refused for its length and the rest of it is still to be skipped, by ``next()``.
     private(set) var isInLongLine = false
 
     /// Bytes that are read at once, by which a line may be longer than the limit.
     static let portion = 64 << 10
 
-    /// Begins to read.
-    ///
     /// - Parameter limit: the longest line in bytes; far more than any network takes.
     init(_ descriptor: Int32 = STDIN_FILENO, limit: Int = 64 << 20) {
         self.descriptor = descriptor
@@ -151,14 +148,13 @@ struct LineReader {
                 let hasReturn = end > start && bytes[end - 1] == UInt8(ascii: "\r")
                 let line = UnsafeRawBufferPointer(rebasing: bytes[start..<(hasReturn ? end - 1 : end)])
                 count += 1
-                let begin = start == mark ? 0 : start
-                do throws(CommandFailure) {
-                    lines.append(
-                        try TextInput.text(line) { TextInput.place(line: count, byte: $0 + 1 + start - begin) })
-                } catch {
-                    failure = error
+                guard let text = String(validating: line, as: UTF8.self) else {
+                    // A byte order mark is among the bytes of its line.
+                    let before = start == mark ? mark : 0
+                    failure = TextInput.notUTF8(line) { TextInput.place(line: count, byte: before + $0 + 1) }
                     return lines
                 }
+                lines.append(text)
                 guard end < bytes.count else { return lines }
                 start = end + 1
             }

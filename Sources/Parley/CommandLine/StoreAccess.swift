@@ -58,23 +58,15 @@ enum StoreAccess {
     static func absence(_ path: String) -> String { "there is no local store yet at \(path)" }
 
     private static func opened(_ path: String) async throws -> LocalStore {
-        let result = await blocking { () -> Result<LocalStore, RelayError> in
-            do throws(RelayError) { return .success(try LocalStore.open(path)) } catch {
-                return .failure(error)
-            }
-        }
-        let store = try result.get()
+        let store = try await blocking { Result { () throws(RelayError) in try LocalStore.open(path) } }.get()
         guard case .rescued(let rescue) = store.opening else { return store }
         try? await store.close()
-        throw CommandFailure(CommandFailure.badData, damage(rescue, path))
-    }
-
-    /// A script must not take what is left for all there was, so that this is a failure, once.
-    private static func damage(_ rescue: StoreRescue, _ path: String) -> String {
+        // A script must not take what is left for all there was, so that this is a failure, once.
         let entries = Wording.count(rescue.entries, "entry", plural: "entries")
-        return
+        throw CommandFailure(
+            CommandFailure.badData,
             "The local store \(path) was damaged or of another version. It was put aside as \(rescue.path), and a new "
-            + "one has what could be read of what you wrote: \(entries). Run the command again for these."
+                + "one has what could be read of what you wrote: \(entries). Run the command again for these.")
     }
 
     /// Whether there is something under this name, or nobody can tell.

@@ -28,12 +28,13 @@ struct WatchReport: Sendable {
 
         /// `10:01:05.123  ↻ reconnecting   attempt 2 · next try in 0.3 s · …`: the state coloured on request.
         func text(isColored: Bool) -> String {
-            let name = SafeText("\(change.state.symbol) \(change.state.rawValue)").padded(columns: 15).description
-            let shown = isColored ? "\u{1B}[\(color)m\(name)\u{1B}[0m" : name
-            var line = CivilTime(at, zone: zone).preciseClock + "  " + shown
+            let name = SafeText("\(change.state.symbol) \(change.state.rawValue)")
             let details = change.details
-            if !details.isEmpty { line += "  " + Output.safe(details.joined(separator: " · ")) }
-            return isColored || !details.isEmpty ? line : Self.trimmed(line)
+            let isPadded = isColored || !details.isEmpty
+            let state = (isPadded ? name.padded(columns: 15) : name).description
+            let shown = isColored ? "\u{1B}[\(color)m\(state)\u{1B}[0m" : state
+            let line = CivilTime(at, zone: zone).preciseClock + "  " + shown
+            return details.isEmpty ? line : line + "  " + Output.safe(details.joined(separator: " · "))
         }
 
         /// The object that scripts read: times in seconds, and the status in the words of each system that Parley maps
@@ -72,10 +73,6 @@ struct WatchReport: Sendable {
             case .waiting: 33
             case .broken: 31
             }
-        }
-
-        private static func trimmed(_ text: String) -> String {
-            String(text.reversed().drop { $0 == " " }.reversed())
         }
     }
 }

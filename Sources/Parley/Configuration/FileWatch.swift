@@ -8,9 +8,6 @@ import Platform
 /// Editors put another file in the old one's place, so the folder is what is watched: that of the name, and that of the
 /// file which a link leads to. Of a folder that is not there yet, the nearest one above it is watched.
 final class FileWatch: Sendable {
-    /// How long a burst may go on before it is told; an editor saves in several steps.
-    private static let burst = DispatchTimeInterval.milliseconds(100)
-
     private let folders: FolderWatch
 
     /// Watches from now on, until ``close()``; nil where the system refuses.
@@ -26,7 +23,8 @@ final class FileWatch: Sendable {
                 return !isBurst
             }
             guard isFirst else { return }
-            queue.asyncAfter(deadline: .now() + Self.burst) {
+            // An editor saves in several steps.
+            queue.asyncAfter(deadline: .now() + .milliseconds(100)) {
                 isBurst.withLockedValue { $0 = false }
                 // What leads to the file may be other folders by now.
                 if folders.watch(Self.places(of: path), file: path) { changed() }
@@ -39,16 +37,16 @@ final class FileWatch: Sendable {
 
     deinit { folders.close() }
 
-    /// Ends it.
     func close() { folders.close() }
 
     /// The folders to watch, and whether for files that are written in them.
     static func places(of path: String) -> [String: Bool] {
-        var places: [String: Bool] = [:]
         var folder = Self.folder(of: path)
-        let isThere = access(folder, F_OK) == 0
-        while access(folder, F_OK) != 0, folder != "/", folder != "." { folder = Self.folder(of: folder) }
-        places[folder] = isThere
+        var places = [folder: true]
+        while access(folder, F_OK) != 0, folder != "/", folder != "." {
+            folder = Self.folder(of: folder)
+            places = [folder: false]
+        }
         if let real = realpath(path, nil) {
             places[Self.folder(of: String(cString: real))] = true
             free(real)
@@ -62,14 +60,14 @@ final class FileWatch: Sendable {
     }
 }
 
+/// Dispatch's sources may be used from any thread, which their type does not say.
+private struct Source<Base>: @unchecked Sendable {
+    let base: Base
+}
+
 #if os(Linux)
     /// Folders, watched by inotify.
     private final class FolderWatch: Sendable {
-        /// Dispatch's sources may be used from any thread, which their type does not say.
-        private struct Source: @unchecked Sendable {
-            let base: any DispatchSourceRead
-        }
-
         private struct State {
             /// The kernel's numbers of the folders, by their paths.
             var marks: [String: CInt] = [:]
@@ -81,7 +79,7 @@ final class FileWatch: Sendable {
         private static let always = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
         private let descriptor: CInt
-        private let source: Source
+        private let source: Source<any DispatchSourceRead>
         private let state = NIOLockedValueBox(State())
 
         init?(_ queue: DispatchQueue, _ happened: @escaping @Sendable (FolderWatch) -> Void) {
@@ -96,7 +94,7 @@ final class FileWatch: Sendable {
                 happened(self)
             }
             // The number may be used again only once the source has stopped listening.
-            source.base.setCancelHandler { Self.closeDescriptor(descriptor) }
+            source.base.setCancelHandler { _ = Platform.close(descriptor) }
             source.base.activate()
         }
 
@@ -126,10 +124,6 @@ final class FileWatch: Sendable {
             source.base.cancel()
         }
 
-        private static func closeDescriptor(_ descriptor: CInt) {
-            _ = Platform.close(descriptor)
-        }
-
         /// Throws away what was told, since the file is read again in any case; false when nothing more can come.
         private static func drain(_ descriptor: CInt) -> Bool {
             var buffer = [UInt8](repeating: 0, count: 4_096)
@@ -143,13 +137,8 @@ final class FileWatch: Sendable {
 #else
     /// Folders, watched by the kernel's queue; and a file that may be written in place.
     private final class FolderWatch: Sendable {
-        /// Dispatch's sources may be used from any thread, which their type does not say.
-        private struct Source: @unchecked Sendable {
-            let base: any DispatchSourceFileSystemObject
-        }
-
         private struct State {
-            var sources: [Source] = []
+            var sources: [Source<any DispatchSourceFileSystemObject>] = []
             var isClosed = false
         }
 
@@ -174,19 +163,18 @@ final class FileWatch: Sendable {
             }
         }
 
-        private func source(of path: String) -> Source? {
+        private func source(of path: String) -> Source<any DispatchSourceFileSystemObject>? {
             let descriptor = open(path, O_EVTONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return nil }
-            let source = Source(
-                base: DispatchSource.makeFileSystemObjectSource(
-                    fileDescriptor: descriptor, eventMask: [.write, .delete, .rename], queue: queue))
-            source.base.setEventHandler { [weak self] in
+            let source = DispatchSource.makeFileSystemObjectSource(
+                fileDescriptor: descriptor, eventMask: [.write, .delete, .rename], queue: queue)
+            source.setEventHandler { [weak self] in
                 guard let self else { return }
                 happened(self)
             }
-            source.base.setCancelHandler { _ = Darwin.close(descriptor) }
-            source.base.activate()
-            return source
+            source.setCancelHandler { _ = Darwin.close(descriptor) }
+            source.activate()
+            return Source(base: source)
         }
 
         func close() {

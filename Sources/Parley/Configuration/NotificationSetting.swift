@@ -9,7 +9,6 @@ struct NotificationSetting: Hashable, Sendable {
     var letters = true
     /// The end of the session, such as by the administrator or another device.
     var ends = true
-    /// By what.
     var by = Means.auto
     /// A line for the shell that notifies the person as well, such as by the desktop; nil for none.
     var command: String?
@@ -28,13 +27,10 @@ struct NotificationSetting: Hashable, Sendable {
 
         /// What it is, for a person.
         var words: String {
-            switch self {
+            switch use {
             case .auto: "auto: what the terminal is known to take, else the bell"
-            case .bell: "the bell"
-            case .osc9: "OSC 9"
-            case .osc777: "OSC 777"
-            case .osc99: "OSC 99"
-            case .nothing: "nothing"
+            case .always(let method): method.name
+            case .never: "nothing"
             }
         }
 
@@ -51,7 +47,6 @@ struct NotificationSetting: Hashable, Sendable {
         }
     }
 
-    /// Whether the person is notified of something of a kind.
     func wants(_ kind: PersonCall.Kind) -> Bool {
         guard by != .nothing || command != nil else { return false }
         return switch kind {
@@ -74,14 +69,12 @@ extension NotificationSetting: Decodable {
         by = try values.decodeIfPresent(Means.self, forKey: .by) ?? .auto
         command = try values.decodeIfPresent(String.self, forKey: .command)
         if let command, command.allSatisfy(\.isWhitespace) {
-            throw DecodingError.dataCorruptedError(
-                forKey: .command, in: values, debugDescription: "it is empty; leave it out")
+            throw SettingMistake(values.codingPath + [CodingKeys.command], "it is empty; leave it out")
         }
     }
 }
 
 extension NotificationMethod {
-    /// What it is called.
     var name: String {
         switch self {
         case .bell: "the bell"

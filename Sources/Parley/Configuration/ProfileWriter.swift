@@ -4,20 +4,19 @@ import Relay
 /// Adds profiles to the configuration file, which stays as its person wrote it otherwise.
 struct ProfileWriter {
     private let path: String
-    private let text: [UInt8]?
+    private let text: Data?
     private let source: ConfigurationSource
 
     /// Reads the file that is to have another profile; there may be none yet.
     init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
         source = try ConfigurationSource(flag: flag, environment)
         path = source.path
-        text = source.outline == nil ? nil : FileManager.default.contents(atPath: path).map { Array($0) }
+        text = source.outline == nil ? nil : FileManager.default.contents(atPath: path)
     }
 
     /// A name that no profile has: the one that was asked for, else the first of those that suit.
     static func name(_ asked: String?, _ suitable: [String], taken: Set<String>) throws(CommandFailure) -> String {
-        let candidates = asked.map { [$0] } ?? suitable
-        let names = candidates.filter(isName)
+        let names = (asked.map { [$0] } ?? suitable).filter(isName)
         if let name = names.first(where: { !taken.contains($0) }) { return name }
         guard let first = names.first else {
             throw CommandFailure(
@@ -35,33 +34,21 @@ struct ProfileWriter {
     /// Whether a text can be the name of a profile and of a folder.
     private static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.first != "." && text.first != "-"
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
-                    UInt8(ascii: "@"):
-                    true
-                default: false
-                }
-            }
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_@".contains($0)) }
     }
 
     /// The file's text with one more profile.
     func adding(_ name: String, _ profile: MessageMap) throws(CommandFailure) -> [UInt8] {
         let member = "\(JSONText.text(.string(name))): \(JSONText.text(.map(profile), spaced: true))"
-        let whole: [UInt8]?
+        var whole: [UInt8]? = Array("{\n    \"profiles\": {\n        \(member)\n    }\n}\n".utf8)
         if let outline = source.outline {
             whole =
                 outline.holds(["profiles"])
                 ? outline.inserting(member, into: ["profiles"])
                 : outline.inserting("\"profiles\": { \(member) }", into: [])
-        } else {
-            whole = Array("{\n    \"profiles\": {\n        \(member)\n    }\n}\n".utf8)
         }
-        guard let whole else { throw ConfigurationFile.failure("\(path) has no place for another profile.") }
         // What is written can be read again.
-        let read = try ConfigurationSource(Data(whole), path: path)
-        guard read.file.profiles[name] != nil else {
+        guard let whole, try ConfigurationSource(Data(whole), path: path).file.profiles[name] != nil else {
             throw ConfigurationFile.failure("\(path) has no place for another profile.")
         }
         return whole
@@ -82,8 +69,7 @@ struct ProfileWriter {
 
     /// Writes the text, if nobody has changed the file since it was read.
     func write(_ whole: [UInt8]) throws(CommandFailure) {
-        let present = FileManager.default.contents(atPath: path).map { Array($0) }
-        guard present == text else {
+        guard FileManager.default.contents(atPath: path) == text else {
             throw CommandFailure(CommandFailure.cannotCreate, "\(path) was changed meanwhile: try again.")
         }
         if let slash = path.lastIndex(of: "/"), slash != path.startIndex {

@@ -27,17 +27,14 @@ enum ProxySetting {
         if direct.count == servers.count { return nil }
         guard direct.isEmpty else {
             // Parley must neither dial past the proxy silently nor hand it data that is not meant for it.
-            throw CommandFailure(
-                CommandFailure.badConfiguration,
+            throw ConfigurationFile.failure(
                 "\(name) is not for \(direct[0]), and is for others of the profile's servers. "
                     + "Name one proxy for all with --proxy or in the profile; empty for none.")
         }
         return try read(text, place: name, code: CommandFailure.badConfiguration)
     }
 
-    private static func read(
-        _ text: String, place: String, code: Int32
-    ) throws(CommandFailure) -> ProxyAddress? {
+    private static func read(_ text: String, place: String, code: Int32) throws(CommandFailure) -> ProxyAddress? {
         guard !text.isEmpty else { return nil }
         do { return try ProxyAddress(parsing: text) } catch {
             // The parser's words do not repeat the text, which may hold a password.
@@ -47,10 +44,9 @@ enum ProxySetting {
 
     /// A variable in either case; in lower case it wins, as with curl.
     private static func named(_ name: String, _ environment: [String: String]) -> (String, String)? {
-        for name in [name.lowercased(), name] {
-            if let text = environment[name], !text.isEmpty { return (name, text) }
-        }
-        return nil
+        let name = environment[name.lowercased()]?.isEmpty == false ? name.lowercased() : name
+        guard let text = environment[name], !text.isEmpty else { return nil }
+        return (name, text)
     }
 }
 
@@ -69,18 +65,17 @@ struct ProxyExceptions: Hashable, Sendable {
 
     private struct Entry: Hashable {
         let pattern: Pattern
-        let port: Int?
+        var port: Int?
     }
 
     private var entries: [Entry] = []
 
     /// - Parameter name: the variable, for the failure.
     /// - Throws: `CommandFailure` for an entry that is not understood: what it excepts would go through the proxy.
-    init(_ list: String, name: String = "NO_PROXY") throws(CommandFailure) {
+    init(_ list: String, name: String) throws(CommandFailure) {
         for text in list.split(whereSeparator: { ",;".contains($0) || $0.isWhitespace }) {
             guard let entry = Self.entry(text.lowercased()[...]) else {
-                throw CommandFailure(
-                    CommandFailure.badConfiguration,
+                throw ConfigurationFile.failure(
                     "\(name) has “\(text.prefix(64))”, which is no host, domain, address or network such as 10.0.0.0/8."
                 )
             }
@@ -112,7 +107,7 @@ struct ProxyExceptions: Hashable, Sendable {
     }
 
     private static func entry(_ text: Substring) -> Entry? {
-        if text == "<local>" { return Entry(pattern: .local, port: nil) }
+        if text == "<local>" { return Entry(pattern: .local) }
         var rest = text
         for scheme in ["nats://", "tls://"] where rest.hasPrefix(scheme) { rest = rest.dropFirst(scheme.count) }
         if rest.hasSuffix("/") { rest = rest.dropLast() }
@@ -120,10 +115,11 @@ struct ProxyExceptions: Hashable, Sendable {
             guard let network = IPLiteral(bare(String(rest[..<slash]))),
                 let prefix = Int(rest[rest.index(after: slash)...]), (0...network.bytes.count * 8).contains(prefix)
             else { return nil }
-            return Entry(pattern: .network(network, prefix: prefix), port: nil)
+            return Entry(pattern: .network(network, prefix: prefix))
         }
         var port: Int?
-        if let colon = portColon(rest) {
+        // An IPv6 address without brackets has no port.
+        if let colon = rest.lastIndex(of: ":"), !rest[..<colon].contains(":") || rest[..<colon].hasSuffix("]") {
             guard let number = Int(rest[rest.index(after: colon)...]), (1...65_535).contains(number) else { return nil }
             port = number
             rest = rest[..<colon]
@@ -149,13 +145,6 @@ struct ProxyExceptions: Hashable, Sendable {
             rest = rest[found.upperBound...]
         }
         return rest.hasSuffix(parts[parts.count - 1])
-    }
-
-    /// The colon before a port: an IPv6 address without brackets has none.
-    private static func portColon(_ text: Substring) -> Substring.Index? {
-        guard let colon = text.lastIndex(of: ":") else { return nil }
-        let before = text[..<colon]
-        return !before.contains(":") || before.hasSuffix("]") ? colon : nil
     }
 
     /// Without brackets, a zone and the root's dot.

@@ -2,14 +2,11 @@ import RelayNetwork
 
 /// Where the interactive client's local store is: one file for each user of a network.
 enum StorePlace {
-    /// The file.
-    ///
     /// - Parameters:
     ///   - network: `local`, or a server's host and port with a dash between.
     ///   - account: the account that vouches for the user there, if the credentials name it.
-    static func path(network: String, user: String, account: String? = nil, _ environment: [String: String]) -> String {
-        NetworkDirectory.dataFolder(environment) + "/stores/"
-            + fileName(network: network, user: user, account: account)
+    static func path(network: String, user: String, account: String?, _ environment: [String: String]) -> String {
+        NetworkDirectory.dataFolder(environment) + "/stores/" + fileName(network: network, user: user, account: account)
     }
 
     /// A name that any file system takes and that no other network's user shares. What is not a lower-case letter, a
@@ -25,16 +22,13 @@ enum StorePlace {
     }
 
     private static func safe(_ text: String) -> String {
-        var name = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
-                UInt8(ascii: "-"), UInt8(ascii: "_"):
-                name.unicodeScalars.append(UnicodeScalar(byte))
-            default:
-                name += (byte < 16 ? "=0" : "=") + String(byte, radix: 16)
+        let parts = text.utf8.map { byte -> String in
+            let scalar = UnicodeScalar(byte)
+            switch scalar {
+            case "a"..."z", "0"..."9", ".", "-", "_": return String(scalar)
+            default: return (byte < 16 ? "=0" : "=") + String(byte, radix: 16)
             }
         }
-        return name
+        return parts.joined()
     }
 }

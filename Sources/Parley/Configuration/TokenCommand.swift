@@ -7,12 +7,11 @@ import RelayNetwork
 /// Its failures are written to standard error, which is the error log while the screen is up, and to ``failures``: the
 /// core only learns that there is no token. Nothing here shows a token.
 final class TokenCommand: Sendable {
-    private typealias Run = Task<Result<ShellCommand.Output, ShellCommandError>, Never>
+    private typealias Run = Task<ShellCommand.Output, any Error>
 
     private struct State {
         var isOver = false
-        var runs: [UInt64: Run] = [:]
-        var lastRun: UInt64 = 0
+        var runs: Set<Run> = []
     }
 
     /// What went wrong, a sentence or two each, safe to show.
@@ -53,34 +52,30 @@ final class TokenCommand: Sendable {
     func end() {
         let runs = state.withLockedValue { state in
             state.isOver = true
-            return state.runs.values
+            return state.runs
         }
         for run in runs { run.cancel() }
     }
 
     private func run() async throws -> ShellCommand.Output {
-        let started = state.withLockedValue { state -> (id: UInt64, task: Run)? in
+        let started = state.withLockedValue { state -> Run? in
             guard !state.isOver else { return nil }
-            state.lastRun += 1
-            let task = Run { [command] in
-                do throws(ShellCommandError) { return .success(try await command.run()) } catch {
-                    return .failure(error)
-                }
+            let run = Run { [command] in try await command.run() }
+            state.runs.insert(run)
+            return run
+        }
+        guard let run = started else { throw CancellationError() }
+        defer { state.withLockedValue { _ = $0.runs.remove(run) } }
+        do {
+            return try await withTaskCancellationHandler {
+                try await run.value
+            } onCancel: {
+                run.cancel()
             }
-            state.runs[state.lastRun] = task
-            return (state.lastRun, task)
-        }
-        guard let started else { throw CancellationError() }
-        defer { state.withLockedValue { _ = $0.runs.removeValue(forKey: started.id) } }
-        let result = await withTaskCancellationHandler {
-            await started.task.value
-        } onCancel: {
-            started.task.cancel()
-        }
-        switch result {
-        case .success(let output): return output
-        case .failure(.cancelled): throw CancellationError()
-        case .failure(let error): throw Failure(error)
+        } catch ShellCommandError.cancelled {
+            throw CancellationError()
+        } catch let error as ShellCommandError {
+            throw Failure(error)
         }
     }
 }
@@ -109,7 +104,8 @@ extension TokenCommand {
 
     /// The one line of a command's output.
     private static func token(in text: String) throws(Failure) -> String {
-        let lines = text.split(separator: "\n").map { $0.trimming { $0.isWhitespace } }.filter { !$0.isEmpty }
+        let lines = text.split(separator: "\n")
+            .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }.filter { !$0.isEmpty }
         guard let token = lines.first else { throw Failure("The token command printed no token. Run it in a shell.") }
         guard lines.count == 1 else {
             throw Failure("The token command printed \(lines.count) lines. It prints a token alone, on one line.")
@@ -129,11 +125,5 @@ extension TokenCommand {
             return word.contains("eyJ") ? "…" : String(word)
         }
         return Output.safe(words.joined(separator: " "))
-    }
-}
-
-extension Substring {
-    fileprivate func trimming(_ isLeftOut: (Character) -> Bool) -> String {
-        String(String(drop(while: isLeftOut).reversed()).drop(while: isLeftOut).reversed())
     }
 }

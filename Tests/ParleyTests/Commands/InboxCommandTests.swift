@@ -116,8 +116,9 @@ struct InboxCommandTests {
         let page = ListOutput(items: letters, nextToken: nil, unreadable: [unreadable])
         #expect(InboxSelection.all.ids(in: page) == letters.map(\.id) + ["x"])
         #expect(InboxSelection.postboxes(["shop", "stall"]).ids(in: page) == [letters[0].id, "x"])
-        #expect(InboxSelection.postbox("diary").ids(in: page) == [letters[1].id])
-        #expect(InboxSelection.postbox("diary").onlyPostbox == "diary" && InboxSelection.all.onlyPostbox == nil)
+        #expect(InboxSelection.postboxes(["diary"]).ids(in: page) == [letters[1].id])
+        #expect(InboxSelection.postboxes(["diary"]).onlyPostbox == "diary" && InboxSelection.all.onlyPostbox == nil)
+        #expect(InboxSelection.postboxes(["shop", "stall"]).onlyPostbox == nil)
     }
 
     @Test("B51 letters are chosen by postbox and persona, and what is not there is not taken for empty")
@@ -126,10 +127,10 @@ struct InboxCommandTests {
             try InboxSelection(postbox: postbox, persona: persona, among: Self.known)
         }
         #expect(try selection(nil, nil) == .all)
-        #expect(try selection("shop", nil) == .postbox("shop"))
+        #expect(try selection("shop", nil) == .postboxes(["shop"]))
         #expect(try selection(nil, "seller") == .postboxes(["shop", "stall"]))
-        #expect(try selection(nil, "writer") == .postbox("diary"))
-        #expect(try selection("shop", "seller") == .postbox("shop"))
+        #expect(try selection(nil, "writer") == .postboxes(["diary"]))
+        #expect(try selection("shop", "seller") == .postboxes(["shop"]))
         let foreign = #expect(throws: CommandFailure.self) { try selection("personal", "seller") }
         #expect(foreign?.code == 65 && foreign?.text == "There is no postbox “personal”. These are: shop, stall.")
         let nobody = #expect(throws: CommandFailure.self) { try selection(nil, "nobody") }

@@ -25,7 +25,7 @@ struct SettingTests {
         let lines = DefaultConfiguration.text.split(separator: "\n")
         var group = ""
         return lines.indices.compactMap { index in
-            if let name = lines[index].wholeMatch(of: /    ([a-z]\w*): .*/)?.1 { group = String(name) }
+            if let name = lines[index].wholeMatch(of: /\ {4}([a-z]\w*): .*/)?.1 { group = String(name) }
             let margin = String(repeating: "    ", count: depth)
             guard lines[index].hasPrefix(margin), lines[index - 1].hasPrefix(margin + "// "),
                 let setting = lines[index].dropFirst(margin.count).wholeMatch(of: /(?:\/\/ )?([a-z]\w*): (.*)[,{]/)
