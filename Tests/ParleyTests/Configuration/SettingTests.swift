@@ -41,7 +41,8 @@ struct SettingTests {
         let profile = Profile.CodingKeys.allCases.map(\.rawValue).filter { $0 != "tokenCommand" }
         #expect(printed(depth: 3).map(\.name).sorted() == profile.sorted())
         let members = printed(depth: 2)
-        #expect(members.map(\.name) == ["age", "size", "topics", "mentions", "letters", "ends", "by", "command", "sidebar"])
+        let names = ["age", "size", "topics", "mentions", "letters", "ends", "by", "command", "sidebar"]
+        #expect(members.map(\.name) == names)
         for member in members {
             // A name that the decoder does not know would be refused.
             #expect(throws: Never.self) { try source("{ \(member.group): { \(member.name): \(member.value) } }") }
