@@ -31,21 +31,16 @@ struct CommandNames {
         let typed = Array(word.lowercased().unicodeScalars)
         // Nothing longer is like a command, whatever it is.
         guard (2...32).contains(typed.count) else { return [] }
-        var (best, isBestNested) = (Int.max, true)
-        var found: [String] = []
-        for path in paths {
-            guard let name = path.last.map({ Array($0.unicodeScalars) }) else { continue }
+        let like = paths.compactMap { path -> (rank: Int, path: [String])? in
+            guard let name = path.last.map({ Array($0.unicodeScalars) }) else { return nil }
             let (shorter, isNested) = (min(typed.count, name.count), path.count > 1)
-            if isNested, shorter < 4 { continue }
+            guard !isNested || shorter >= 4 else { return nil }
             let slips = Self.slips(typed, name)
-            guard slips <= (!isNested && shorter >= 7 ? 2 : 1), slips <= best else { continue }
             // Of equals, the one that is a command by itself is meant.
-            if slips == best, isNested, !isBestNested { continue }
-            if slips < best || isNested != isBestNested { found.removeAll() }
-            (best, isBestNested) = (slips, isNested)
-            found.append(path.joined(separator: " "))
+            return slips <= (!isNested && shorter >= 7 ? 2 : 1) ? (2 * slips + (isNested ? 1 : 0), path) : nil
         }
-        return found
+        let best = like.map(\.rank).min()
+        return like.filter { $0.rank == best }.map { $0.path.joined(separator: " ") }
     }
 
     /// How many slips lead from one word to the other: the Damerau-Levenshtein distance, each pair of neighbours

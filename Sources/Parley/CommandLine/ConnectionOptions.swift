@@ -118,8 +118,6 @@ extension ConnectionFlags {
     }
 
     /// Where flags, then the environment, then the configuration file say to connect.
-    ///
-    /// - Parameter file: the configuration file; nil to read it.
     func plan(
         _ environment: [String: String] = ProcessInfo.processInfo.environment, file: ConfigurationFile? = nil
     ) throws -> ConnectionPlan {
@@ -129,8 +127,7 @@ extension ConnectionFlags {
         if case .command(let command) = source { plan.tokenCommand = command }
         // The private network is on this machine, but the configuration is still checked.
         if case .servers(let servers, _, _) = plan.target {
-            plan.proxy = try ProxySetting.choose(
-                flag: proxy, profile: profile.proxy, servers: servers, environment)
+            plan.proxy = try ProxySetting.choose(flag: proxy, profile: profile.proxy, servers: servers, environment)
             // A URL may carry a name and a password.
             if case .none = source { plan.isAnonymous = servers.allSatisfy { $0.authentication == nil } }
         } else {
@@ -166,8 +163,6 @@ extension ConnectionFlags {
     }
 
     /// The profile, with what the flags say instead of it.
-    ///
-    /// - Parameter file: the configuration file; nil to read it.
     func effectiveProfile(_ environment: [String: String], file: ConfigurationFile? = nil) throws -> Profile {
         guard profiles.count < 2 else {
             throw CommandFailure(CommandFailure.usage, "Several profiles need the chat's screen; name one here.")
@@ -296,7 +291,7 @@ struct ConnectionPlan: Sendable {
     var proxy: ProxyAddress?
     /// Whether what stays connected may be connected more than once.
     var sessions = SessionPolicy.shared
-    /// This device's name; nil for the machine's.
+    /// Nil for the machine's name.
     var device: String?
     var tokenCommand: TokenCommand?
     /// Whether nothing says how to sign in on servers other than the private network's.
@@ -308,15 +303,11 @@ struct ConnectionPlan: Sendable {
     var retention = RetentionPolicy.parley
     /// How long the first connection of chat, watch and tail may take; nil where nothing is said.
     var connectTimeout: Duration?
-    /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
-    /// Whether an interactive client watches its background and foreground by itself, as the profile has it; nil where
-    /// it does not say.
+    /// Whether an interactive client watches its background and foreground; nil where the profile does not say.
     var handlesLifecycle: Bool?
     var watchesLifecycle: Bool { handlesLifecycle ?? true }
     var appearance = Appearance()
-
-    init(target: Target) { self.target = target }
 
     /// Who to be; nil for a user of the private network whose credentials this machine keeps.
     var credentials: RelayCredentials? {

@@ -11,15 +11,14 @@ struct Connector: Sendable {
     let isNamed: Bool
     /// The network's name after the user's, as in `alice@local`.
     let network: String
-    /// Where access tokens come from.
-    let tokenCommand: TokenCommand?
-    private let isAnonymous: Bool
+    private let plan: ConnectionPlan
     private let lease: LeaseKeeper?
-    /// How long the first connection may take of those who stay connected; nil where nothing is said.
-    let connectTimeout: Duration?
-    let reconnectName: String
     /// The server's side of the private network; nil on others.
     private let labServer: LabHostedNetwork?
+
+    var tokenCommand: TokenCommand? { plan.tokenCommand }
+    var connectTimeout: Duration? { plan.connectTimeout }
+    var reconnectName: String { plan.reconnectName }
 
     /// Whether what its clients receive is kept on this machine.
     var hasStore: Bool { if case .file = configuration.store { true } else { false } }
@@ -58,6 +57,7 @@ struct Connector: Sendable {
     /// Prepares a plan: files are read or made, nothing is dialled.
     init(_ plan: ConnectionPlan, for purpose: Purpose = .work) throws {
         var prepared: RelayConfiguration
+        self.plan = plan
         let identity = plan.identity
         (user, isNamed, network) = (identity.user, identity.isNamed, identity.network)
         switch plan.target {
@@ -82,9 +82,6 @@ struct Connector: Sendable {
             labServer = nil
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
-        isAnonymous = plan.isAnonymous
-        connectTimeout = plan.connectTimeout
-        reconnectName = plan.reconnectName
         prepared.reconnect = plan.reconnect
         // RelayX's window empties the queue; what was in it is kept as not sent.
         if plan.reconnectName == "relayx" { prepared.outbox = .relayx }
@@ -115,14 +112,12 @@ struct Connector: Sendable {
             prepared.outbox.discardsOnClose = false
             prepared.keptChoice = choice
         }
-        tokenCommand = plan.tokenCommand
         configuration = prepared
     }
 
     /// A connected client. The private network is started first, so that its own failure is what is reported.
     ///
-    /// - Parameter deadline: when both have taken long enough; nil gives the network 30 seconds to start, and the
-    ///   connection 10.
+    /// - Parameter deadline: for both; nil gives the network 30 seconds to start, and the connection 10.
     func connect(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
         let client = try await client(by: deadline)
         do {
@@ -137,7 +132,7 @@ struct Connector: Sendable {
     /// A failure in the command line's words: a server that refuses somebody who has not said who it is asks for
     /// credentials, and which option gives them only the command line knows.
     func explained(_ error: any Error) -> any Error {
-        guard isAnonymous, case .connection(.authenticationFailed)? = error as? RelayError else { return error }
+        guard plan.isAnonymous, case .connection(.authenticationFailed)? = error as? RelayError else { return error }
         return CommandFailure(
             CommandFailure.refused,
             "\(network) asks for credentials, and none were given. Add --creds FILE, or set PARLEY_API_KEY and "
@@ -146,7 +141,7 @@ struct Connector: Sendable {
 
     /// A client that is not connected yet. The private network is started first.
     ///
-    /// - Parameter deadline: when the network has taken long enough to start; nil for 30 seconds from now.
+    /// - Parameter deadline: for its start; nil for 30 seconds from now.
     func client(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
         try await lease?.acquire(within: deadline.map { max(.zero, $0 - .now) } ?? .seconds(30))
         return RelayClient(configuration: configuration)

@@ -22,8 +22,25 @@ extension RelayClient {
     nonisolated func whileInSession(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let signals = EndingSignals()
         defer { signals.cancel() }
+        let (statuses, numbers) = (statuses, signals.numbers)
         do {
-            try await race(body, endingAt: signals.numbers)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await body() }
+                group.addTask {
+                    var cause: ConnectionReason?
+                    for await status in statuses {
+                        if status.state == .disconnected {
+                            throw Ending(reason: status.reason ?? .closedByUser, cause: cause)
+                        }
+                        cause = status.state == .connected ? nil : status.reason ?? cause
+                    }
+                }
+                group.addTask {
+                    for await number in numbers { throw Interruption(signal: number) }
+                }
+                defer { group.cancelAll() }
+                _ = try await group.next()
+            }
         } catch let interruption as Interruption {
             await close()
             throw ExitCode(128 + interruption.signal)
@@ -35,7 +52,7 @@ extension RelayClient {
         } catch {
             // What was under way fails with the connection; why the session ended says more, a moment later.
             if case RelayError.connection = error {
-                _ = await within(.seconds(5)) { [statuses] in
+                _ = await within(.seconds(5)) { [statuses = self.statuses] in
                     for await status in statuses where status.state != .connected { return }
                 }
             }
@@ -44,29 +61,6 @@ extension RelayClient {
                 throw error
             }
             throw RelayError.connection(reason)
-        }
-    }
-
-    private nonisolated func race(
-        _ body: @escaping @Sendable () async throws -> Void, endingAt signals: AsyncStream<Int32>
-    ) async throws {
-        let statuses = statuses
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                var cause: ConnectionReason?
-                for await status in statuses {
-                    if status.state == .disconnected {
-                        throw Ending(reason: status.reason ?? .closedByUser, cause: cause)
-                    }
-                    cause = status.state == .connected ? nil : status.reason ?? cause
-                }
-            }
-            group.addTask {
-                for await number in signals { throw Interruption(signal: number) }
-            }
-            defer { group.cancelAll() }
-            _ = try await group.next()
         }
     }
 }

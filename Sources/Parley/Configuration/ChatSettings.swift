@@ -3,26 +3,21 @@ import Relay
 
 /// The part of the configuration that the interactive client follows, and that may change while it runs.
 struct ChatSettings: Hashable, Sendable {
-    /// Topics and patterns that are joined at each start, after those that were joined before.
     var join: [String]
-    /// Topics whose messages are counted nowhere but beside their names, and ring no bell.
     var mutes: [TopicPattern]
     var highlights: Highlights
     var bell: BellSetting
     var notifications: NotificationSetting
-    /// Whether others are told that the person types, and the person that others do.
     var typing: Bool
-    /// Time without input after which the person counts as away; nil for never.
+    /// Nil for never.
     var idleTime: Duration?
-    /// How many unread messages of a topic out of view are followed; nil for all.
+    /// Nil for all.
     var followedUnread: Int?
-    /// Whether letters are followed while none of them is in view.
     var followsLetters: Bool
     var layout: LayoutSetting
     var keys: KeyMap
     var theme: ThemeSetting
     var symbols: SymbolSetting
-    /// Whether the terminal is told where links lead.
     var links: LinkSetting
 
     /// The settings of a profile's user; without a file, the defaults.

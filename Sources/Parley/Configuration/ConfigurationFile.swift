@@ -11,9 +11,7 @@ struct ConfigurationFile: Hashable, Sendable {
     /// What counts for profiles that do not give it themselves.
     var shared = SharedSettings()
     var layout = LayoutSetting()
-    /// The keys of each action.
     var keys: KeySetting?
-    /// Whether the terminal is told where links lead.
     var links = LinkSetting.auto
 
     /// The profile of this name; without a name the one called `default`, or an empty one.

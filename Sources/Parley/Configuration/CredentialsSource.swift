@@ -14,23 +14,20 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// The credentials themselves, read and checked.
     func credentials() throws(RelayError) -> RelayCredentials {
-        do throws(RelayError) { return try read() } catch {
+        do throws(RelayError) {
+            switch self {
+            case .none: return .none
+            case .file(let path): return try .file(path)
+            case .apiKey(let key, let secret): return try .apiKey(key, secret: secret)
+            case .token(let token): return try .accessToken(token)
+            case .command(let command): return try .accessTokens { try await command.token() }
+            }
+        } catch {
             guard isFromEnvironment, case .invalidCredentials(let words) = error else { throw error }
             throw .invalidCredentials("\(self): \(words)")
         }
     }
 
-    private func read() throws(RelayError) -> RelayCredentials {
-        switch self {
-        case .none: RelayCredentials.none
-        case .file(let path): try .file(path)
-        case .apiKey(let key, let secret): try .apiKey(key, secret: secret)
-        case .token(let token): try .accessToken(token)
-        case .command(let command): try .accessTokens { try await command.token() }
-        }
-    }
-
-    /// Whether they are in the environment.
     var isFromEnvironment: Bool {
         switch self {
         case .apiKey, .token: true

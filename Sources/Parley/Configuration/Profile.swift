@@ -1,52 +1,33 @@
 import JSON5
 import Relay
 
-/// A named way to connect, as the configuration file describes it.
+/// A named way to connect. ``DefaultConfiguration`` explains its settings.
 struct Profile: Hashable, Sendable {
-    /// Server addresses; none means the private network.
+    /// None means the private network.
     var servers: [String] = []
-    /// A credentials file; `~/` is the home folder.
     var creds: String?
-    /// A command line whose output is an access token.
     var tokenCommand: String?
-    /// A user of the private network; elsewhere the user's name for credentials that do not have it.
     var user: String?
-    /// The name of a reconnection policy.
     var reconnect: String?
-    /// Seconds after which chat, watch and tail give up the first connection.
     var connectTimeout: Double?
-    /// Seconds out of focus after which the connection is suspended; 0 keeps it.
     var suspendAfter: Double?
-    /// Whether the terminal's background and foreground, and the machine's sleep, are watched; nil for at a terminal
-    /// alone.
     var handleAppLifecycle: Bool?
-    /// Names the topics' stream, on networks without a namespace service.
     var namespace: String?
-    /// The first token of every topic's subject, on networks without a namespace service.
     var hash: String?
-    /// The first tokens of JetStream's subjects, on a network whose namespace service names the two above; these count
-    /// only while it does not answer.
     var api: String?
-    /// A PEM file of authorities to trust.
     var tlsAuthority: String?
-    /// A PEM file with the client's certificate.
     var tlsCertificate: String?
-    /// The PEM file of its private key.
     var tlsKey: String?
-    /// Whether TLS comes before the server's first word.
     var tlsFirst: Bool?
-    /// The URL of a proxy; empty for none, whatever the environment says.
+    /// Empty for none, whatever the environment says.
     var proxy: String?
-    /// Whether the user may be connected more than once: `shared`, `take-over` or `yield`.
     var session: String?
-    /// This device's name for the user's other devices.
     var device: String?
     var shared = SharedSettings()
 
     /// Why credentials without a server are refused: the private network has its own.
     static let needsServers = "it is for other servers, and the profile names none: add servers"
 
-    /// Whether the first connection can be given this many seconds.
     static func isConnectTimeout(_ seconds: Double) -> Bool { seconds > 0 && seconds < 1e9 }
 }
 

@@ -54,7 +54,6 @@ struct ProfileWriter {
         return whole
     }
 
-    /// A profile of the file's; nil for a name that none has.
     func profile(_ name: String) -> Profile? { source.file.profiles[name] }
 
     /// The file's text with another value in a place that has one.

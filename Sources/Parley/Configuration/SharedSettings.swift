@@ -1,26 +1,21 @@
 import JSON5
 
-/// Settings that may be in a profile, and beside the profiles for those that do not give them.
+/// Settings that may be in a profile, and beside the profiles for those that do not give them. ``DefaultConfiguration``
+/// explains them.
 struct SharedSettings: Hashable, Sendable {
-    /// How long messages stay in the local store.
     var retention: RetentionSetting?
     var theme: ThemeSetting?
     var symbols: SymbolSetting?
-    /// Topics to join at each start.
     var join: TopicList?
-    /// Topics that are muted.
     var mutes: TopicList?
     var highlights: Highlights?
     var bell: BellSetting?
     var notifications: NotificationSetting?
-    /// Whether typing is told and shown.
     var typing: Bool?
-    /// Seconds without input until the user counts as away, for a terminal that does not report its focus or a person
-    /// who leaves it in front of them; 0 for never.
+    /// Seconds; 0 for never.
     var idleAfter: Double?
-    /// Unread messages of a topic out of view that are followed; 0 for all. A topic with more rests until it is in view.
+    /// Messages; 0 for all.
     var followUnread: Int?
-    /// Whether letters are followed while no letter is in view.
     var followLetters: Bool?
 
     init() {}
