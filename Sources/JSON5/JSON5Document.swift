@@ -6,9 +6,7 @@ package struct JSON5Document<Value: Decodable & Sendable>: Sendable {
     /// The places of all values in the text.
     package let outline: JSON5Outline
 
-    /// Reads a text in UTF-8.
-    ///
-    /// - Throws: `JSON5Outline.Mistake` with the place, in words without the decoder's names of types.
+    /// Reads a text in UTF-8. The words of a mistake do not name the decoder's types.
     package init(_ data: Data) throws(JSON5Outline.Mistake) {
         outline = try JSON5Outline(Array(data))
         let decoder = JSONDecoder()

@@ -38,17 +38,13 @@ package struct JSON5Outline: Sendable {
     package static let maximumDepth = 100
 
     /// Reads a text in UTF-8.
-    ///
-    /// - Throws: ``Mistake`` where it is no JSON5.
     package init(_ bytes: [UInt8]) throws(Mistake) {
         var reader = try JSON5Reader(bytes)
         root = try reader.document()
         text = reader.text
     }
 
-    /// The place of a value, or of the last part of the path that is there.
-    ///
-    /// - Parameter isKey: whether the key itself is meant, and not its value.
+    /// The place of a value, or of its key, or of the last part of the path that is there.
     package func place(of path: [any CodingKey], isKey: Bool = false) -> TextPlace {
         var node = root
         for key in path {
@@ -63,12 +59,8 @@ package struct JSON5Outline: Sendable {
     /// Whether there is a value at a path.
     package func holds(_ path: [String]) -> Bool { node(path) != nil }
 
-    /// The text with one more member at the beginning of an object; all else stays as it is, comments too.
-    ///
-    /// - Parameters:
-    ///   - member: key, colon and value.
-    ///   - path: the keys that lead to the object.
-    /// - Returns: nil where there is no object.
+    /// The text with one more member (key, colon and value) at the beginning of the object at a path, nil where there
+    /// is none; all else stays as it is, comments too.
     package func inserting(_ member: String, into path: [String]) -> [UInt8]? {
         guard let node = node(path), node.isObject else { return nil }
         let indent = String(repeating: "    ", count: path.count + 1)
@@ -77,9 +69,7 @@ package struct JSON5Outline: Sendable {
         return Array((string(text[..<begin]) + "\n\(indent)\(member)\(end)" + string(text[begin...])).utf8)
     }
 
-    /// The text with another value at a path; all else stays as it is, comments beside it too.
-    ///
-    /// - Returns: nil where there is no value.
+    /// The text with another value at a path, nil where there is none; all else stays as it is, comments beside it too.
     package func replacing(_ path: [String], by value: String) -> [UInt8]? {
         guard let node = node(path) else { return nil }
         return Array((string(text[..<node.offset]) + value + string(text[node.end...])).utf8)

@@ -32,12 +32,10 @@ package struct PathKey: CodingKey, Hashable {
     package init?(intValue: Int) { self.init(intValue) }
 }
 
-/// A misspelt key is a mistake that should be heard of, not passed over.
+/// A misspelt key is a mistake that should be reported, not ignored.
 package enum UnknownKeys {
-    /// - Parameter kind: what a key is, for the words of a mistake.
-    package static func refuse(
-        in decoder: any Decoder, besides known: [String], kind: String = "setting"
-    ) throws {
+    /// Refuses other keys than these; `kind` is what the mistake calls a key.
+    package static func refuse(in decoder: any Decoder, besides known: [String], kind: String = "setting") throws {
         let keys = try decoder.container(keyedBy: PathKey.self).allKeys.map(\.stringValue)
         guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
         throw SettingMistake(

@@ -99,9 +99,7 @@ struct ConnectTimeoutOption: ParsableArguments {
 extension ConnectionFlags {
     var profile: String? { profiles.first }
 
-    /// These flags for each of several profiles.
-    ///
-    /// - Throws: what says otherwise who to be, as that belongs to none of them; a profile that is named twice.
+    /// These flags for each of several profiles, to none of which a flag or variable belongs that says who to be.
     func each(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [NoConnectionFlags] {
         let flags = [("--server", !server.isEmpty), ("--creds", creds != nil), ("--as", user != nil)]
         let variables = ["PARLEY_API_KEY", "PARLEY_SECRET", "PARLEY_TOKEN"].map { ($0, environment[$0] != nil) }

@@ -115,9 +115,8 @@ struct Connector: Sendable {
         configuration = prepared
     }
 
-    /// A connected client. The private network is started first, so that its own failure is what is reported.
-    ///
-    /// - Parameter deadline: for both; nil gives the network 30 seconds to start, and the connection 10.
+    /// A connected client. The private network is started first, so that its own failure is what is reported. Without a
+    /// deadline it has 30 seconds to start, and the connection 10.
     func connect(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
         let client = try await client(by: deadline)
         do {
@@ -139,9 +138,7 @@ struct Connector: Sendable {
                 + "PARLEY_SECRET, or PARLEY_TOKEN.")
     }
 
-    /// A client that is not connected yet. The private network is started first.
-    ///
-    /// - Parameter deadline: for its start; nil for 30 seconds from now.
+    /// A client that is not connected yet. The private network is started first, by default within 30 seconds.
     func client(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
         try await lease?.acquire(within: deadline.map { max(.zero, $0 - .now) } ?? .seconds(30))
         return RelayClient(configuration: configuration)

@@ -6,11 +6,8 @@ enum InboxSelection: Equatable {
     case all
     case postboxes(Set<String>)
 
-    /// - Parameters:
-    ///   - postbox: the postbox's identifier or name; nil for any.
-    ///   - persona: the persona (Sudo) to which it belongs; nil for any.
-    ///   - known: the user's postboxes; nil where the network did not tell them.
-    /// - Throws: a `CommandFailure` for what is not there: mistyped, it would look as if it were empty.
+    /// Those of a postbox, by its identifier or name, and of a persona (Sudo). One that is not among the user's
+    /// postboxes, as far as these are known, is refused: mistyped, it would look as if it were empty.
     init(postbox: String?, persona: String?, among known: [Postbox]?) throws(CommandFailure) {
         var known = known
         if let persona {
@@ -42,9 +39,7 @@ enum InboxSelection: Equatable {
     /// Whether a postbox's letters are meant.
     func means(postbox: String) -> Bool { if case .postboxes(let ids) = self { ids.contains(postbox) } else { true } }
 
-    /// The identifier of the postbox that is meant.
-    ///
-    /// - Parameter known: the user's postboxes; nil where the network did not tell them.
+    /// The identifier of a postbox by its identifier or name.
     static func id(of name: String?, among known: [Postbox]?) throws(CommandFailure) -> String? {
         guard let name, let known else { return name }
         if let postbox = known.first(where: { $0.id == name }) ?? known.first(where: { $0.name == name }) {
@@ -68,9 +63,7 @@ struct InboxPage {
         self.isWanted = isWanted
     }
 
-    /// Takes in the next page of the whole list.
-    ///
-    /// - Returns: where to go on reading; nil where nothing more is needed.
+    /// Takes in the next page of the whole list; returns where to go on reading, or nil where nothing more is needed.
     mutating func take(_ page: ListOutput<PostboxMessage>) -> String? {
         for letter in page.items where isWanted(letter) {
             guard output.items.count == limit else {
@@ -97,11 +90,8 @@ struct InboxSelectionOptions: ParsableArguments {
 
     var isAll: Bool { postbox == nil && sudoId == nil }
 
-    /// What is meant of a user's letters. Where all are, the network's host, which may be slow or away, need not be
-    /// asked.
-    ///
-    /// - Parameter plan: where a persona's postboxes may be read that this machine keeps; nil for a command that does
-    ///   more than read, which goes by the network's word alone.
+    /// The selected letters. For all, the network's host, which may be slow or away, need not be asked. A command that
+    /// does more than read gives no `plan`, and relies on the network alone for a persona's postboxes.
     func selection(_ client: RelayClient, orKept plan: ConnectionPlan? = nil) async throws -> InboxSelection {
         if isAll { return .all }
         let known: [Postbox]? =
@@ -122,9 +112,7 @@ struct InboxSelectionOptions: ParsableArguments {
 
 extension RelayClient {
     /// The postboxes among which a persona's are. Where the network does not answer, they are those that this machine
-    /// keeps, if the persona has one of them, and it is said as of when that is.
-    ///
-    /// - Throws: why the network does not tell them.
+    /// keeps, if the persona has one of them, and a complaint says how old they are.
     nonisolated func postboxes(of persona: String, orKept plan: ConnectionPlan?) async throws -> [Postbox] {
         do throws(RelayError) { return try await postboxes() } catch {
             // Why a session has ended is known a moment later, to whoever waits for that.

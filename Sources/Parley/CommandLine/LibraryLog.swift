@@ -30,8 +30,6 @@ final class LibraryLog: Sendable {
     }
 
     /// A logger that appends to a file, which is made where there is none and which its owner alone can read then.
-    ///
-    /// - Throws: a failure that says why the file cannot be opened.
     static func logger(appendingTo path: String) throws(CommandFailure) -> Logger {
         let file = if let known = files.withLockedValue({ $0[path] }) { known } else { try opened(path) }
         return Logger(label: "parley") { _ in

@@ -17,9 +17,8 @@ struct MergedTopics: Sendable {
         case moment(ContinuousClock.Instant)
     }
 
-    /// Hands events over as they come, until `body` returns false or every subscription has ended.
-    ///
-    /// - Throws: what ended a subscription early. What the others have brought by then is handed over first.
+    /// Hands events over as they come, until `body` returns false or every subscription has ended. Before it throws
+    /// what ended one early, it hands over what the others have brought by then.
     func read(_ body: @Sendable ([TopicEvent]) -> Bool) async throws {
         try await withThrowingTaskGroup(of: Arrival.self) { group in
             defer { group.cancelAll() }

@@ -5,9 +5,7 @@ enum OpenFileLimit {
     /// What the process raises its own limit to, where it may.
     private static let usual: rlim_t = 1_024
 
-    /// Raises the limit as far as that helps.
-    ///
-    /// - Returns: why the process cannot go on; nil where it can.
+    /// Raises the limit as far as that helps; returns why the process cannot go on, or nil where it can.
     static func mistake() -> String? {
         raise()
         // Three for each thread of the network library, and those of the local store, the connection and the terminal.

@@ -85,9 +85,8 @@ enum Output {
         }
     }
 
-    /// Takes a terminal that is gone for the signal: whoever watches ends the program, else that is done here.
-    ///
-    /// - Returns: false where the program is to outlive its terminal.
+    /// Takes a terminal that is gone for the signal: whoever watches ends the program, else that is done here. False
+    /// where the program is to outlive its terminal.
     private static func hangUp() -> Bool {
         switch EndingSignals.hangUp() {
         case .watched: true

@@ -15,10 +15,8 @@ extension RelayClient {
     }
 
     /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal, or
-    /// what the body throws, closes the client first, so that what it holds on the network is free at once.
-    ///
-    /// - Throws: what the body throws, ``RelayError/connection(_:)`` with the reason of the session's end, or the exit
-    ///   status of a signal.
+    /// what the body throws, closes the client first, so that what it holds on the network is free at once. It throws
+    /// what the body throws, ``RelayError/connection(_:)`` with the reason of the session's end, or a signal's status.
     nonisolated func whileInSession(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let signals = EndingSignals()
         defer { signals.cancel() }

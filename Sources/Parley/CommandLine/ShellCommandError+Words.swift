@@ -1,11 +1,8 @@
 import RelayNetwork
 
 extension ShellCommandError {
-    /// What became of a command, in a sentence.
-    ///
-    /// - Parameters:
-    ///   - command: what it is called, at the beginning of a sentence.
-    ///   - shown: makes of its complaint what may be shown.
+    /// What became of a command, in a sentence that begins with its name; `shown` makes of its complaint what may be
+    /// shown.
     func words(of command: String, _ shown: (String) -> String = { Output.safe($0) }) -> String {
         switch self {
         case .notStarted: "\(command) could not be started: the system has no process left for it."

@@ -1,10 +1,7 @@
 import Platform
 
-/// What is piped in.
 enum StandardInput {
-    /// Everything, without the line ends at its end.
-    ///
-    /// - Throws: ``CommandFailure`` where it cannot be read, is no text, or is longer than anything that can be sent.
+    /// Everything that is piped in, without the line ends at its end.
     static func all() throws(CommandFailure) -> String {
         var reader = LineReader()
         var text = try TextInput.text(of: reader.all())
@@ -62,8 +59,6 @@ struct LineReader {
     }
 
     /// All that is left.
-    ///
-    /// - Throws: ``CommandFailure`` where the input cannot be read, or is too long.
     mutating func all() throws(CommandFailure) -> [UInt8] {
         while !hasEnded {
             try fill()
@@ -75,10 +70,8 @@ struct LineReader {
         return rest
     }
 
-    /// The next lines, without their ends, at least one; nil at the end.
-    ///
-    /// - Throws: ``CommandFailure`` where the input cannot be read, or a line is too long or no text; the lines before
-    ///   it were given. Only behind one that is too long there may be more.
+    /// The next lines, without their ends, at least one; nil at the end. The lines before one that is refused were
+    /// given; only after one that is too long there may be more.
     mutating func next() throws(CommandFailure) -> [String]? {
         if let failure { throw failure }
         while !hasEnded {

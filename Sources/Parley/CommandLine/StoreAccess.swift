@@ -3,9 +3,8 @@ import Relay
 
 /// How commands come to a local store: without any network, and without making one where there is none.
 enum StoreAccess {
-    /// Hands over the store in a file, nil where there is none yet, and closes it afterwards.
-    ///
-    /// - Throws: what the body throws, and a `CommandFailure` when the store cannot be opened or used, or was damaged.
+    /// Hands over the store in a file, nil where there is none yet, and closes it afterwards. One that was damaged is a
+    /// failure.
     static func use(_ path: String, _ body: (LocalStore?) async throws -> Void) async throws {
         do {
             guard exists(path) else { return try await body(nil) }

@@ -10,8 +10,6 @@ enum TextInput {
     }
 
     /// Reads a text from its first line on.
-    ///
-    /// - Throws: `CommandFailure` with the place of the first byte that is none of a text.
     static func text(of bytes: [UInt8]) throws(CommandFailure) -> String {
         let content = bytes[markLength(bytes)...]
         if let text = String(validating: content, as: UTF8.self) { return text }
@@ -33,9 +31,7 @@ enum TextInput {
 
     static func place(line: Int, byte: Int) -> String { "line \(line), byte \(byte)" }
 
-    /// Why bytes are no text.
-    ///
-    /// - Parameter place: names the place of the first byte that is none of a text by its offset.
+    /// Why bytes are no text; `place` names the first byte that is none of a text by its offset.
     static func notUTF8(_ bytes: some Collection<UInt8>, at place: (Int) -> String) -> CommandFailure {
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = bytes.makeIterator()

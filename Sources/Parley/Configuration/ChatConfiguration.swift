@@ -9,12 +9,7 @@ struct ChatConfiguration: Hashable, Sendable {
     private let profileName: String?
     private let environment: [String: String]
 
-    /// Reads the file that the flag, else the environment, else the standard place names.
-    ///
-    /// - Parameters:
-    ///   - flag: `--config`.
-    ///   - name: the profile's name; nil for `default`.
-    ///   - source: that file, where it was read already.
+    /// Reads the file that the flag, else the environment, else the standard place names, where that was not done yet.
     init(
         flag: String?, profile name: String?, _ environment: [String: String], _ source: ConfigurationSource? = nil
     ) throws(CommandFailure) {
@@ -43,9 +38,7 @@ struct ConfigurationFollower {
 
     init(_ configuration: ChatConfiguration) { current = configuration }
 
-    /// Takes in what the file says now.
-    ///
-    /// - Returns: nil where that is nothing new.
+    /// Takes in what the file says now; nil where that is nothing new.
     mutating func take(_ result: Result<ChatConfiguration, CommandFailure>) -> ChatEvent.ConfigurationNews? {
         switch result {
         case .success(let new):

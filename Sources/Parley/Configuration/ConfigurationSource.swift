@@ -17,8 +17,7 @@ struct ConfigurationSource: Sendable {
 
 extension ConfigurationSource {
     /// Reads the file that the flag, else the environment, else the standard place names. Only the last may be absent.
-    ///
-    /// - Throws: `CommandFailure` that names the mistake with file, line and column.
+    /// A mistake is named with file, line and column.
     init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
         let (path, isNamed) = ConfigurationFile.place(flag: flag, environment)
         if let data = FileManager.default.contents(atPath: path) {
@@ -30,9 +29,7 @@ extension ConfigurationSource {
         }
     }
 
-    /// Reads a file's content.
-    ///
-    /// - Parameter path: what a mistake calls it.
+    /// Reads the content of the file that a mistake names.
     init(_ data: Data, path: String) throws(CommandFailure) {
         guard data.count <= Self.maximumBytes else {
             throw ConfigurationFile.failure("\(path) is too large to be a configuration.")
@@ -44,10 +41,8 @@ extension ConfigurationSource {
         self.init(path: path, file: document.value, outline: document.outline)
     }
 
-    /// Reads the files that the profiles name.
-    ///
-    /// - Throws: `CommandFailure` that names the first that is missing or cannot be used, with the place of the
-    ///   setting.
+    /// Reads the files that the profiles name. The first that is missing or cannot be used is a failure with the place
+    /// of the setting.
     func checkFiles(_ environment: [String: String]) throws(CommandFailure) {
         for (name, profile) in file.profiles.sorted(by: { $0.key < $1.key }) {
             func failure(_ key: Profile.CodingKeys, _ words: String) -> CommandFailure {

@@ -20,9 +20,8 @@ final class FileWatch: Sendable {
     private let queue = DispatchQueue(label: "parley.configuration", qos: .utility)
     private let state = NIOLockedValueBox(State())
 
-    /// Watches from now on, until ``close()``; nil where the system refuses.
-    ///
-    /// - Parameter changed: called on a queue of its own, once for each burst.
+    /// Watches from now on, until ``close()``, and calls `changed` on a queue of its own, once for each burst. Nil where
+    /// the system refuses.
     init?(_ path: String, changed: @escaping @Sendable () -> Void) {
         self.path = path
         self.changed = changed
@@ -39,9 +38,7 @@ final class FileWatch: Sendable {
         }
     }
 
-    /// Watches the folders that lead to the file now; where the system refuses, those of before.
-    ///
-    /// - Returns: false where none is watched.
+    /// Watches the folders that lead to the file now; where the system refuses, those of before, or none: false.
     private func watch() -> Bool {
         state.withLockedValue { state in
             guard !state.isClosed else { return false }

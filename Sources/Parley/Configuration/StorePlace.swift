@@ -2,9 +2,8 @@ import RelayNetwork
 
 /// Where the interactive client's local store is: one file for each user of a network.
 enum StorePlace {
-    /// - Parameters:
-    ///   - network: `local`, or a server's host and port with a dash between.
-    ///   - account: the account that vouches for the user there, if the credentials name it.
+    /// The path for `local` or a server's host and port with a dash between, and for the account that vouches for the
+    /// user there, if the credentials name it.
     static func path(network: String, user: String, account: String?, _ environment: [String: String]) -> String {
         NetworkDirectory.dataFolder(environment) + "/stores/" + fileName(network: network, user: user, account: account)
     }

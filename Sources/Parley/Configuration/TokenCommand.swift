@@ -27,10 +27,7 @@ final class TokenCommand: Sendable {
 
     deinit { news.finish() }
 
-    /// Runs the command and reads its token.
-    ///
-    /// - Parameter isQuiet: whether a failure is not reported here, since the caller reports it.
-    /// - Throws: ``Failure``, which has then been reported, or `CancellationError`.
+    /// Runs the command and reads its token. A ``Failure`` is reported here, unless the caller does that (`isQuiet`).
     func token(isQuiet: Bool = false) async throws -> String {
         do {
             let output = try await run()
