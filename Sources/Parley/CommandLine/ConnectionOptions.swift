@@ -139,7 +139,7 @@ extension ConnectionFlags {
         }
         plan.device = profile.device.flatMap { $0.isEmpty ? nil : $0 }
         plan.store = plan.storePlace(environment)
-        plan.retention = profile.shared.retention?.policy ?? .parley
+        plan.retention = profile.shared.retention ?? .parley
         plan.suspendAfter = profile.suspendAfter
         plan.connectTimeout = profile.connectTimeout.map { .seconds($0) }
         plan.handlesLifecycle = profile.handleAppLifecycle

@@ -44,14 +44,13 @@ struct CommandFailure: Error, Hashable {
             .keyInUse, .invitation(.damaged):
             code = Self.badData
         case .invalidListener, .invalidProvision: code = Self.usage
-        case .invitation(.unavailable): code = Self.noConnection
-        case .invitation: code = Self.refused
         case .file: code = Self.cannotCreate
         case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
             code = Self.badConfiguration
-        case .userBanned, .userDeactivated, .keyRevoked: code = Self.refused
-        case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection, .notInEffect:
+        case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection, .notInEffect,
+            .invitation(.unavailable):
             code = Self.noConnection
+        case .userBanned, .userDeactivated, .keyRevoked, .invitation: code = Self.refused
         case .cancelled: code = Self.interrupted
         }
         self.init(code, error.description)

@@ -176,10 +176,10 @@ enum EffectiveSettings {
         case .proxy: profile.proxy.map { .string(shown(proxy: $0)) } ?? .null
         case .session: .string(profile.session ?? "shared")
         case .device: MessageValue(profile.device)
-        case .retention: (profile.shared.retention?.policy ?? .parley).setting
-        case .join: MessageValue(profile.shared.join?.patterns.map(\.text) ?? [])
-        case .mutes: MessageValue(profile.shared.mutes?.patterns.map(\.text) ?? [])
-        case .highlights: MessageValue(profile.shared.highlights?.words ?? [])
+        case .retention: (profile.shared.retention ?? .parley).setting
+        case .join: MessageValue(profile.shared.join?.map(\.text) ?? [])
+        case .mutes: MessageValue(profile.shared.mutes?.map(\.text) ?? [])
+        case .highlights: MessageValue(profile.shared.highlights ?? [])
         case .bell: .string((profile.shared.bell ?? .mentions).rawValue)
         case .notifications: (profile.shared.notifications ?? NotificationSetting()).value
         case .typing: .bool(profile.shared.typing ?? true)

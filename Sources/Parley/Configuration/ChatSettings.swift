@@ -5,7 +5,8 @@ import Relay
 struct ChatSettings: Hashable, Sendable {
     var join: [String]
     var mutes: [TopicPattern]
-    var highlights: Highlights
+    /// Words that mention the person as their name does.
+    var highlights: [String]
     var bell: BellSetting
     var notifications: NotificationSetting
     var typing: Bool
@@ -23,9 +24,9 @@ struct ChatSettings: Hashable, Sendable {
     /// The settings of a profile's user; without a file, the defaults.
     init(_ file: ConfigurationFile = ConfigurationFile(), _ profile: Profile = Profile()) {
         let shared = profile.shared.filled(from: file.shared)
-        join = shared.join?.patterns.map(\.text) ?? []
-        mutes = shared.mutes?.patterns ?? []
-        highlights = shared.highlights ?? Highlights()
+        join = shared.join?.map(\.text) ?? []
+        mutes = shared.mutes ?? []
+        highlights = shared.highlights ?? []
         bell = shared.bell ?? .mentions
         notifications = shared.notifications ?? NotificationSetting()
         typing = shared.typing ?? true
@@ -47,50 +48,6 @@ enum BellSetting: String, CaseIterable, Hashable, Sendable, Decodable {
     case nothing = "none"
 
     init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "setting of the bell") }
-}
-
-/// Topics and patterns, as a setting lists them.
-struct TopicList: Hashable, Sendable, Decodable {
-    let patterns: [TopicPattern]
-
-    init(from decoder: any Decoder) throws {
-        patterns = try decoder.list("entries") { text, path in
-            do throws(TopicError) { return try TopicPattern(text) } catch { throw SettingMistake(path, "\(error)") }
-        }
-    }
-}
-
-/// Words that mention the person as their name does, as they were written.
-struct Highlights: Hashable, Sendable, Decodable {
-    let words: [String]
-
-    init(_ words: [String] = []) { self.words = words }
-
-    init(from decoder: any Decoder) throws {
-        words = try decoder.list("words") { word, path in
-            guard word.contains(where: { !$0.isWhitespace }), word.count <= 64 else {
-                throw SettingMistake(path, "it takes a word or a few, 64 characters at most")
-            }
-            return word
-        }
-    }
-}
-
-extension Decoder {
-    /// A list of at most 100 texts, each read together with its path.
-    fileprivate func list<Element>(
-        _ noun: String, _ read: (String, [any CodingKey]) throws -> Element
-    ) throws -> [Element] {
-        var values = try unkeyedContainer()
-        var elements: [Element] = []
-        while !values.isAtEnd {
-            let path = codingPath + [PathKey(values.currentIndex)]
-            let text = try values.decode(String.self)
-            guard elements.count < 100 else { throw SettingMistake(path, "there are more than 100 \(noun)") }
-            elements.append(try read(text, path))
-        }
-        return elements
-    }
 }
 
 /// The measures of the screen that are the person's choice.

@@ -2,12 +2,8 @@ import Relay
 
 /// Which proxy a plan's servers are reached through: the flag's, else the profile's, else the environment's.
 enum ProxySetting {
-    /// The proxy; nil to dial the servers directly.
-    ///
-    /// - Parameters:
-    ///   - flag: `--proxy`, which carries no password; empty for none.
-    ///   - profile: the profile's; empty for none.
-    ///   - environment: asked for `ALL_PROXY` and `NO_PROXY` when neither says anything.
+    /// The proxy; nil to dial the servers directly. `--proxy` carries no password; it and the profile's may be empty for
+    /// none. Without either, `ALL_PROXY` and `NO_PROXY` count.
     static func choose(
         flag: String?, profile: String?, servers: [ServerAddress], _ environment: [String: String]
     ) throws(CommandFailure) -> ProxyAddress? {
@@ -70,8 +66,8 @@ struct ProxyExceptions: Hashable, Sendable {
 
     private var entries: [Entry] = []
 
-    /// - Parameter name: the variable, for the failure.
-    /// - Throws: `CommandFailure` for an entry that is not understood: what it excepts would go through the proxy.
+    /// Reads the variable of this name. An entry that is not understood is refused: what it excepts would go through the
+    /// proxy.
     init(_ list: String, name: String) throws(CommandFailure) {
         for text in list.split(whereSeparator: { ",;".contains($0) || $0.isWhitespace }) {
             guard let entry = Self.entry(text.lowercased()[...]) else {

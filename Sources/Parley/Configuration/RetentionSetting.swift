@@ -1,35 +1,32 @@
 import JSON5
 import Relay
 
+private enum RetentionKeys: String, CodingKey { case topic, age, size, topics }
+
 /// How long messages stay in the local store, as the configuration file has it.
 ///
 ///     { retention: { age: "365d", size: "2GB", topics: [{ topic: "alerts.>", age: "7d", size: "10MB" }] } }
 ///
 /// What it does not say of all messages is Parley's own rule. Of the entries for topics the first that matches counts,
 /// for each topic by itself; one without bounds keeps what a later one would delete.
-struct RetentionSetting: Hashable, Sendable {
-    var policy = RetentionPolicy.parley
-
+extension RetentionPolicy: Decodable {
     /// Most entries for topics. Each step of a deletion looks at them for each topic.
     static let maximumTopics = 100
-}
 
-private enum RetentionKeys: String, CodingKey { case topic, age, size, topics }
-
-extension RetentionSetting: Decodable {
-    init(from decoder: any Decoder) throws {
+    /// Reads a policy; what is not given is Parley's own.
+    public init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: ["age", "size", "topics"])
         let values = try decoder.container(keyedBy: RetentionKeys.self)
-        try policy.all.read(values)
-        let topics = try values.decodeIfPresent([TopicRetention].self, forKey: .topics) ?? []
+        self = .parley
+        try all.read(values)
+        patterns = try values.decodeIfPresent([PatternLimit].self, forKey: .topics) ?? []
         let path = values.codingPath + [RetentionKeys.topics]
-        guard topics.count <= Self.maximumTopics else {
+        guard patterns.count <= Self.maximumTopics else {
             throw SettingMistake(path, "there are more than \(Self.maximumTopics) entries")
         }
-        policy.patterns = topics.map(\.limit)
-        for (index, topic) in policy.patterns.enumerated() {
+        for (index, topic) in patterns.enumerated() {
             // An entry that never counts is a mistake that should be heard of.
-            let cover = policy.patterns[..<index].first {
+            let cover = patterns[..<index].first {
                 TopicPattern.withoutCovered([$0.pattern, topic.pattern]) == [$0.pattern]
             }
             guard let cover else { continue }
@@ -40,11 +37,9 @@ extension RetentionSetting: Decodable {
     }
 }
 
-/// The bounds of a topic or pattern.
-private struct TopicRetention: Decodable {
-    let limit: RetentionPolicy.PatternLimit
-
-    init(from decoder: any Decoder) throws {
+extension RetentionPolicy.PatternLimit: Decodable {
+    /// Reads the bounds of a topic or pattern.
+    public init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: ["topic", "age", "size"])
         let values = try decoder.container(keyedBy: RetentionKeys.self)
         guard let text = try values.decodeIfPresent(String.self, forKey: .topic) else {
@@ -54,9 +49,8 @@ private struct TopicRetention: Decodable {
         do throws(TopicError) { pattern = try TopicPattern(text) } catch {
             throw SettingMistake(decoder.codingPath + [RetentionKeys.topic], "\(error)")
         }
-        var limit = RetentionPolicy.Limit.none
+        self.init(pattern, .none)
         try limit.read(values)
-        self.limit = RetentionPolicy.PatternLimit(pattern, limit)
     }
 }
 

@@ -1,14 +1,15 @@
 import JSON5
+import Relay
 
 /// Settings that may be in a profile, and beside the profiles for those that do not give them. ``DefaultConfiguration``
 /// explains them.
 struct SharedSettings: Hashable, Sendable {
-    var retention: RetentionSetting?
+    var retention: RetentionPolicy?
     var theme: ThemeSetting?
     var symbols: SymbolSetting?
-    var join: TopicList?
-    var mutes: TopicList?
-    var highlights: Highlights?
+    var join: [TopicPattern]?
+    var mutes: [TopicPattern]?
+    var highlights: [String]?
     var bell: BellSetting?
     var notifications: NotificationSetting?
     var typing: Bool?
@@ -43,12 +44,17 @@ extension SharedSettings: Decodable {
     /// Reads them among the others of a profile or of the file, which refuse unknown keys.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Profile.CodingKeys.self)
-        retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
+        retention = try values.decodeIfPresent(RetentionPolicy.self, forKey: .retention)
         theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
         symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
-        join = try values.decodeIfPresent(TopicList.self, forKey: .join)
-        mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
-        highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
+        join = try values.list(.join, of: "entries", Self.topics)
+        mutes = try values.list(.mutes, of: "entries", Self.topics)
+        highlights = try values.list(.highlights, of: "words") { word, path in
+            guard word.contains(where: { !$0.isWhitespace }), word.count <= 64 else {
+                throw SettingMistake(path, "it takes a word or a few, 64 characters at most")
+            }
+            return word
+        }
         bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
         notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
@@ -61,6 +67,10 @@ extension SharedSettings: Decodable {
         }
         followLetters = try values.decodeIfPresent(Bool.self, forKey: .followLetters)
     }
+
+    private static func topics(_ text: String, _ path: [any CodingKey]) throws -> TopicPattern {
+        do throws(TopicError) { return try TopicPattern(text) } catch { throw SettingMistake(path, "\(error)") }
+    }
 }
 
 extension KeyedDecodingContainer {
@@ -69,5 +79,21 @@ extension KeyedDecodingContainer {
         guard let given = try decodeIfPresent(Double.self, forKey: key) else { return nil }
         guard let number = accepted(given) else { throw SettingMistake(codingPath + [key], words) }
         return number
+    }
+
+    /// A list of at most 100 texts, each read together with its path; nil where there is none.
+    fileprivate func list<Element>(
+        _ key: Key, of noun: String, _ read: (String, [any CodingKey]) throws -> Element
+    ) throws -> [Element]? {
+        guard contains(key), try !decodeNil(forKey: key) else { return nil }
+        var values = try nestedUnkeyedContainer(forKey: key)
+        var elements: [Element] = []
+        while !values.isAtEnd {
+            let path = values.codingPath + [PathKey(values.currentIndex)]
+            let text = try values.decode(String.self)
+            guard elements.count < 100 else { throw SettingMistake(path, "there are more than 100 \(noun)") }
+            elements.append(try read(text, path))
+        }
+        return elements
     }
 }

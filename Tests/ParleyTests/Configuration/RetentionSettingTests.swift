@@ -104,7 +104,7 @@ struct RetentionSettingTests {
 
     @Test("More entries than are looked at are refused")
     func tooMany() {
-        let entries = (0...RetentionSetting.maximumTopics).map { "{ topic: 't\($0)' }" }
+        let entries = (0...RetentionPolicy.maximumTopics).map { "{ topic: 't\($0)' }" }
         #expect(complaint("{ topics: [\(entries.joined(separator: ", "))] }")?.contains("more than 100") == true)
     }
 }

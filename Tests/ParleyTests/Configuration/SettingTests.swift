@@ -55,7 +55,7 @@ struct SettingTests {
         let file = try source(text).file
         #expect(file.profiles == ["default": Profile()])
         #expect(ChatSettings(file, Profile()) == ChatSettings())
-        #expect((file.shared.retention?.policy ?? .parley) == .parley)
+        #expect((file.shared.retention ?? .parley) == .parley)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
 
@@ -125,7 +125,7 @@ struct SettingTests {
         let text = "{ join: ['a', 'b.>'], highlights: ['deploy'], profiles: { default: {}, work: { join: [] } } }"
         #expect(try settings(text).join == ["a", "b.>"])
         #expect(try settings(text, profile: "work").join == [])
-        #expect(try settings(text, profile: "work").highlights.words == ["deploy"])
+        #expect(try settings(text, profile: "work").highlights == ["deploy"])
         let quiet = "{ typing: false, profiles: { default: {}, work: { typing: true } } }"
         let idle = "{ idleAfter: 900, profiles: { default: {}, work: { idleAfter: 0 } } }"
         #expect(try settings(idle).idleTime == .seconds(900) && settings(idle, profile: "work").idleTime == nil)

@@ -170,7 +170,7 @@ private struct EventSource {
         case 3:
             let names: [String] = pick([[], ["chat.*"], ["chat.lobby"], ["alerts.>"], Self.topics])
             settings.mutes = names.compactMap { try? TopicPattern($0) }
-        case 4: settings.highlights = Highlights(pick([[], ["hello"], ["字", "long"]]))
+        case 4: settings.highlights = pick([[], ["hello"], ["字", "long"]])
         case 5: settings.keys = pick(keyMaps)
         case 6: settings.idleTime = pick([nil, .seconds(5)])
         default: settings.join = pick([[], ["chat.qa"], ["a.b.c", "chat.*"]])

@@ -8,7 +8,7 @@ extension ChatModel {
     private static let bellPause = Duration.seconds(3)
 
     /// What calls the person.
-    var mention: Mention { Mention(name: network.identity.user, words: settings.highlights.words) }
+    var mention: Mention { Mention(name: network.identity.user, words: settings.highlights) }
 
     /// Looks in everything for what calls the person, after that has changed.
     func recognizeMentions() {
