@@ -81,14 +81,12 @@ struct ChaosReport: Sendable {
 
     var measurement: Measurement {
         func worst(_ figure: (ChaosTally) -> Int) -> Int { tallies.map { figure($0.tally) }.max() ?? 0 }
-        return Measurement(
-            "chaos",
-            [
-                "n": plan.messages, "servers": plan.servers, "seed": plan.seed, "server_kills": serverKills,
-                "process_kills": allProcessKills, "cuts": cuts, "seconds": seconds,
-                "stored": tallies.first?.tally.stored ?? 0, "duplicates": worst(\.duplicates), "lost": worst(\.lost),
-                "disorder": worst(\.disorder), "unsent": unsent, "notes": notes.count, "holds": holds ? 1 : 0,
-                "hwm_kb": Meter.peakMemory(),
-            ])
+        return Measurement("chaos").adding([
+            "n": plan.messages, "servers": plan.servers, "seed": plan.seed, "server_kills": serverKills,
+            "process_kills": allProcessKills, "cuts": cuts, "seconds": seconds,
+            "stored": tallies.first?.tally.stored ?? 0, "duplicates": worst(\.duplicates), "lost": worst(\.lost),
+            "disorder": worst(\.disorder), "unsent": unsent, "notes": notes.count, "holds": holds ? 1 : 0,
+            "hwm_kb": Meter.peakMemory(),
+        ])
     }
 }

@@ -14,7 +14,6 @@ enum ChaosRole: String {
     /// The files in a process's folder: its store, and the last number that was accepted.
     static let (store, accepted) = ("store.db", "accepted")
 
-    @concurrent
     func run(_ words: Words) async throws {
         let folder = words.text("folder", ".")
         let notes = ChaosNotes()

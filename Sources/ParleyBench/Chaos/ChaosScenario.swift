@@ -16,7 +16,6 @@ import RelayNetwork
 /// server is away, and `keep=1` leaves the clients' files there, and those of one server.
 enum ChaosScenario {
     /// Runs until the end or the first signal that asks for it; all processes have ended when this returns.
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         let plan = ChaosPlan(words)
         let signals = EndingSignals()

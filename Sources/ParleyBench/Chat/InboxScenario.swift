@@ -10,7 +10,6 @@ import RelayNetwork
 /// (200) are pressed while nothing happens. It is done `rounds` (3) times, and all keys count together.
 enum InboxScenario {
     /// Nothing where there is no `parley` beside this program.
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "inbox") else { return [] }
         // More cannot be marked.
@@ -40,16 +39,13 @@ enum InboxScenario {
                 rates.append(Double(count) / (Meter.now() - begin))
             }
             await letters.jetStream.connection.close()
-            return [
-                Measurement(
-                    "inbox",
-                    [
-                        "n": count, "rounds": rounds, "deletions_s": rates.median.rounded(),
-                        "rest_p50_ms": atRest.percentile(50) * 1e3, "rest_p99_ms": atRest.percentile(99) * 1e3,
-                        "keys": deleting.count, "key_p50_ms": deleting.percentile(50) * 1e3,
-                        "key_p99_ms": deleting.percentile(99) * 1e3, "key_p99_goal_ms": 20,
-                    ])
-            ]
+            let result = Measurement("inbox").adding([
+                "n": count, "rounds": rounds, "deletions_s": rates.median.rounded(),
+                "rest_p50_ms": atRest.percentile(50) * 1e3, "rest_p99_ms": atRest.percentile(99) * 1e3,
+                "keys": deleting.count, "key_p50_ms": deleting.percentile(50) * 1e3,
+                "key_p99_ms": deleting.percentile(99) * 1e3, "key_p99_goal_ms": 20,
+            ])
+            return [result]
         }
     }
 }
@@ -86,7 +82,6 @@ private struct BenchLetters {
         guard stored == total else { throw BenchFailure("of \(total) letters \(stored) were stored") }
     }
 
-    /// How many there are.
     func count() async throws -> Int {
         Int(clamping: try await jetStream.streamInfo(NetworkNames.postboxStream(of: Self.owner)).state.messages)
     }
@@ -119,7 +114,6 @@ private final class BenchInbox {
         }
     }
 
-    /// Opens the postbox, and returns when all letters are marked.
     func markAll() throws {
         try clearLine()
         try terminal.type("\u{1B}OR")
@@ -128,7 +122,6 @@ private final class BenchInbox {
         try wait("the marks") { $0.contains("marked") && !$0.contains("looked") }
     }
 
-    /// Has the marked letters deleted.
     func deleteMarked() throws {
         try terminal.type("\u{1B}[3~")
         try wait("the question") { $0.contains("y/N") }

@@ -10,7 +10,6 @@ import RelayNetwork
 /// The program itself measures, since nothing else has its screen; this starts it.
 enum ScreenScenario {
     /// Nothing where there is no `parley` beside this program.
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "screen") else { return [] }
         let folder = try TemporaryFolder.make("bench")

@@ -8,7 +8,6 @@ import RelayFaults
 enum OutageScenario {
     /// The server is killed and started again within half a second, `n` times (20): how long after its port opens the
     /// client is connected, with its subscription live.
-    @concurrent
     static func reconnect(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 20, atLeast: 1)
         return try await BenchServer.run { server in
@@ -37,11 +36,11 @@ enum OutageScenario {
                 try await reader.reach(round + 1)
             }
             await client.close()
+            let result = Measurement("reconnect").adding(["n": count]).adding(percentilesOf: delays)
             return [
-                Measurement("reconnect", ["n": count]).adding(percentilesOf: delays)
-                    .adding([
-                        "bare_login_us": floors.median * 1e6, "times_bare_login": delays.median / floors.median,
-                    ])
+                result.adding([
+                    "bare_login_us": floors.median * 1e6, "times_bare_login": delays.median / floors.median,
+                ])
             ]
         }
     }
@@ -49,14 +48,13 @@ enum OutageScenario {
     /// A busy connection is cut at `n` (1000) random byte positions, while `writers` (8) write; it has to end
     /// connected, with every message delivered once, and with no more memory and descriptors than after the first
     /// tenth.
-    @concurrent
     static func cuts(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 10)
         return try await BenchServer.run { server in
             try await server.makeStream()
             let proxy = try await FaultProxy.start(target: server.address, seed: 1)
             let policy = ReconnectPolicy(schedule: [.milliseconds(1)])
-            let trial = try await Trial(RelayClient.bench(at: proxy.address) { $0.reconnect = policy })
+            var trial = try await Trial("cuts", count, RelayClient.bench(at: proxy.address) { $0.reconnect = policy })
             let client = trial.client
             let written = NIOLockedValueBox<Int64>(0)
             let writers = (0..<words.number("writers", 8)).map { _ in
@@ -67,14 +65,13 @@ enum OutageScenario {
                             $0 += 1
                             return $0
                         }
-                        _ = try await client.enqueue(topic: "line", message: .int(number)).receipt(
-                            within: .seconds(120))
+                        let pending = try await client.enqueue(topic: "line", message: .int(number))
+                        _ = try await pending.receipt(within: .seconds(120))
                     }
                 }
             }
-            var early = (Meter.memory(), Meter.descriptors())
             for round in 0..<count {
-                if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
+                trial.begin(round)
                 let before = proxy.statistics.cuts
                 try await trial.connected(after: round)
                 await proxy.cut(
@@ -90,7 +87,7 @@ enum OutageScenario {
             for writer in writers { writer.cancel() }
             for writer in writers { _ = await writer.result }
             let last = try await client.enqueue(topic: "line", message: "end").receipt(within: .seconds(60))
-            let result = try await trial.end("cuts", count, reaching: Int(last.sequence), early)
+            let result = try await trial.end(reaching: Int(last.sequence))
             await proxy.close()
             return [
                 result.adding([
@@ -104,19 +101,17 @@ enum OutageScenario {
     /// The application leaves, writes something, and comes back, `n` times (1000): each absence closes the connection,
     /// and each return brings what was written to a subscription. It has to end with no more memory and descriptors
     /// than after the first tenth, and without the tasks of its rounds but the last.
-    @concurrent
     static func absences(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 10)
         return try await BenchServer.run { server in
             try await server.makeStream()
-            let trial = try await Trial(RelayClient.bench(at: server.address))
+            var trial = try await Trial("absences", count, RelayClient.bench(at: server.address))
             let client = trial.client
-            var early = (Meter.memory(), Meter.descriptors())
-            var rounds: [RoundTrace.Weak] = []
+            var haveTasks: [() -> Bool] = []
             for round in 0..<count {
-                if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
+                trial.begin(round)
                 let trace = RoundTrace()
-                rounds.append(RoundTrace.Weak(trace: trace))
+                haveTasks.append { [weak trace] in trace != nil }
                 try await RoundTrace.$current.withValue(trace) {
                     await client.lifecycleChanged(.stopping)
                     let pending = try await client.enqueue(topic: "line", message: .int(Int64(round)))
@@ -126,9 +121,9 @@ enum OutageScenario {
             }
             let seconds = Meter.now() - trial.begin
             // The last words of a round may take a moment; what is left behind that stays.
-            try? await wait(for: "the rounds' end", within: .seconds(10)) { rounds.count { $0.trace != nil } <= 1 }
-            let tasks = rounds.count { $0.trace != nil }
-            let result = try await trial.end("absences", count, reaching: count, early)
+            try? await wait(for: "the rounds' end", within: .seconds(10)) { haveTasks.count { $0() } <= 1 }
+            let tasks = haveTasks.count { $0() }
+            let result = try await trial.end(reaching: count)
             return [result.adding(["cycle_ms": seconds * 1e3 / Double(count), "rounds_with_tasks": tasks])]
         }
     }
@@ -137,22 +132,22 @@ enum OutageScenario {
 /// Held by each task that was begun in one round, and by those that they begin, until they end.
 private final class RoundTrace: Sendable {
     @TaskLocal static var current: RoundTrace?
-
-    struct Weak {
-        weak var trace: RoundTrace?
-    }
 }
 
 /// A client with a reader, through many outages.
 private struct Trial {
     let begin = Meter.now()
     let client: RelayClient
+    private let name: String
+    private let count: Int
     private let reader: Reader
+    /// What the process held after the first tenth of the rounds.
+    private var early = (memory: 0.0, descriptors: 0)
     /// Counts changes of state that no table allows.
     private let illegal = NIOLockedValueBox(0)
 
-    init(_ client: RelayClient) async throws {
-        self.client = client
+    init(_ name: String, _ count: Int, _ client: RelayClient) async throws {
+        (self.name, self.count, self.client) = (name, count, client)
         let statuses = client.statuses
         Task { [illegal] in
             var last: ConnectionStatus.State?
@@ -167,6 +162,10 @@ private struct Trial {
         reader = Reader(try await client.messages(topic: "line", from: .all))
     }
 
+    mutating func begin(_ round: Int) {
+        if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
+    }
+
     func connected(after recoveries: Int) async throws {
         try await wait(for: "connection \(recoveries + 1)", every: .milliseconds(1)) {
             client.status.state == .connected && client.status.recoveries == recoveries
@@ -174,20 +173,16 @@ private struct Trial {
     }
 
     /// Waits until so many messages have been delivered, and closes the client.
-    func end(_ name: String, _ count: Int, reaching messages: Int, _ early: (memory: Double, descriptors: Int))
-        async throws -> Measurement
-    {
+    func end(reaching messages: Int) async throws -> Measurement {
         try await reader.reach(messages)
         // What waited leaves, and is delivered, before a connection counts as restored.
         try await wait(for: "the last connection") { client.status.state == .connected }
-        let result = Measurement(
-            name,
-            [
-                "n": count, "seconds": Meter.now() - begin, "delivered": reader.count, "disorder": reader.disorder,
-                "illegal_edges": illegal.withLockedValue(\.self), "connected": 1,
-                "memory_growth_kb": Meter.memory() - early.memory,
-                "descriptor_growth": Meter.descriptors() - early.descriptors,
-            ])
+        let result = Measurement(name).adding([
+            "n": count, "seconds": Meter.now() - begin, "delivered": reader.count, "disorder": reader.disorder,
+            "illegal_edges": illegal.withLockedValue(\.self), "connected": 1,
+            "memory_growth_kb": Meter.memory() - early.memory,
+            "descriptor_growth": Meter.descriptors() - early.descriptors,
+        ])
         await client.close()
         return result
     }

@@ -10,7 +10,6 @@ enum RelayScenario {
     private static let window = 1_000
     private static let text = MessageValue.string(String(repeating: "x", count: 128))
 
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 200_000, atLeast: 1_000)
         let rounds = words.number("rounds", 1, atLeast: 1)
@@ -29,7 +28,7 @@ enum RelayScenario {
                     ratios["\(part)_\(place)", default: []].append(rate / (floor["msgs_s"] ?? .nan))
                 }
             }
-            var result = Measurement("relay", ["n": count, "rounds": rounds])
+            var result = Measurement("relay").adding(["n": count, "rounds": rounds])
             for (name, rates) in rates.sorted(by: { $0.key < $1.key }) {
                 result.add(name + "_s", rates.median.rounded())
                 if let ratios = ratios[name] { result.add(name + "_ratio", ratios.median) }
@@ -68,16 +67,12 @@ enum RelayScenario {
         let listener = Listener(count)
         if part == "on" { try await client.on(topic: "line", listener: listener) }
         let begin = Meter.now()
-        if isOnMain { try await onMain(part, client, count) } else { try await onPool(part, client, count) }
+        if isOnMain { try await onMain(part, client, count) } else { try await go(part, client, count) }
         // A listener hears what is published while it listens.
         if part == "on" { await listener.heardAll() }
         let seconds = Meter.now() - begin
         await client.close()
         return Double(count) / seconds
-    }
-
-    @concurrent private static func onPool(_ part: String, _ client: RelayClient, _ count: Int) async throws {
-        try await go(part, client, count)
     }
 
     @MainActor private static func onMain(_ part: String, _ client: RelayClient, _ count: Int) async throws {

@@ -11,7 +11,6 @@ import Relay
 enum RollingScenario {
     private static let topic = "room.rolling"
 
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         let rate = min(100_000, words.number("rate", 1_000, atLeast: 1))
         let rounds = words.number("rounds", 1, atLeast: 1)
@@ -45,17 +44,14 @@ enum RollingScenario {
             let state = count.state
             let isWhole = state.acknowledged == published && state.next == published
             let holds = isWhole && state.doubled == 0 && state.strange == 0 && (state.disorder == 0 || window > 1)
-            return [
-                Measurement(
-                    "rolling",
-                    [
-                        "acknowledged": state.acknowledged, "doubled": state.doubled, "disorder": state.disorder,
-                        "strange": state.strange, "longest_pause_ms": state.acknowledgements.longest * 1e3,
-                        "longest_silence_ms": state.arrivals.longest * 1e3, "n": published, "rate": rate,
-                        "restarts": rounds * servers.count, "seconds": restarted,
-                        "lost": published - state.next - state.early.count, "holds": holds ? 1 : 0,
-                    ])
-            ]
+            let result = Measurement("rolling").adding([
+                "acknowledged": state.acknowledged, "doubled": state.doubled, "disorder": state.disorder,
+                "strange": state.strange, "longest_pause_ms": state.acknowledgements.longest * 1e3,
+                "longest_silence_ms": state.arrivals.longest * 1e3, "n": published, "rate": rate,
+                "restarts": rounds * servers.count, "seconds": restarted,
+                "lost": published - state.next - state.early.count, "holds": holds ? 1 : 0,
+            ])
+            return [result]
         }
     }
 

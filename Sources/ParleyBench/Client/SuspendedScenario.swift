@@ -12,13 +12,10 @@ import RelayNetwork
 /// process, which does nothing but sleep, is watched at the same time, and what the others do beyond it is
 /// `above_floor_min`.
 enum SuspendedScenario {
-    /// The name under which this program starts itself as the process that rests.
-    static let role = "suspended-client"
-    /// The name under which this program starts itself as the process that only sleeps.
-    static let floorRole = "suspended-floor"
+    /// The names under which this program starts itself as the process that rests, and the one that only sleeps.
+    static let (role, floorRole) = ("suspended-client", "suspended-floor")
 
     /// Nothing without the chat, and where the system does not say what a process does.
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "suspended") else { return [] }
         let settling = Duration.seconds(words.number("settle", 5))
@@ -64,7 +61,6 @@ enum SuspendedScenario {
 
     /// Connects, subscribes, goes to the background with a message that waits, and rests until a signal asks for the
     /// end; then it returns, and ends well when the message has been stored.
-    @concurrent
     static func rest(_ words: Words) async throws {
         let signals = EndingSignals()
         let client = RelayClient.bench(at: try ServerAddress(parsing: words.text("server"))) { configuration in
@@ -89,7 +85,6 @@ enum SuspendedScenario {
     }
 
     /// Sleeps until it is killed, in the way of a program that has nothing to do.
-    @concurrent
     static func sleep(_ words: Words) async throws {
         while true { try await Task.sleep(for: .seconds(86_400)) }
     }
@@ -119,16 +114,13 @@ enum SuspendedScenario {
             guard let late = Meter.ticks(of: subject.process) else { throw BenchFailure("\(subject.name) has ended") }
             let (before, after) = (traffic[index], subject.proxy.statistics)
             let (count, floor) = (Double(wakings[index + 1].count), Double(wakings[0].count))
-            return Measurement(
-                subject.name,
-                [
-                    "seconds": seconds, "bytes": bytes(after) - bytes(before), "bytes_goal": 0,
-                    "dials": after.acceptedConnections - before.acceptedConnections, "dials_goal": 0,
-                    "sockets": sockets(of: subject.process), "sockets_goal": 0,
-                    "wakeups_min": count * 60 / seconds, "floor_min": floor * 60 / seconds,
-                    "above_floor_min": max(0, count - floor) * 60 / seconds, "above_floor_min_goal": 1,
-                    "ticks": late - ticks[index + 1], "ticks_goal": 0,
-                ])
+            return Measurement(subject.name).adding([
+                "seconds": seconds, "bytes": bytes(after) - bytes(before), "bytes_goal": 0,
+                "dials": after.acceptedConnections - before.acceptedConnections, "dials_goal": 0,
+                "sockets": sockets(of: subject.process), "sockets_goal": 0, "wakeups_min": count * 60 / seconds,
+                "floor_min": floor * 60 / seconds, "above_floor_min": max(0, count - floor) * 60 / seconds,
+                "above_floor_min_goal": 1, "ticks": late - ticks[index + 1], "ticks_goal": 0,
+            ])
         }
     }
 
@@ -159,7 +151,6 @@ enum SuspendedScenario {
         traffic.bytesFromClient + traffic.bytesFromServer + traffic.swallowedBytes
     }
 
-    /// How many sockets a process has open, of whatever kind.
     private static func sockets(of process: pid_t) -> Int {
         let folder = "/proc/\(process)/fd"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -172,9 +163,9 @@ enum SuspendedScenario {
     // MARK: The subjects
 
     /// Starts the chat, which is at rest when this returns.
-    private static func restingChat(_ parley: String, _ folder: String, _ proxy: FaultProxy) async throws
-        -> BenchTerminal
-    {
+    private static func restingChat(
+        _ parley: String, _ folder: String, _ proxy: FaultProxy
+    ) async throws -> BenchTerminal {
         let profile = "servers: ['\(proxy.address)'], user: 'bench', namespace: 'bench', hash: 'bench'"
         let file = "\(folder)/config.json"
         try Data("{ profiles: { default: { \(profile) } } }".utf8).write(to: URL(fileURLWithPath: file))

@@ -1,35 +1,18 @@
-/// A number that is measured.
-protocol Figure {
-    var figure: Double { get }
-}
-
-extension Double: Figure {
-    var figure: Double { self }
-}
-
-extension Int: Figure {
-    var figure: Double { Double(self) }
-}
-
-extension UInt64: Figure {
-    var figure: Double { Double(self) }
-}
-
 /// The figures of one benchmark, printed as one line.
 struct Measurement: Sendable {
     let name: String
-    private(set) var fields: [(name: String, value: Double)]
+    private(set) var fields: [(name: String, value: Double)] = []
 
-    init(_ name: String, _ fields: KeyValuePairs<String, any Figure> = [:]) {
-        self.name = name
-        self.fields = fields.map { ($0.key, $0.value.figure) }
-    }
+    init(_ name: String) { self.name = name }
 
     subscript(name: String) -> Double? { fields.first { $0.name == name }?.value }
 
-    mutating func add(_ name: String, _ value: any Figure) { fields.append((name, value.figure)) }
+    mutating func add(_ name: String, _ value: any Numeric) {
+        let whole = (value as? any BinaryInteger).map { Double($0) }
+        fields.append((name, whole ?? value as? Double ?? .nan))
+    }
 
-    func adding(_ more: KeyValuePairs<String, any Figure>) -> Measurement {
+    func adding(_ more: KeyValuePairs<String, any Numeric>) -> Measurement {
         var copy = self
         for (name, value) in more { copy.add(name, value) }
         return copy

@@ -3,9 +3,14 @@ import Platform
 /// Clocks and counters of this process and of others, as far as the system keeps them: some are Linux's alone.
 enum Meter {
     /// Seconds by the monotonic clock.
-    static func now() -> Double {
+    static func now() -> Double { time(by: CLOCK_MONOTONIC) }
+
+    /// CPU seconds of this process, all threads.
+    static func cpu() -> Double { time(by: CLOCK_PROCESS_CPUTIME_ID) }
+
+    private static func time(by clock: clockid_t) -> Double {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
@@ -14,24 +19,6 @@ enum Meter {
         let begin = now()
         try await work()
         return now() - begin
-    }
-
-    private static var usage: rusage {
-        #if canImport(Glibc)
-            let whole = __rusage_who_t(RUSAGE_SELF.rawValue)
-        #else
-            let whole = RUSAGE_SELF
-        #endif
-        var usage = rusage()
-        getrusage(whole, &usage)
-        return usage
-    }
-
-    /// CPU seconds of this process, all threads.
-    static func cpu() -> Double {
-        let usage = usage
-        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-            + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6
     }
 
     /// CPU seconds of another process, all threads, in steps of 10 ms; 0 if the system does not say.
@@ -59,10 +46,16 @@ enum Meter {
 
     /// The most memory this process has held, in KiB.
     static func peakMemory() -> Double {
-        #if os(Linux)
-            Double(usage.ru_maxrss)
+        var usage = rusage()
+        #if canImport(Glibc)
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         #else
-            Double(usage.ru_maxrss) / 1_024
+            getrusage(RUSAGE_SELF, &usage)
+        #endif
+        #if os(Linux)
+            return Double(usage.ru_maxrss)
+        #else
+            return Double(usage.ru_maxrss) / 1_024
         #endif
     }
 
@@ -84,9 +77,7 @@ enum Meter {
     }
 
     /// How many descriptors this process has open.
-    static func descriptors() -> Int {
-        (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 }
-    }
+    static func descriptors() -> Int { (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 } }
 
     private static func number(_ name: String, in file: String) -> Int? {
         let line = text(of: file)?.split(separator: "\n").first { $0.hasPrefix(name) }

@@ -7,8 +7,6 @@ enum AccountScenario {
     /// How often each comparison is made; the median counts.
     private static let rounds = 7
 
-    /// Measures the users' accounts, then what goes through their imports.
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 1)
         return try await BenchNetwork.run { network in
@@ -43,7 +41,7 @@ enum AccountScenario {
         for user in users.suffix(last) { again.append(try await network.login(user)) }
 
         let late = Array(logins.suffix(last))
-        var result = Measurement("accounts", ["n": count, "add_us": added / Double(count) * 1e6])
+        var result = Measurement("accounts").adding(["n": count, "add_us": added / Double(count) * 1e6])
         if before > 0 { result.add("server_kb_user", (after - before) / Double(count)) }
         return result.adding([
             "p50_us": late.percentile(50) * 1e6, "p99_us": late.percentile(99) * 1e6,
@@ -80,8 +78,7 @@ enum AccountScenario {
         return rates
     }
 
-    /// One scenario once.
-    /// - Returns: messages a second, and CPU seconds of the server.
+    /// One scenario once: messages a second, and CPU seconds of the server.
     private static func part(
         _ scenario: WireScenario, _ parameters: WireParameters, _ server: Int32
     ) async throws -> (rate: Double, cpu: Double) {

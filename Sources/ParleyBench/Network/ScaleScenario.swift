@@ -8,7 +8,6 @@ import RelayNetwork
 /// the processor time that they need while nobody does anything (`idle` seconds, 5), and what making it takes; for
 /// three servers also how long one that is restarted takes until it has everything again.
 enum ScaleScenario {
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         var results: [Measurement] = []
         for part in try words.only(["one", "three"]) {
@@ -89,15 +88,13 @@ enum ScaleScenario {
         let streams = try await Use(servers(), store, idle)
 
         let each = Double(count)
-        return Measurement(
-            name,
-            [
-                "n": count, "add_user_ms": added / each * 1e3, "account_kb": (accounts.memory - empty.memory) / each,
-                "first_visit_ms": made / each * 1e3, "postbox_kb": (streams.memory - accounts.memory) / each,
-                "postbox_disk_kb": (streams.disk - accounts.disk) / each, "idle_cpu_empty": empty.idle,
-                "idle_cpu_accounts": accounts.idle, "idle_cpu_postboxes": streams.idle, "memory_kb": streams.memory,
-                "disk_kb": streams.disk,
-            ])
+        return Measurement(name).adding([
+            "n": count, "add_user_ms": added / each * 1e3, "account_kb": (accounts.memory - empty.memory) / each,
+            "first_visit_ms": made / each * 1e3, "postbox_kb": (streams.memory - accounts.memory) / each,
+            "postbox_disk_kb": (streams.disk - accounts.disk) / each, "idle_cpu_empty": empty.idle,
+            "idle_cpu_accounts": accounts.idle, "idle_cpu_postboxes": streams.idle, "memory_kb": streams.memory,
+            "disk_kb": streams.disk,
+        ])
     }
 
     /// Somebody's client comes, asks for the postboxes, which makes the first, and goes.

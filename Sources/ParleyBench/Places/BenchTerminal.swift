@@ -4,59 +4,46 @@ import Platform
     /// The chat in a pseudo-terminal of 120 by 40 characters, which ``end()`` ends.
     final class BenchTerminal {
         // What the C library's headers keep from Swift: TIOCSPTLCK, TIOCGPTN and POSIX_SPAWN_SETSID.
-        private static let unlock: UInt = 0x4004_5431
-        private static let nameOfOther: UInt = 0x8004_5430
-        private static let newSession: Int16 = 0x80
+        private static let (unlock, nameOfOther, newSession) = (UInt(0x4004_5431), UInt(0x8004_5430), Int16(0x80))
 
-        private let master: Int32
-        let process: pid_t
+        private let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        private(set) var process: pid_t = 0
 
         /// Starts the program.
         /// - Parameters:
         ///   - home: the folder for all of its files.
         ///   - data: the folder for what it keeps; one in `home` when nil.
         init(_ executable: String, _ arguments: [String], home: String, data: String? = nil) throws {
-            let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
             guard master >= 0 else { throw BenchFailure("there is no pseudo-terminal") }
-            do {
-                var (number, isLocked): (Int32, Int32) = (0, 0)
-                guard ioctl(master, Self.unlock, &isLocked) == 0, ioctl(master, Self.nameOfOther, &number) == 0 else {
-                    throw BenchFailure("the pseudo-terminal cannot be used")
-                }
-                var size = winsize(ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
-                _ = ioctl(master, UInt(TIOCSWINSZ), &size)
-                let environment = [
-                    "HOME=\(home)", "XDG_DATA_HOME=\(data ?? home + "/data")", "XDG_CONFIG_HOME=\(home)/config",
-                    "XDG_STATE_HOME=\(home)/state", "TERM=xterm-256color", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
-                ]
-                process = try Self.start([executable] + arguments, environment, "/dev/pts/\(number)")
-                self.master = master
-            } catch {
-                close(master)
-                throw error
+            var (number, isLocked): (Int32, Int32) = (0, 0)
+            guard ioctl(master, Self.unlock, &isLocked) == 0, ioctl(master, Self.nameOfOther, &number) == 0 else {
+                throw BenchFailure("the pseudo-terminal cannot be used")
             }
-        }
-
-        private static func start(_ command: [String], _ environment: [String], _ terminal: String) throws -> pid_t {
+            var size = winsize(ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
+            _ = ioctl(master, UInt(TIOCSWINSZ), &size)
+            let environment = [
+                "HOME=\(home)", "XDG_DATA_HOME=\(data ?? home + "/data")", "XDG_CONFIG_HOME=\(home)/config",
+                "XDG_STATE_HOME=\(home)/state", "TERM=xterm-256color", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
+            ]
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
             defer { posix_spawn_file_actions_destroy(&actions) }
             // The first terminal that the leader of a session opens is the session's own.
-            posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/pts/\(number)", O_RDWR, 0)
             posix_spawn_file_actions_adddup2(&actions, 0, 1)
             posix_spawn_file_actions_adddup2(&actions, 0, 2)
             var attributes = posix_spawnattr_t()
             posix_spawnattr_init(&attributes)
             defer { posix_spawnattr_destroy(&attributes) }
-            posix_spawnattr_setflags(&attributes, newSession)
-            var words = command.map { strdup($0) } + [nil]
+            posix_spawnattr_setflags(&attributes, Self.newSession)
+            var words = ([executable] + arguments).map { strdup($0) } + [nil]
             var variables = environment.map { strdup($0) } + [nil]
             defer { for pointer in words + variables { free(pointer) } }
-            var process: pid_t = 0
-            let code = posix_spawn(&process, command[0], &actions, &attributes, &words, &variables)
+            let code = posix_spawn(&process, executable, &actions, &attributes, &words, &variables)
             guard code == 0 else { throw BenchFailure("parley does not start: \(String(cString: strerror(code)))") }
-            return process
         }
+
+        deinit { close(master) }
 
         /// What the program has written; nothing when it wrote nothing.
         func output(within milliseconds: Int32) throws -> [UInt8] {
@@ -102,7 +89,6 @@ import Platform
                 // A terminal whose program has closed it answers at once with nothing, until the program is gone.
                 if (try? output(within: 20)) == nil { usleep(20_000) }
             }
-            close(master)
         }
     }
 #else

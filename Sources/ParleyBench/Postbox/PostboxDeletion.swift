@@ -30,12 +30,10 @@ enum PostboxDeletion {
                 }
             }
         }
-        return Measurement(
-            "postbox_delete",
-            [
-                "n": rates.count * part, "deletions_s": rates.median.rounded(), "bare_s": floor.median.rounded(),
-                "ratio": medianRatio(rates, floor),
-            ])
+        return Measurement("postbox_delete").adding([
+            "n": rates.count * part, "deletions_s": rates.median.rounded(), "bare_s": floor.median.rounded(),
+            "ratio": medianRatio(rates, floor),
+        ])
     }
 
     /// Deletes letters while the server is killed, starts it again, compares what was said with what is there, and goes
@@ -81,12 +79,10 @@ enum PostboxDeletion {
         guard rest.count == cameBack else {
             throw BenchFailure("the postbox holds \(rest.count) of the letters that were to be deleted")
         }
-        return Measurement(
-            "postbox_kill",
-            [
-                "n": places.count, "gone": gone.count, "kept": kept.count, "unknown": result.unknown.count,
-                "came_back": cameBack, "recovery_ms": recovery * 1e3, "left": rest.count,
-            ])
+        return Measurement("postbox_kill").adding([
+            "n": places.count, "gone": gone.count, "kept": kept.count, "unknown": result.unknown.count,
+            "came_back": cameBack, "recovery_ms": recovery * 1e3, "left": rest.count,
+        ])
     }
 
     // MARK: What is there

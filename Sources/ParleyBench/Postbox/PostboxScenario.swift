@@ -19,7 +19,6 @@ enum PostboxScenario {
         let client: RelayClient
     }
 
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         let parts = try words.only(["pages", "walk", "delete", "kill"])
         let count = words.number("n", 1_000_000, atLeast: 1_000)
@@ -72,13 +71,14 @@ enum PostboxScenario {
         let stored = try await run.jetStream.streamInfo(stream).state.messages
         guard stored == UInt64(run.count) else { throw BenchFailure("of \(run.count) letters \(stored) were stored") }
         let count = Double(run.count)
-        return Measurement(
-            "postbox", ["n": run.count, "stored_s": (count / seconds).rounded(), "letter_bytes": Double(bytes) / count])
+        return Measurement("postbox").adding([
+            "n": run.count, "stored_s": (count / seconds).rounded(), "letter_bytes": Double(bytes) / count,
+        ])
     }
 
     /// The first page, and those after it, of the whole inbox and of one postbox.
     private static func pages(_ run: Run) async throws -> Measurement {
-        var result = Measurement("postbox_pages", ["n": run.count, "page": run.page])
+        var result = Measurement("postbox_pages").adding(["n": run.count, "page": run.page])
         for (name, box) in [("all", String?.none), ("box", "box3")] {
             // What a page costs at the least: one request to a consumer that is there already.
             let bare = try await BenchConsumer(run.jetStream, of: stream, filter: box.map { "postbox.bench.\($0).*" })
@@ -132,12 +132,10 @@ enum PostboxScenario {
             }
         }
         guard seen == count else { throw BenchFailure("of \(count) letters \(seen) were listed") }
-        return Measurement(
-            "postbox_walk",
-            [
-                "n": seen, "letters_s": (Double(seen) / seconds).rounded(), "memory_kb": before,
-                "tenth_peak_kb": early, "peak_kb": Meter.peakMemoryOfPhase(),
-            ])
+        return Measurement("postbox_walk").adding([
+            "n": seen, "letters_s": (Double(seen) / seconds).rounded(), "memory_kb": before, "tenth_peak_kb": early,
+            "peak_kb": Meter.peakMemoryOfPhase(),
+        ])
     }
 
     /// Lists the inbox from a place on, page after page, as long as more of it is wanted.

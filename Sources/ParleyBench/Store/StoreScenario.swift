@@ -24,7 +24,6 @@ enum StoreScenario {
         var data: String { folder + "/full" }
     }
 
-    @concurrent
     static func run(_ words: Words) async throws -> [Measurement] {
         let parts = try words.only(["open", "search", "tail", "frame"])
         let folder = try TemporaryFolder.make("bench")
@@ -99,15 +98,13 @@ enum StoreScenario {
         try? FileManager.default.removeItem(atPath: floorPath)
         // Closing has carried the log over into the file.
         let size = try await using(run.path) { try await $0.status().bytes }
-        let result = Measurement(
-            "store",
-            [
-                "n": run.count, "insert_s": rates.median.rounded(), "bare_insert_s": floorRates.median.rounded(),
-                "insert_ratio": medianRatio(rates, floorRates), "searchable_s": found.median.rounded(),
-                "payload_bytes_msg": Double(bytes) / Double(run.count),
-                "file_bytes_msg": Double(size) / Double(run.count), "memory_kb": begin, "tenth_peak_kb": early,
-                "peak_kb": peak,
-            ])
+        let result = Measurement("store").adding([
+            "n": run.count, "insert_s": rates.median.rounded(), "bare_insert_s": floorRates.median.rounded(),
+            "insert_ratio": medianRatio(rates, floorRates), "searchable_s": found.median.rounded(),
+            "payload_bytes_msg": Double(bytes) / Double(run.count),
+            "file_bytes_msg": Double(size) / Double(run.count), "memory_kb": begin, "tenth_peak_kb": early,
+            "peak_kb": peak,
+        ])
         return (result, phrases)
     }
 
@@ -154,7 +151,7 @@ enum StoreScenario {
         } _: { round in
             try await firstPage(emptyPath, StoreText.topic(round), isEmpty: true)
         }
-        return Measurement("store_open", ["n": run.count]).adding("open", milliseconds: full)
+        return Measurement("store_open").adding(["n": run.count]).adding("open", milliseconds: full)
             .adding("empty", milliseconds: empty)
     }
 
@@ -185,7 +182,7 @@ enum StoreScenario {
                     samples[kind, default: []].append(seconds)
                 }
             }
-            var result = Measurement("store_search", ["n": run.count])
+            var result = Measurement("store_search").adding(["n": run.count])
                 .adding("all", milliseconds: samples.values.flatMap(\.self))
             for (kind, _) in queries(0, run.count, phrases) {
                 result = result.adding(kind, milliseconds: samples[kind] ?? [])
@@ -233,13 +230,11 @@ enum StoreScenario {
                 try await readingRate(run, server.address, .memory)
             }
             let ratios = zip(with, without).map { $0 / $1 }
-            return Measurement(
-                "store_tail",
-                [
-                    "n": run.stored, "rounds": run.rounds, "msgs_s": with.median.rounded(),
-                    "without_s": without.median.rounded(), "ratio": ratios.median, "ratio_min": ratios.min() ?? 0,
-                    "ratio_max": ratios.max() ?? 0,
-                ])
+            return Measurement("store_tail").adding([
+                "n": run.stored, "rounds": run.rounds, "msgs_s": with.median.rounded(),
+                "without_s": without.median.rounded(), "ratio": ratios.median, "ratio_min": ratios.min() ?? 0,
+                "ratio_max": ratios.max() ?? 0,
+            ])
         }
     }
 
@@ -289,11 +284,9 @@ enum StoreScenario {
             try moments(run.folder + "/none-\(round)", of: ["TOPICS"])[0]
         }
         let frames = with.map { $0[0] }
-        return [
-            Measurement("store_frame", ["n": run.count])
-                .adding("frame", milliseconds: frames).adding("without", milliseconds: without)
-                .adding(["ratio": medianRatio(frames, without)]).adding("page", milliseconds: with.map { $0[1] })
-        ]
+        let result = Measurement("store_frame").adding(["n": run.count]).adding("frame", milliseconds: frames)
+            .adding("without", milliseconds: without).adding(["ratio": medianRatio(frames, without)])
+        return [result.adding("page", milliseconds: with.map { $0[1] })]
     }
 }
 

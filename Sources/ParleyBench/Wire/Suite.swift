@@ -4,7 +4,6 @@ import NIOPosix
 
 /// All that runs without arguments, on servers of this process's own, as a table with the floors of the same run.
 enum Suite {
-    @concurrent
     static func run() async throws {
         try await BenchServer.run { server in
             print("server \(try await server.version()) at \(server.address)")

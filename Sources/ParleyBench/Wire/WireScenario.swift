@@ -50,12 +50,10 @@ struct WireParameters {
     /// The rate at which `n` messages went through.
     func rate(_ scenario: WireScenario, since start: Double, _ cpu: Double) -> Measurement {
         let (seconds, used) = (Meter.now() - start, Meter.cpu() - cpu)
-        return Measurement(
-            scenario.rawValue,
-            [
-                "n": count, "size": size, "msgs_s": (Double(count) / max(seconds, 1e-9)).rounded(),
-                "cpu_us_msg": used / Double(count) * 1e6,
-            ])
+        return Measurement(scenario.rawValue).adding([
+            "n": count, "size": size, "msgs_s": (Double(count) / max(seconds, 1e-9)).rounded(),
+            "cpu_us_msg": used / Double(count) * 1e6,
+        ])
     }
 }
 
@@ -100,7 +98,7 @@ enum WireScenario: String, CaseIterable {
         case .connect:
             var samples: [Double] = []
             for _ in 0..<parameters.count { samples.append(try await parameters.login()) }
-            return Measurement(rawValue, ["n": parameters.count]).adding(percentilesOf: samples)
+            return Measurement(rawValue).adding(["n": parameters.count]).adding(percentilesOf: samples)
         case .idle:
             let connection = try await parameters.connection()
             try await Task.sleep(for: .milliseconds(300))
@@ -125,7 +123,7 @@ enum WireScenario: String, CaseIterable {
         var samples: [Double] = []
         samples.reserveCapacity(parameters.count)
         for _ in 0..<parameters.count { samples.append(try await Meter.seconds(call)) }
-        return Measurement(rawValue, ["n": parameters.count]).adding(percentilesOf: samples)
+        return Measurement(rawValue).adding(["n": parameters.count]).adding(percentilesOf: samples)
     }
 
     static func send(_ count: Int, _ parameters: WireParameters, over connection: NATSConnection) async throws {
