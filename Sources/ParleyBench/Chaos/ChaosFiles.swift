@@ -1,11 +1,11 @@
 import Platform
 import Synchronization
 
-/// A number in a file, which one process writes and others read.
-///
-/// It outlives its writer, however that ends: the system has it from the moment of the call.
+/// A number in a file, which one process writes and others read. It outlives its writer, however that ends: the system
+/// has it from the moment of the call.
 final class ChaosCounter: Sendable {
     private let descriptor: Int32
+    private static let size = MemoryLayout<Int>.size
 
     init(_ path: String) throws {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -16,15 +16,13 @@ final class ChaosCounter: Sendable {
 
     /// The number; 0 where none was written.
     var value: Int {
-        var number: Int64 = 0
-        let size = MemoryLayout<Int64>.size
-        return pread(descriptor, &number, size, 0) == size ? Int(number) : 0
+        var number = 0
+        return pread(descriptor, &number, Self.size, 0) == Self.size ? number : 0
     }
 
     func write(_ value: Int) throws {
-        var number = Int64(value)
-        let size = MemoryLayout<Int64>.size
-        guard pwrite(descriptor, &number, size, 0) == size else {
+        var number = value
+        guard pwrite(descriptor, &number, Self.size, 0) == Self.size else {
             throw BenchFailure("the number \(value) cannot be written: \(String(cString: strerror(errno)))")
         }
     }

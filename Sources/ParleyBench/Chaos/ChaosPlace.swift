@@ -2,11 +2,11 @@ import NATS
 import NIOCore
 import Platform
 import Relay
+import RelayLab
 import RelayNetwork
 
 /// The servers of a chaos run's clients: one, or three with a network on them, whose user the clients are.
 struct ChaosPlace: Sendable {
-    /// Where the servers are; each stays at its port.
     let addresses: [ServerAddress]
     let version: String
     let namespace: RelayConfiguration.Namespace
@@ -18,7 +18,7 @@ struct ChaosPlace: Sendable {
     /// Starts servers, in a folder of the caller's where there is one alone; they have ended when this returns.
     static func run<R>(_ plan: ChaosPlan, in folder: String, _ body: (ChaosPlace) async throws -> R) async throws -> R {
         guard plan.servers == 1 else {
-            return try await BenchNetwork.run(onThree: true) { network in
+            return try await LabNetwork.run(onThree: true) { network in
                 let names = network.description
                 let place = ChaosPlace(
                     addresses: network.addresses, version: names.serverVersion,
@@ -42,10 +42,9 @@ struct ChaosPlace: Sendable {
         }
     }
 
-    /// What the stream of topics holds.
-    func state() async throws -> StreamInfo.State {
-        try await asking { try await $0.streamInfo("\(namespace.name)_stream").state }
-    }
+    private var stream: String { "\(namespace.name)_stream" }
+
+    func state() async throws -> StreamInfo.State { try await asking { try await $0.streamInfo(stream).state } }
 
     /// The stream's messages up to a sequence, counted.
     func tally(_ plan: ChaosPlan, through last: UInt64) async throws -> ChaosTally {
@@ -55,8 +54,7 @@ struct ChaosPlace: Sendable {
         while next <= last {
             let start = next
             let page = try await asking {
-                let stream = "\(namespace.name)_stream"
-                return try await $0.page(of: stream, from: .sequence(start), limit: 1_000, bytes: 8 << 20).messages
+                try await $0.page(of: stream, from: .sequence(start), limit: 1_000, bytes: 8 << 20).messages
             }
             for message in page where message.sequence <= last {
                 // The first token is no part of the topic.

@@ -1,28 +1,22 @@
 import NATS
 
-/// What a chaos run does. When things happen, and to whom, is drawn from its seed; how far the programs have come by
-/// then is the machine's affair.
+/// What a chaos run does, by the words that ``ChaosScenario`` explains. When things happen, and to whom, is drawn
+/// from its seed; how far the programs have come by then is the machine's affair.
 struct ChaosPlan: Sendable {
-    static let publishers = 2
-    static let subscribers = 2
+    static let (publishers, subscribers) = (2, 2)
 
-    /// How many messages are published together.
     let messages: Int
     let topics: Int
     /// One server alone, or three with a network on them and a copy of the stream on each.
     let servers: Int
-    /// How often the server is killed, or of three the stream's leader.
     let serverKills: Int
-    /// How often each publisher and each subscriber is killed.
     let processKills: Int
-    /// How many links are cut.
     let cuts: Int
-    /// The longest time for which a killed server stays away.
-    let outage: Duration
+    /// In milliseconds.
+    let outage: Int
     /// How many messages of a publisher may wait or be under way.
     let window: Int
     let seed: UInt64
-    /// Whether the run's folder stays.
     let keepsFolder: Bool
 
     init(_ words: Words) {
@@ -32,7 +26,7 @@ struct ChaosPlan: Sendable {
         serverKills = words.number("server-kills", servers == 1 ? 20 : 5)
         processKills = words.number("process-kills", 5)
         cuts = words.number("cuts", max(5, messages / 1_000))
-        outage = .milliseconds(words.number("outage", 1_500, atLeast: 1))
+        outage = words.number("outage", 1_500, atLeast: 1)
         window = words.number("window", min(500, max(20, messages / 40)), atLeast: 1)
         seed = UInt64(words.text("seed")) ?? UInt64.random(in: 1...999_999)
         keepsFolder = words.number("keep", 0) != 0

@@ -15,7 +15,6 @@ final class ChaosProcess: Sendable {
     private let counter: ChaosCounter
     private let state = NIOLockedValueBox((process: ServerProcess?.none, kills: 0))
 
-    /// Makes its folder and links, and starts nothing yet.
     init(_ role: ChaosRole, _ index: Int, _ plan: ChaosPlan, _ place: ChaosPlace, in parent: String) async throws {
         self.role = role
         name = "\(role == .publisher ? "publisher" : "subscriber")-\(index)"
@@ -36,15 +35,12 @@ final class ChaosProcess: Sendable {
 
     /// How many messages of a publisher were accepted.
     var accepted: Int { counter.value }
-    /// How often it was killed.
     var kills: Int { state.withLockedValue(\.kills) }
-    /// How often its links were cut.
     var cuts: Int { links.reduce(0) { $0 + $1.statistics.cuts } }
     var store: String { "\(folder)/\(ChaosRole.store)" }
     /// What its client was told that it should never be told.
     var notes: [String] { ChaosNotes.read("\(folder)/log").map { "\(name): \($0)" } }
     private var process: ServerProcess? { state.withLockedValue(\.process) }
-    /// Whether it has ended.
     var hasEnded: Bool { process?.hasEnded ?? true }
 
     func start() async throws {
@@ -102,7 +98,6 @@ final class ChaosProcess: Sendable {
         return await process?.end()
     }
 
-    /// Ends it and its links.
     func close() async {
         await stop()
         for link in links { await link.close() }

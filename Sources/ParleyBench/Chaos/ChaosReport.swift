@@ -2,13 +2,11 @@
 struct ChaosReport: Sendable {
     let plan: ChaosPlan
     let version: String
-    /// What is stored, and in which order: on the stream, and in each subscriber's store.
+    /// Of the stream, and of each subscriber's store.
     var tallies: [(place: String, tally: ChaosTally)] = []
     /// Messages that a publisher's journal still has at its end.
     var unsent = 0
-    /// How often the server was killed, or in a cluster the stream's leader.
     var serverKills = 0
-    /// How often each publisher and each subscriber was killed.
     var processKills: [(name: String, kills: Int)] = []
     var cuts = 0
     /// Seconds from the first process to the last kept message.
@@ -22,9 +20,7 @@ struct ChaosReport: Sendable {
     /// was done: a run in which less was killed proves less.
     var holds: Bool { keepsPromises && undone.isEmpty }
 
-    private var keepsPromises: Bool {
-        tallies.allSatisfy(\.tally.isPerfect) && unsent == 0 && notes.isEmpty
-    }
+    private var keepsPromises: Bool { tallies.allSatisfy(\.tally.isPerfect) && unsent == 0 && notes.isEmpty }
 
     /// What was planned and not done; links are not part of it, since there may be none at the moment of a cut.
     var undone: [String] {

@@ -21,10 +21,7 @@ enum ChaosScenario {
         let signals = EndingSignals()
         defer { signals.cancel() }
         let work = Task { try await run(plan) }
-        let numbers = signals.numbers
-        let watch = Task {
-            for await _ in numbers { work.cancel() }
-        }
+        let watch = Task { [numbers = signals.numbers] in for await _ in numbers { work.cancel() } }
         defer { watch.cancel() }
         do {
             let report = try await work.value
@@ -37,19 +34,16 @@ enum ChaosScenario {
 
     private static func run(_ plan: ChaosPlan) async throws -> ChaosReport {
         let folder = try TemporaryFolder.make("bench")
-        defer {
-            if !plan.keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
-        }
+        defer { if !plan.keepsFolder { try? FileManager.default.removeItem(atPath: folder) } }
         return try await ChaosPlace.run(plan, in: folder) { place in
             var processes: [ChaosProcess] = []
             return try await finally {
                 for process in processes { await process.close() }
             } after: {
-                for index in 0..<ChaosPlan.subscribers {
-                    processes.append(try await ChaosProcess(.subscriber, index, plan, place, in: folder))
-                }
-                for index in 0..<ChaosPlan.publishers {
-                    processes.append(try await ChaosProcess(.publisher, index, plan, place, in: folder))
+                for (role, count) in [(ChaosRole.subscriber, ChaosPlan.subscribers), (.publisher, ChaosPlan.publishers)] {
+                    for index in 0..<count {
+                        processes.append(try await ChaosProcess(role, index, plan, place, in: folder))
+                    }
                 }
                 var report = try await rehearse(plan, place, processes)
                 if plan.keepsFolder { report.folder = folder }
@@ -74,8 +68,7 @@ enum ChaosScenario {
                 var generator = plan.generator(1_000)
                 for moment in ChaosPlan.moments(plan.serverKills, of: plan.messages, using: &generator) {
                     try await wait(for: moment, processes)
-                    let most = Int(plan.outage / .milliseconds(1))
-                    try await place.kill(.milliseconds(Int.random(in: 0...most, using: &generator)))
+                    try await place.kill(.milliseconds(Int.random(in: 0...plan.outage, using: &generator)))
                     serverKills.withLockedValue { $0 += 1 }
                 }
             }

@@ -2,9 +2,7 @@ import Relay
 
 /// Which of the numbered messages are in one place, and how they lie there, as a pure value.
 struct ChaosTally: Sendable {
-    /// How many messages there are.
     private(set) var stored = 0
-    /// How many of them were there before.
     private(set) var duplicates = 0
     /// How many came behind a later one of the same publisher on the same topic.
     private(set) var disorder = 0
@@ -22,7 +20,6 @@ struct ChaosTally: Sendable {
         newest = (0..<ChaosPlan.publishers).map { _ in [Int](repeating: 0, count: plan.topics) }
     }
 
-    /// How many are missing.
     var lost: Int { seen.reduce(0) { sum, numbers in sum + numbers.count { !$0 } } }
 
     /// Whether each message is there, once and in order, and nothing else.
@@ -31,7 +28,6 @@ struct ChaosTally: Sendable {
     /// What a publisher sends under a number.
     static func text(_ publisher: Int, _ number: Int) -> String { "\(publisher) \(number)" }
 
-    /// Takes in the next message of a topic.
     mutating func take(_ payload: some Collection<UInt8>, on topic: String) {
         stored += 1
         guard let envelope = try? Envelope(decoding: payload), case .string(let text) = envelope.message else {
@@ -39,13 +35,12 @@ struct ChaosTally: Sendable {
             return
         }
         let words = text.split(separator: " ").compactMap { Int($0) }
-        guard words.count == 2, seen.indices.contains(words[0]), seen[words[0]].indices.contains(words[1] - 1),
-            topic == ChaosPlan.topic(of: words[1], topics)
+        guard words.count == 2, case let (publisher, number) = (words[0], words[1]), seen.indices.contains(publisher),
+            seen[publisher].indices.contains(number - 1), topic == ChaosPlan.topic(of: number, topics)
         else {
             strangers += 1
             return
         }
-        let (publisher, number) = (words[0], words[1])
         if seen[publisher][number - 1] { duplicates += 1 }
         seen[publisher][number - 1] = true
         if number < newest[publisher][number % topics] { disorder += 1 }

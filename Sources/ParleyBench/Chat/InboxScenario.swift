@@ -2,6 +2,7 @@ import NATS
 import NIOCore
 import Platform
 import Relay
+import RelayLab
 import RelayNetwork
 
 /// A person who types while `n` (10000) letters are deleted, in the program itself, on a pseudo-terminal and a private
@@ -17,7 +18,7 @@ enum InboxScenario {
         let rounds = words.number("rounds", 3, atLeast: 1)
         let folder = try TemporaryFolder.make("bench")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        return try await BenchNetwork.run { network in
+        return try await LabNetwork.run { network in
             let letters = try await BenchLetters(on: network, credentials: folder + "/alice.creds")
             var (atRest, deleting, rates) = ([Double](), [Double](), [Double]())
             for round in 1...rounds {
@@ -56,7 +57,7 @@ private struct BenchLetters {
     let jetStream: JetStream
 
     /// Adds the user, whose credentials are written into a file, and has the network make the postbox.
-    init(on network: BenchNetwork, credentials path: String) async throws {
+    init(on network: LabNetwork, credentials path: String) async throws {
         let credentials = try await NetworkAdministrator(directory: network.directory).add(user: Self.owner)
         try Data(credentials.fileText().utf8).write(to: URL(fileURLWithPath: path))
         guard chmod(path, 0o600) == 0 else { throw BenchFailure("\(path) cannot be kept to oneself") }

@@ -1,6 +1,6 @@
 import NATS
-import NIOConcurrencyHelpers
 import Relay
+import Synchronization
 
 /// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and
 /// from the main actor, each compared with the NATS layer doing the same right before, on a server of its own and with
@@ -110,17 +110,13 @@ enum RelayScenario {
     }
 
     private final class Listener: MessageListener, Sendable {
-        private let left: NIOLockedValueBox<Int>
+        private let left: Atomic<Int>
         private let (ended, end) = AsyncStream.makeStream(of: Void.self)
 
-        init(_ count: Int) { left = NIOLockedValueBox(count) }
+        init(_ count: Int) { left = Atomic(count) }
 
         func onMessage(_ message: Any) {
-            let isLast = left.withLockedValue { left in
-                left -= 1
-                return left == 0
-            }
-            if isLast { end.finish() }
+            if left.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { end.finish() }
         }
 
         func heardAll() async { for await _ in ended {} }

@@ -1,6 +1,7 @@
 import NIOConcurrencyHelpers
 import Platform
 import Relay
+import RelayLab
 
 /// A network on three servers that are restarted one after the other, `rounds` (1) times each, while somebody publishes
 /// `rate` (1000) messages a second and somebody else reads. Each message has to be acknowledged and read once. What is
@@ -15,33 +16,35 @@ enum RollingScenario {
         let rate = min(100_000, words.number("rate", 1_000, atLeast: 1))
         let rounds = words.number("rounds", 1, atLeast: 1)
         let window = words.number("window", OutboxPolicy().maximumInFlightPerDestination, atLeast: 1)
-        return try await BenchNetwork.run(onThree: true) { network in
+        return try await LabNetwork.run(onThree: true) { network in
             let writer = try await network.client("writer") { $0.outbox.maximumInFlightPerDestination = window }
             let reader = try await network.client("reader")
             try await writer.connect(within: .seconds(60))
             try await reader.connect(within: .seconds(60))
-            let count = Count()
+            let count = NIOLockedValueBox(Count())
             let events = try await reader.messages(topic: topic, from: .all)
             let reading = Task {
                 try await events.read { message in
-                    count.change { $0.arrive(message.message.intValue.map { Int($0) }) }
+                    count.withLockedValue { $0.arrive(message.message.intValue.map { Int($0) }) }
                 } flaw: { _ in
-                    count.change { $0.strange += 1 }
+                    count.withLockedValue { $0.strange += 1 }
                 }
             }
             let begin = Meter.now()
             let publishing = Task { try await publish(writer, rate, count) }
-            try await wait(for: "a first acknowledgement") { count.state.acknowledged > 0 }
+            try await wait(for: "a first acknowledgement") { count.withLockedValue(\.acknowledged) > 0 }
             let servers = network.cluster.serverProcesses().keys.sorted()
             for server in (0..<rounds).flatMap({ _ in servers }) { try await network.restart(server) }
             let restarted = Meter.now() - begin
-            count.change { $0.isEnding = true }
+            count.withLockedValue { $0.isEnding = true }
             let published = try await publishing.value
-            try await wait(for: "the last message", within: .seconds(120)) { count.state.arrived >= published }
+            try await wait(for: "the last message", within: .seconds(120)) {
+                count.withLockedValue(\.arrived) >= published
+            }
             reading.cancel()
             await writer.close()
             await reader.close()
-            let state = count.state
+            let state = count.withLockedValue(\.self)
             let isWhole = state.acknowledged == published && state.next == published
             let holds = isWhole && state.doubled == 0 && state.strange == 0 && (state.disorder == 0 || window > 1)
             let result = Measurement("rolling").adding([
@@ -57,18 +60,20 @@ enum RollingScenario {
 
     /// Publishes numbers until that is to end, and waits until each is acknowledged.
     /// - Returns: how many.
-    private static func publish(_ client: RelayClient, _ rate: Int, _ count: Count) async throws -> Int {
+    private static func publish(
+        _ client: RelayClient, _ rate: Int, _ count: NIOLockedValueBox<Count>
+    ) async throws -> Int {
         try await withThrowingDiscardingTaskGroup { group in
             let begin = Meter.now()
             var number = 0
-            while !count.state.isEnding {
+            while !count.withLockedValue(\.isEnding) {
                 while number < Int((Meter.now() - begin) * Double(rate)) {
                     do throws(RelayError) {
                         let pending = try await client.enqueue(topic: topic, message: .int(Int64(number)))
                         number += 1
                         group.addTask {
                             _ = try await pending.receipt(within: .seconds(120))
-                            count.change { $0.acknowledge() }
+                            count.withLockedValue { $0.acknowledge() }
                         }
                     } catch {
                         // The outbox is full while there is no leader: what it has leaves first.
@@ -93,7 +98,8 @@ enum RollingScenario {
         }
     }
 
-    private struct State {
+    /// What was acknowledged and what arrived.
+    private struct Count {
         var isEnding = false
         var (acknowledged, arrived, disorder, doubled, strange) = (0, 0, 0, 0, 0)
         /// All smaller numbers arrived.
@@ -119,13 +125,5 @@ enum RollingScenario {
             if number < next || !early.insert(number).inserted { doubled += 1 }
             disorder += 1
         }
-    }
-
-    /// What was acknowledged and what arrived.
-    private final class Count: Sendable {
-        private let box = NIOLockedValueBox(State())
-
-        var state: State { box.withLockedValue(\.self) }
-        func change(_ body: (inout State) -> Void) { box.withLockedValue(body) }
     }
 }

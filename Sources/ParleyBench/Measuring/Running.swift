@@ -4,12 +4,10 @@ import RelayNetwork
 
 /// The words behind a benchmark's name, most of them of the form `k=v`.
 struct Words {
-    let all: [String]
     private var values: [String: String] = [:]
 
     init(_ words: some Sequence<String>) {
-        all = Array(words)
-        for word in all {
+        for word in words {
             guard let equals = word.firstIndex(of: "=") else { continue }
             values[String(word[..<equals])] = String(word[word.index(after: equals)...])
         }

@@ -1,4 +1,5 @@
 import NATS
+import RelayLab
 import RelayNetwork
 
 /// What it costs that every user of a private network is an account, on a network of its own with `n` (1000) users, and
@@ -9,7 +10,7 @@ enum AccountScenario {
 
     static func run(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 1)
-        return try await BenchNetwork.run { network in
+        return try await LabNetwork.run { network in
             let administrator = NetworkAdministrator(directory: network.directory)
             // Not counted: what the server allocates for the first login of all, and the reader of the comparisons.
             let reader = try await administrator.add(user: "reader")
@@ -23,7 +24,7 @@ enum AccountScenario {
 
     /// Adds users one after the other, then connects each once, which loads its account.
     private static func accounts(
-        _ count: Int, _ administrator: NetworkAdministrator, _ network: BenchNetwork
+        _ count: Int, _ administrator: NetworkAdministrator, _ network: LabNetwork
     ) async throws -> Measurement {
         var users: [Credentials] = []
         let added = try await Meter.seconds {
@@ -52,7 +53,7 @@ enum AccountScenario {
     /// Publishing to the topics' stream and reading from it through a user's imports, compared with the same without
     /// imports: the rate as a part of the other one, and the server's CPU time as a multiple.
     private static func imports(
-        _ user: Credentials, _ count: Int, _ network: BenchNetwork
+        _ user: Credentials, _ count: Int, _ network: LabNetwork
     ) async throws -> Measurement {
         let names = network.description
         let words = Words(["subject=\(names.hash).bench", "stream=\(names.namespace)_stream"])

@@ -1,6 +1,7 @@
 import NATS
 import Platform
 import Relay
+import RelayLab
 import RelayNetwork
 
 /// What `n` (300) users cost the servers: as accounts that are loaded, and as streams of postboxes, on one server and
@@ -11,42 +12,28 @@ enum ScaleScenario {
     static func run(_ words: Words) async throws -> [Measurement] {
         var results: [Measurement] = []
         for part in try words.only(["one", "three"]) {
-            results.append(part == "one" ? try await one(words) : try await three(words))
+            let result = try await LabNetwork.run(onThree: part == "three") { network in
+                let result = try await measure(words, "scale_\(part)", network)
+                guard network.isCluster else { return result }
+                let leader = try await network.cluster.leader()
+                return result.adding(["restart_s": try await Meter.seconds { try await network.restart(leader) }])
+            }
+            results.append(result)
         }
         return results
-    }
-
-    private static func one(_ words: Words) async throws -> Measurement {
-        try await BenchNetwork.run { network in
-            let (directory, server) = (network.directory, network.description.serverPid)
-            return try await measure(words, "scale_one", network, directory.store, { [server] }) {
-                try directory.credentials(for: $0)
-            }
-        }
-    }
-
-    private static func three(_ words: Words) async throws -> Measurement {
-        try await BenchNetwork.run(onThree: true) { network in
-            let cluster = network.cluster
-            let result = try await measure(
-                words, "scale_three", network, network.directory.path + "/servers",
-                { Array(cluster.serverProcesses().values) }
-            ) {
-                try Credentials.load(path: await cluster.credentials(for: $0))
-            }
-            let leader = try await cluster.leader()
-            let seconds = try await Meter.seconds { try await network.restart(leader) }
-            return result.adding(["restart_s": seconds])
-        }
     }
 
     /// What all servers together have in use.
     private struct Use {
         let (memory, disk, idle): (Double, Double, Double)
 
-        init(_ servers: [Int32], _ store: String, _ seconds: Int) async throws {
+        init(of network: LabNetwork, _ seconds: Int) async throws {
             // What was begun before is done by then.
             try await Task.sleep(for: .seconds(2))
+            let servers =
+                network.isCluster
+                ? Array(network.cluster.serverProcesses().values) : [network.description.serverPid]
+            let store = network.isCluster ? network.directory.path + "/servers" : network.directory.store
             let memory = servers.reduce(0) { $0 + Meter.memory(of: $1) }
             let before = servers.reduce(0) { $0 + Meter.cpu(of: $1) }
             try await Task.sleep(for: .seconds(seconds))
@@ -66,26 +53,22 @@ enum ScaleScenario {
         }
     }
 
-    private static func measure(
-        _ words: Words, _ name: String, _ network: BenchNetwork, _ store: String, _ servers: () -> [Int32],
-        _ credentials: (String) async throws -> Credentials
-    ) async throws -> Measurement {
+    private static func measure(_ words: Words, _ name: String, _ network: LabNetwork) async throws -> Measurement {
         let count = words.number("n", 300, atLeast: 10)
         let idle = words.number("idle", 5, atLeast: 1)
         let administrator = NetworkAdministrator(directory: network.directory)
         // Not counted: what servers allocate for the first login and the first postbox of all.
         _ = try await administrator.add(user: "first")
-        func visit(_ user: String) async throws { try await Self.visit(network, user, try await credentials(user)) }
-        try await visit("first")
-        let empty = try await Use(servers(), store, idle)
+        try await visit(network, "first")
+        let empty = try await Use(of: network, idle)
 
         let users = (0..<count).map { "user\($0)" }
         let added = try await Meter.seconds { for user in users { _ = try await administrator.add(user: user) } }
-        for user in users { _ = try await network.login(credentials(user)) }
-        let accounts = try await Use(servers(), store, idle)
+        for user in users { _ = try await network.login(network.credentials(of: user)) }
+        let accounts = try await Use(of: network, idle)
 
-        let made = try await Meter.seconds { for user in users { try await visit(user) } }
-        let streams = try await Use(servers(), store, idle)
+        let made = try await Meter.seconds { for user in users { try await visit(network, user) } }
+        let streams = try await Use(of: network, idle)
 
         let each = Double(count)
         return Measurement(name).adding([
@@ -98,8 +81,8 @@ enum ScaleScenario {
     }
 
     /// Somebody's client comes, asks for the postboxes, which makes the first, and goes.
-    private static func visit(_ network: BenchNetwork, _ user: String, _ credentials: Credentials) async throws {
-        let client = try await network.client(user, as: credentials) { $0.namespace = nil }
+    private static func visit(_ network: LabNetwork, _ user: String) async throws {
+        let client = try await network.client(user) { $0.namespace = nil }
         try await finally {
             await client.close()
         } after: {

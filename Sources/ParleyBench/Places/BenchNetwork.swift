@@ -4,26 +4,17 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// A network for one run, in a temporary folder: a private one, or one on three servers. Its host works inside this
-/// process, and its servers end with this process, however that ends.
-struct BenchNetwork: Sendable {
-    let directory: NetworkDirectory
-    let addresses: [ServerAddress]
-    let description: NetworkDescription
-
+/// A network for one run: a private one, or one on three servers.
+extension LabNetwork {
     /// Runs the body on a network of its own; all processes have ended and the folder is gone when this returns.
-    static func run<R>(onThree: Bool = false, _ body: (BenchNetwork) async throws -> R) async throws -> R {
-        let network = onThree ? try await LabNetwork.startCluster() : try await LabNetwork.start()
+    static func run<R>(onThree: Bool = false, _ body: (LabNetwork) async throws -> R) async throws -> R {
+        let network = onThree ? try await startCluster() : try await start()
         return try await finally {
             await network.stop()
         } after: {
-            try await body(
-                BenchNetwork(
-                    directory: network.directory, addresses: network.addresses, description: network.description))
+            try await body(network)
         }
     }
-
-    // MARK: Users
 
     /// What a run over the network's first server needs to know, as a user.
     func parameters(_ user: Credentials, _ words: Words = Words([])) -> WireParameters {
@@ -49,23 +40,25 @@ struct BenchNetwork: Sendable {
         return try Credentials(jwt: claims.encode(signedBy: signer), keyPair: pair)
     }
 
+    func credentials(of user: String) async throws -> Credentials {
+        guard isCluster else { return try directory.credentials(for: user) }
+        return try Credentials.load(path: await cluster.credentials(for: user))
+    }
+
     /// Somebody's client.
     func client(
-        _ user: String, as credentials: Credentials? = nil, _ change: (inout RelayConfiguration) -> Void = { _ in }
+        _ user: String, _ change: (inout RelayConfiguration) -> Void = { _ in }
     ) async throws -> RelayClient {
-        let own =
-            if let credentials { credentials } else { try await Credentials.load(path: cluster.credentials(for: user)) }
         var configuration = RelayConfiguration(
-            servers: .fixed(addresses), credentials: RelayCredentials(own), user: user,
+            servers: .fixed(addresses), credentials: RelayCredentials(try await credentials(of: user)), user: user,
             namespace: .init(name: description.namespace, hash: description.hash, apiPrefix: description.api))
         configuration.followsNetwork = false
         change(&configuration)
         return RelayClient(configuration: configuration)
     }
 
-    // MARK: Three servers
-
     var cluster: LocalCluster { LocalCluster(directory: directory) }
+    var isCluster: Bool { addresses.count > 1 }
 
     /// Has a server end in good order, and returns when another process and all copies are there again.
     func restart(_ server: String) async throws {

@@ -23,15 +23,11 @@ final class BenchServer: Sendable {
         try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/server.conf"))
     }
 
-    /// Runs the body on a server of its own, which has ended when this returns.
-    static func run<R>(_ body: (BenchServer) async throws -> R) async throws -> R {
-        let folder = try TemporaryFolder.make("bench")
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        return try await run(in: folder, body)
-    }
-
-    /// The same in a folder of the caller's.
-    static func run<R>(in folder: String, _ body: (BenchServer) async throws -> R) async throws -> R {
+    /// Runs the body on a server of its own, which has ended when this returns; in a folder of the caller's, which
+    /// stays, or in one that goes.
+    static func run<R>(in lasting: String? = nil, _ body: (BenchServer) async throws -> R) async throws -> R {
+        let folder = try lasting ?? TemporaryFolder.make("bench")
+        defer { if lasting == nil { try? FileManager.default.removeItem(atPath: folder) } }
         let server = try BenchServer(in: folder)
         return try await finally {
             await server.process.withLockedValue(\.self)?.stop(grace: .seconds(10))

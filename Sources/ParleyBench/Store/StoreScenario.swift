@@ -11,39 +11,40 @@ import RelayNetwork
 /// `only` names the parts to be measured, with commas between: `open`, `search`, `tail`, `frame`; all unless set.
 ///
 /// What the system keeps of files in its memory is left there, as between two starts of the program on the same day.
-enum StoreScenario {
-    /// One run's folder and figures.
-    private struct Run {
-        let folder: String
-        let (count, rounds, searches, stored): (Int, Int, Int, Int)
+struct StoreScenario {
+    private let folder: String
+    private let (count, rounds, searches, stored): (Int, Int, Int, Int)
+    private var phrases: [String] = []
 
-        /// The file of the program's own store, for an anonymous user of a server that refuses connections.
-        var path: String {
-            NetworkDirectory.dataFolder(["XDG_DATA_HOME": data]) + "/stores/anonymous@127.0.0.1-1.sqlite"
-        }
-        var data: String { folder + "/full" }
+    private init(_ words: Words, in folder: String) {
+        self.folder = folder
+        (count, rounds) = (words.number("n", 1_000_000, atLeast: 1_000), words.number("rounds", 5, atLeast: 1))
+        searches = words.number("searches", 20, atLeast: 1)
+        stored = words.number("stored", 200_000, atLeast: 1_000)
     }
 
     static func run(_ words: Words) async throws -> [Measurement] {
         let parts = try words.only(["open", "search", "tail", "frame"])
         let folder = try TemporaryFolder.make("bench")
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let run = Run(
-            folder: folder, count: words.number("n", 1_000_000, atLeast: 1_000),
-            rounds: words.number("rounds", 5, atLeast: 1), searches: words.number("searches", 20, atLeast: 1),
-            stored: words.number("stored", 200_000, atLeast: 1_000))
-        let (filled, phrases) = try await fill(run)
-        var results = [filled]
+        var run = StoreScenario(words, in: folder)
+        var results = [try await run.fill()]
         for part in parts {
             switch part {
-            case "open": results.append(try await open(run))
-            case "search": results.append(try await search(run, phrases))
-            case "tail": results.append(try await tail(run))
-            default: results += try await frame(run)
+            case "open": results.append(try await run.open())
+            case "search": results.append(try await run.search())
+            case "tail": results.append(try await run.tail())
+            default: results += try await run.frame()
             }
         }
         return results
     }
+
+    /// The file of the program's own store, for an anonymous user of a server that refuses connections.
+    private var path: String {
+        NetworkDirectory.dataFolder(["XDG_DATA_HOME": data]) + "/stores/anonymous@127.0.0.1-1.sqlite"
+    }
+    private var data: String { folder + "/full" }
 
     /// Hands over a store that is closed behind it.
     static func using<R>(_ path: String, _ body: (LocalStore) async throws -> R) async throws -> R {
@@ -55,57 +56,50 @@ enum StoreScenario {
         }
     }
 
-    // MARK: Filling
-
     /// So many messages are made at a time, and kept by the store and by the floor right after another.
     private static let part = 20_000
     /// So many messages come together, as from a subscription.
     private static let batch = 500
 
     /// Fills the store. The making of the messages is not counted.
-    private static func fill(_ run: Run) async throws -> (Measurement, phrases: [String]) {
-        let floorPath = run.folder + "/bare.sqlite"
+    private mutating func fill() async throws -> Measurement {
+        let floorPath = folder + "/bare.sqlite"
         let floor = try StoreFloor(floorPath)
         var text = StoreText()
         var (rates, floorRates, found) = ([Double](), [Double](), [Double]())
-        var phrases: [String] = []
         var (bytes, early) = (0, 0.0)
         let begin = Meter.memory()
         Meter.beginPhase()
-        try await using(run.path) { store in
-            for first in stride(from: 1, through: run.count, by: part) {
-                let last = min(run.count, first + part - 1)
+        try await Self.using(path) { store in
+            for first in stride(from: 1, through: count, by: Self.part) {
+                let last = min(count, first + Self.part - 1)
                 var messages: [KeptMessage] = []
                 for sequence in first...last {
-                    let (kept, words) = text.message(sequence, isNewest: sequence == run.count)
-                    if sequence % max(1, run.count / 400) == 0, let phrase = phrase(of: words) {
-                        phrases.append(phrase)
-                    }
+                    let (kept, words) = text.message(sequence, isNewest: sequence == count)
+                    if sequence % max(1, count / 400) == 0 { phrases += Self.phrase(of: words).map { [$0] } ?? [] }
                     bytes += kept.payload.count
                     messages.append(kept)
                 }
-                let count = Double(messages.count)
-                floorRates.append(count / (try await Meter.seconds { try await floor.insert(messages) }))
-                let (inserted, searchable) = try await keep(messages, in: store)
-                rates.append(count / inserted)
-                found.append(count / searchable)
+                let length = Double(messages.count)
+                floorRates.append(length / (try await Meter.seconds { try await floor.insert(messages) }))
+                let (inserted, searchable) = try await Self.keep(messages, in: store)
+                rates.append(length / inserted)
+                found.append(length / searchable)
                 // The first tenth fills the caches; from then on nothing may grow.
-                if early == 0, last * 10 >= run.count { early = Meter.peakMemoryOfPhase() }
+                if early == 0, last * 10 >= count { early = Meter.peakMemoryOfPhase() }
             }
-            try await keepDesk(run, in: store)
+            try await keepDesk(in: store)
         }
         let peak = Meter.peakMemoryOfPhase()
         try? FileManager.default.removeItem(atPath: floorPath)
         // Closing has carried the log over into the file.
-        let size = try await using(run.path) { try await $0.status().bytes }
-        let result = Measurement("store").adding([
-            "n": run.count, "insert_s": rates.median.rounded(), "bare_insert_s": floorRates.median.rounded(),
+        let size = try await Self.using(path) { try await $0.status().bytes }
+        return Measurement("store").adding([
+            "n": count, "insert_s": rates.median.rounded(), "bare_insert_s": floorRates.median.rounded(),
             "insert_ratio": medianRatio(rates, floorRates), "searchable_s": found.median.rounded(),
-            "payload_bytes_msg": Double(bytes) / Double(run.count),
-            "file_bytes_msg": Double(size) / Double(run.count), "memory_kb": begin, "tenth_peak_kb": early,
-            "peak_kb": peak,
+            "payload_bytes_msg": Double(bytes) / Double(count), "file_bytes_msg": Double(size) / Double(count),
+            "memory_kb": begin, "tenth_peak_kb": early, "peak_kb": peak,
         ])
-        return (result, phrases)
     }
 
     /// Keeps messages, and returns the seconds until they were written, and until the search's words had them too.
@@ -124,12 +118,12 @@ enum StoreScenario {
     }
 
     /// What the chat begins with: every topic is joined, received to its end and read.
-    private static func keepDesk(_ run: Run, in store: LocalStore) async throws {
-        let place = KeptPlace(stream: StoreText.stream, sequence: UInt64(run.count))
+    private func keepDesk(in store: LocalStore) async throws {
+        let place = KeptPlace(stream: StoreText.stream, sequence: UInt64(count))
         let topics = (0..<StoreText.topics).map { StoreText.topic($0) }
         try await store.commit(topics.map { .join($0) })
         for topic in topics {
-            let whole = StoreChange.received(topic, StoreText.stream, 1...UInt64(run.count))
+            let whole = StoreChange.received(topic, StoreText.stream, 1...UInt64(count))
             await store.append([], [.cursor(topic, place), whole, .readMark(topic, place)])
         }
     }
@@ -140,18 +134,16 @@ enum StoreScenario {
         return words.count > 1 ? "\"\(words[0]) \(words[1])\"" : words.first.map { "\"\($0.prefix(3))\"" }
     }
 
-    // MARK: Opening
-
     /// Opens the store as the client does, and reads the newest page of a topic, in turns with a store that is empty.
-    private static func open(_ run: Run) async throws -> Measurement {
-        let emptyPath = run.folder + "/empty.sqlite"
-        try await using(emptyPath) { _ in }
-        let (full, empty) = try await inTurns(run.rounds * 4) { round in
-            try await firstPage(run.path, StoreText.topic(round), isEmpty: false)
+    private func open() async throws -> Measurement {
+        let emptyPath = folder + "/empty.sqlite"
+        try await Self.using(emptyPath) { _ in }
+        let (full, empty) = try await inTurns(rounds * 4) { round in
+            try await Self.firstPage(path, StoreText.topic(round), isEmpty: false)
         } _: { round in
-            try await firstPage(emptyPath, StoreText.topic(round), isEmpty: true)
+            try await Self.firstPage(emptyPath, StoreText.topic(round), isEmpty: true)
         }
-        return Measurement("store_open").adding(["n": run.count]).adding("open", milliseconds: full)
+        return Measurement("store_open").adding(["n": count]).adding("open", milliseconds: full)
             .adding("empty", milliseconds: empty)
     }
 
@@ -167,31 +159,27 @@ enum StoreScenario {
         return seconds
     }
 
-    // MARK: Searching
-
     /// Searches of each kind, for other words each time.
-    private static func search(_ run: Run, _ phrases: [String]) async throws -> Measurement {
-        try await using(run.path) { store in
+    private func search() async throws -> Measurement {
+        try await Self.using(path) { store in
             let begin = Meter.memory()
             Meter.beginPhase()
             var samples: [String: [Double]] = [:]
-            for number in 0..<run.searches {
-                for (kind, text) in queries(number, run.count, phrases) {
+            for number in 0..<searches {
+                for (kind, text) in queries(number) {
                     let query = SearchQuery(text)
                     let seconds = try await Meter.seconds { _ = try await store.search(query, limit: 100) }
                     samples[kind, default: []].append(seconds)
                 }
             }
-            var result = Measurement("store_search").adding(["n": run.count])
+            var result = Measurement("store_search").adding(["n": count])
                 .adding("all", milliseconds: samples.values.flatMap(\.self))
-            for (kind, _) in queries(0, run.count, phrases) {
-                result = result.adding(kind, milliseconds: samples[kind] ?? [])
-            }
+            for (kind, _) in queries(0) { result = result.adding(kind, milliseconds: samples[kind] ?? []) }
             return result.adding(["memory_kb": begin, "peak_kb": Meter.peakMemoryOfPhase()])
         }
     }
 
-    private static func queries(_ number: Int, _ count: Int, _ phrases: [String]) -> [(kind: String, text: String)] {
+    private func queries(_ number: Int) -> [(kind: String, text: String)] {
         let text = StoreText()
         let (common, middle) = (text.word(number % 10), text.word(100 + number))
         let early = StoreText.time(count / 4 + number).iso8601
@@ -207,57 +195,50 @@ enum StoreScenario {
         ]
     }
 
-    // MARK: Reading
-
     /// Reads all of a topic from a server, as `parley tail --since all` does, with a store in turns with none.
-    private static func tail(_ run: Run) async throws -> Measurement {
+    private func tail() async throws -> Measurement {
         try await BenchServer.run { server in
             try await server.makeStream()
             let jetStream = JetStream(try await NATSConnection.connect(to: server.address))
             let publisher = JetStreamPublisher(jetStream, window: 1_000)
             var text = StoreText()
-            for sequence in 1...run.stored {
+            for sequence in 1...stored {
                 let payload = ByteBuffer(bytes: text.message(sequence).kept.payload)
                 try await publisher.publish(payload, to: "bench.line") { _ in }
             }
             try await publisher.drained()
             await jetStream.connection.close()
             // The server's caches are filled before anything counts.
-            _ = try await readingRate(run, server.address, .memory)
-            let (with, without) = try await inTurns(2 * run.rounds) { round in
-                try await keepingRate(run, server.address, run.folder + "/tail-\(round).sqlite")
+            _ = try await readingRate(server.address, .memory)
+            let (with, without) = try await inTurns(2 * rounds) { round in
+                try await keepingRate(server.address, folder + "/tail-\(round).sqlite")
             } _: { _ in
-                try await readingRate(run, server.address, .memory)
+                try await readingRate(server.address, .memory)
             }
             let ratios = zip(with, without).map { $0 / $1 }
             return Measurement("store_tail").adding([
-                "n": run.stored, "rounds": run.rounds, "msgs_s": with.median.rounded(),
-                "without_s": without.median.rounded(), "ratio": ratios.median, "ratio_min": ratios.min() ?? 0,
-                "ratio_max": ratios.max() ?? 0,
+                "n": stored, "rounds": rounds, "msgs_s": with.median.rounded(), "without_s": without.median.rounded(),
+                "ratio": ratios.median, "ratio_min": ratios.min() ?? 0, "ratio_max": ratios.max() ?? 0,
             ])
         }
     }
 
     /// Reads all of a topic into a new store, and looks whether all was kept.
-    private static func keepingRate(_ run: Run, _ address: ServerAddress, _ path: String) async throws -> Double {
-        let rate = try await readingRate(run, address, .file(path))
-        let kept = try await using(path) { try await $0.status().messages }
-        guard kept == run.stored else {
-            throw BenchFailure("of \(run.stored) messages that were read \(kept) are kept")
-        }
+    private func keepingRate(_ address: ServerAddress, _ path: String) async throws -> Double {
+        let rate = try await readingRate(address, .file(path))
+        let kept = try await Self.using(path) { try await $0.status().messages }
+        guard kept == stored else { throw BenchFailure("of \(stored) messages that were read \(kept) are kept") }
         for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
         return rate
     }
 
-    private static func readingRate(
-        _ run: Run, _ address: ServerAddress, _ store: LocalStore.Location
-    ) async throws -> Double {
+    private func readingRate(_ address: ServerAddress, _ store: LocalStore.Location) async throws -> Double {
         let client = RelayClient.bench(at: address) { $0.store = store }
         try await client.connect(timeLimit: 20)
         var seen = 0
         let seconds = try await Meter.seconds {
             var events = try await client.messages(topic: "line", from: .all).makeAsyncIterator()
-            while seen < run.stored, let batch = try await events.nextBatch() {
+            while seen < stored, let batch = try await events.nextBatch() {
                 for case .message in batch { seen += 1 }
             }
         }
@@ -267,24 +248,22 @@ enum StoreScenario {
         return Double(seen) / seconds
     }
 
-    // MARK: The chat
-
     /// Starts the chat offline, with a store and with none: to its first frame, and to a topic's newest message.
-    private static func frame(_ run: Run) async throws -> [Measurement] {
+    private func frame() async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "store_frame") else { return [] }
         func moments(_ data: String, of marks: [String]) throws -> [Double] {
             let begin = Meter.now()
-            let chat = try BenchTerminal(parley, ["--server", "nats://127.0.0.1:1"], home: run.folder, data: data)
+            let chat = try BenchTerminal(parley, ["--server", "nats://127.0.0.1:1"], home: folder, data: data)
             defer { chat.end() }
             return try chat.moments(of: marks).map { $0 - begin }
         }
-        let (with, without) = try await inTurns(run.rounds * 2) { _ in
-            try moments(run.data, of: ["TOPICS", StoreText.newestWord])
+        let (with, without) = try await inTurns(rounds * 2) { _ in
+            try moments(data, of: ["TOPICS", StoreText.newestWord])
         } _: { round in
-            try moments(run.folder + "/none-\(round)", of: ["TOPICS"])[0]
+            try moments(folder + "/none-\(round)", of: ["TOPICS"])[0]
         }
         let frames = with.map { $0[0] }
-        let result = Measurement("store_frame").adding(["n": run.count]).adding("frame", milliseconds: frames)
+        let result = Measurement("store_frame").adding(["n": count]).adding("frame", milliseconds: frames)
             .adding("without", milliseconds: without).adding(["ratio": medianRatio(frames, without)])
         return [result.adding("page", milliseconds: with.map { $0[1] })]
     }
