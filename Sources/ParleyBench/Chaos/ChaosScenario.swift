@@ -14,7 +14,11 @@ import RelayNetwork
 /// has each message once and in order, or the promise is broken; a run that did not do all that was planned proves
 /// nothing, and fails as well. `seed` repeats what was drawn, `outage` is the longest time in milliseconds for which a
 /// server is away, and `keep=1` leaves the clients' files there, and those of one server.
-enum ChaosScenario {
+struct ChaosScenario: Sendable {
+    private let plan: ChaosPlan
+    private let place: ChaosPlace
+    private let processes: [ChaosProcess]
+
     /// Runs until the end or the first signal that asks for it; all processes have ended when this returns.
     static func run(_ words: Words) async throws -> [Measurement] {
         let plan = ChaosPlan(words)
@@ -40,21 +44,20 @@ enum ChaosScenario {
             return try await finally {
                 for process in processes { await process.close() }
             } after: {
-                for (role, count) in [(ChaosRole.subscriber, ChaosPlan.subscribers), (.publisher, ChaosPlan.publishers)] {
-                    for index in 0..<count {
-                        processes.append(try await ChaosProcess(role, index, plan, place, in: folder))
-                    }
+                for index in 0..<ChaosPlan.subscribers {
+                    processes.append(try await ChaosProcess(.subscriber, index, plan, place, in: folder))
                 }
-                var report = try await rehearse(plan, place, processes)
+                for index in 0..<ChaosPlan.publishers {
+                    processes.append(try await ChaosProcess(.publisher, index, plan, place, in: folder))
+                }
+                var report = try await ChaosScenario(plan: plan, place: place, processes: processes).rehearse()
                 if plan.keepsFolder { report.folder = folder }
                 return report
             }
         }
     }
 
-    private static func rehearse(
-        _ plan: ChaosPlan, _ place: ChaosPlace, _ processes: [ChaosProcess]
-    ) async throws -> ChaosReport {
+    private func rehearse() async throws -> ChaosReport {
         var report = ChaosReport(plan: plan, version: place.version)
         let begin = Meter.now()
         let serverKills = NIOLockedValueBox(0)
@@ -62,20 +65,16 @@ enum ChaosScenario {
         // The first failure ends all.
         try await withThrowingDiscardingTaskGroup { group in
             for (number, process) in processes.enumerated() {
-                group.addTask { try await kill(process, number, plan, processes) }
+                group.addTask { try await kill(process, plan.generator(number)) }
             }
             group.addTask {
-                var generator = plan.generator(1_000)
-                for moment in ChaosPlan.moments(plan.serverKills, of: plan.messages, using: &generator) {
-                    try await wait(for: moment, processes)
+                try await atMoments(plan.serverKills, plan.generator(1_000)) { generator in
                     try await place.kill(.milliseconds(Int.random(in: 0...plan.outage, using: &generator)))
                     serverKills.withLockedValue { $0 += 1 }
                 }
             }
             group.addTask {
-                var generator = plan.generator(2_000)
-                for moment in ChaosPlan.moments(plan.cuts, of: plan.messages, using: &generator) {
-                    try await wait(for: moment, processes)
+                try await atMoments(plan.cuts, plan.generator(2_000)) { generator in
                     await processes.randomElement(using: &generator)?.cut(using: &generator)
                 }
             }
@@ -96,7 +95,7 @@ enum ChaosScenario {
             try await StoreScenario.using(process.store) { store in
                 switch process.role {
                 case .publisher: report.unsent += try await store.status().outbox
-                case .subscriber: report.tallies.append((process.name, try await tally(plan, store)))
+                case .subscriber: report.tallies.append((process.name, try await tally(store)))
                 }
             }
         }
@@ -104,29 +103,31 @@ enum ChaosScenario {
     }
 
     /// A publisher is killed by its own progress, so that it never ends before, and a subscriber by that of all.
-    private static func kill(
-        _ process: ChaosProcess, _ number: Int, _ plan: ChaosPlan, _ processes: [ChaosProcess]
-    ) async throws {
-        var generator = plan.generator(number)
+    private func kill(_ process: ChaosProcess, _ generator: SeededGenerator) async throws {
+        var generator = generator
         let isPublisher = process.role == .publisher
         let total = isPublisher ? plan.messages / ChaosPlan.publishers : plan.messages
         let moments = ChaosPlan.moments(plan.processKills, of: total, using: &generator)
-        try await process.killing(
-            at: moments, of: { isPublisher ? process.accepted : accepted(processes) }, using: generator)
+        try await process.killing(at: moments, of: { isPublisher ? process.accepted : accepted }, using: generator)
     }
 
-    private static func accepted(_ processes: [ChaosProcess]) -> Int { processes.reduce(0) { $0 + $1.accepted } }
+    private var accepted: Int { processes.reduce(0) { $0 + $1.accepted } }
 
-    /// Publishers that come no further are their own kill's failure, which cancels this.
-    private static func wait(for moment: Int, _ processes: [ChaosProcess]) async throws {
-        while accepted(processes) < moment { try await Task.sleep(for: .milliseconds(5)) }
+    /// Does something at moments of all publishers' progress. Publishers that come no further are their own kill's
+    /// failure, which cancels this.
+    private func atMoments(
+        _ count: Int, _ generator: SeededGenerator, _ act: (inout SeededGenerator) async throws -> Void
+    ) async throws {
+        var generator = generator
+        for moment in ChaosPlan.moments(count, of: plan.messages, using: &generator) {
+            while accepted < moment { try await Task.sleep(for: .milliseconds(5)) }
+            try await act(&generator)
+        }
     }
-
-    // MARK: What is kept
 
     /// Waits until a subscriber keeps as many messages as the stream has. What has not come when nothing has for a
     /// minute is lost. Another process has the store open too.
-    private static func waitForAll(_ count: UInt64, of subscriber: ChaosProcess) async throws {
+    private func waitForAll(_ count: UInt64, of subscriber: ChaosProcess) async throws {
         try await StoreScenario.using(subscriber.store) { store in
             var newest = (count: -1, at: ContinuousClock.now)
             while true {
@@ -140,7 +141,7 @@ enum ChaosScenario {
         }
     }
 
-    private static func tally(_ plan: ChaosPlan, _ store: LocalStore) async throws -> ChaosTally {
+    private func tally(_ store: LocalStore) async throws -> ChaosTally {
         var tally = ChaosTally(plan)
         for topic in (0..<plan.topics).map({ ChaosPlan.topic(of: $0, plan.topics) }) {
             let pattern = try TopicPattern(topic)

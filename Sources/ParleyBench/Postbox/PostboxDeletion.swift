@@ -2,36 +2,34 @@ import NATS
 import Relay
 
 /// The deletion of many letters, and what is known of it where the server dies in the middle.
-enum PostboxDeletion {
+extension PostboxScenario {
     /// So many are deleted in one call where it is compared with bare requests.
     private static let part = BulkDeletion.maximumCount
 
     /// Deletes letters in turns with bare requests for as many others: 25 at a time, each for one.
-    static func delete(_ run: PostboxScenario.Run) async throws -> Measurement {
+    func delete() async throws -> Measurement {
         // Two parts: one for the client, one for the floor.
-        let places = try await first(run.deletions * 2, run.client)
+        let places = try await first(deletions * 2)
         func rate(_ number: Int, _ delete: ([PostboxMessageID]) async throws -> Void) async throws -> Double {
             let part = Array(places.dropFirst(number * Self.part).prefix(Self.part))
             return Double(part.count) / (try await Meter.seconds { try await delete(part) })
         }
-        let (rates, floor) = try await inTurns(places.count / (2 * part)) { round in
+        let (rates, floor) = try await inTurns(places.count / (2 * Self.part)) { round in
             try await rate(2 * round) { places in
-                let result = try await run.client.deleteMessages(withMessageIds: places.map(\.text))
+                let result = try await client.deleteMessages(withMessageIds: places.map(\.text))
                 if let failure = result.failed.first { throw failure.error }
             }
         } _: { round in
             try await rate(2 * round + 1) { places in
                 try await withThrowingDiscardingTaskGroup { group in
                     for sequence in places.map(\.sequence) {
-                        group.addTask {
-                            try await run.jetStream.deleteMessage(in: PostboxScenario.stream, sequence: sequence)
-                        }
+                        group.addTask { try await jetStream.deleteMessage(in: Self.stream, sequence: sequence) }
                     }
                 }
             }
         }
         return Measurement("postbox_delete").adding([
-            "n": rates.count * part, "deletions_s": rates.median.rounded(), "bare_s": floor.median.rounded(),
+            "n": rates.count * Self.part, "deletions_s": rates.median.rounded(), "bare_s": floor.median.rounded(),
             "ratio": medianRatio(rates, floor),
         ])
     }
@@ -40,9 +38,8 @@ enum PostboxDeletion {
     /// on to the end. `gone`, `kept` and `unknown` are together all that were asked for. `came_back` are letters whose
     /// deletion the server had confirmed, and which it has again after its crash: it writes deletions to the disk some
     /// time after it has confirmed them, and those before this part may be back, too.
-    static func kill(_ run: PostboxScenario.Run) async throws -> Measurement {
-        let client = run.client
-        let places = try await first(run.deletions, client)
+    func kill() async throws -> Measurement {
+        let places = try await first(deletions)
         guard let start = places.first, let end = places.last else {
             throw BenchFailure("there are no letters to delete")
         }
@@ -50,23 +47,22 @@ enum PostboxDeletion {
         let (half, isHalf) = AsyncStream.makeStream(of: Void.self)
         async let crash: Void = {
             for await _ in half { break }
-            await run.server.crash()
+            await server.crash()
         }()
         let result = try await client.deleteMessages(withMessageIds: places.map(\.text)) { ended in
             if ended * 2 >= places.count { isHalf.finish() }
         }
         isHalf.finish()
         await crash
-        let kept = result.failed.filter { !$0.isMissing }.map(\.id)
-        let gone = result.gone
+        let (kept, gone) = (result.failed.filter { !$0.isMissing }.map(\.id), result.gone)
         let recovery = try await Meter.seconds {
-            try await run.server.start()
+            try await server.start()
             await client.nudge()
             try await wait(for: "an answer", within: .seconds(120), every: .milliseconds(10)) {
                 (try? await client.listMessages()) != nil
             }
         }
-        let present = try await present(from: start, through: end, client)
+        let present = try await present(from: start, through: end)
         let cameBack = gone.count { present.contains($0) }
         guard kept.allSatisfy(present.contains) else {
             throw BenchFailure("letters are gone that were said to be kept")
@@ -75,7 +71,7 @@ enum PostboxDeletion {
         let again = try await client.deleteMessages(withMessageIds: kept + result.unknown.map(\.id))
         // What was unknown may be gone, and is then not there to be deleted.
         if let failure = again.failed.first(where: { !$0.isMissing }) { throw failure.error }
-        let rest = try await self.present(from: start, through: end, client)
+        let rest = try await self.present(from: start, through: end)
         guard rest.count == cameBack else {
             throw BenchFailure("the postbox holds \(rest.count) of the letters that were to be deleted")
         }
@@ -85,12 +81,10 @@ enum PostboxDeletion {
         ])
     }
 
-    // MARK: What is there
-
     /// The first letters of the inbox.
-    private static func first(_ count: Int, _ client: RelayClient) async throws -> [PostboxMessageID] {
+    private func first(_ count: Int) async throws -> [PostboxMessageID] {
         var places: [PostboxMessageID] = []
-        try await PostboxScenario.eachPage(client) { ids in
+        try await eachPage { ids in
             places += ids
             return places.count < count
         }
@@ -98,12 +92,10 @@ enum PostboxDeletion {
     }
 
     /// The letters of a part of the inbox that are there.
-    private static func present(
-        from start: PostboxMessageID, through end: PostboxMessageID, _ client: RelayClient
-    ) async throws -> Set<String> {
+    private func present(from start: PostboxMessageID, through end: PostboxMessageID) async throws -> Set<String> {
         var found: Set<String> = []
         let token = PageToken(incarnation: start.incarnation, sequence: start.sequence).text
-        try await PostboxScenario.eachPage(client, from: token) { ids in
+        try await eachPage(from: token) { ids in
             let part = ids.prefix { $0.sequence <= end.sequence }
             found.formUnion(part.map(\.text))
             return part.count == ids.count

@@ -8,35 +8,37 @@ import Relay
 /// walk through all of them, and the deletion of `deletions` (10000) of them, also where the server is killed in the
 /// middle of it. Each page is fetched `rounds` (50) times, and the median counts. `only` names the parts to be
 /// measured, with commas between: `pages`, `walk`, `delete`, `kill`; all unless set.
-enum PostboxScenario {
+struct PostboxScenario: Sendable {
     static let stream = "PB_bench"
 
-    /// One run's figures, and its client.
-    struct Run: Sendable {
-        let (count, page, rounds, deletions): (Int, Int, Int, Int)
-        let server: BenchServer
-        let jetStream: JetStream
-        let client: RelayClient
+    private let (count, pageLength, rounds): (Int, Int, Int)
+    let deletions: Int
+    let server: BenchServer
+    let jetStream: JetStream
+    let client: RelayClient
+
+    private init(_ words: Words, on server: BenchServer) async throws {
+        count = words.number("n", 1_000_000, atLeast: 1_000)
+        pageLength = min(words.number("page", 50, atLeast: 1), RelayClient.maximumPage)
+        rounds = words.number("rounds", 50, atLeast: 1)
+        deletions = min(words.number("deletions", 10_000, atLeast: 1), count / 4)
+        self.server = server
+        jetStream = JetStream(try await NATSConnection.connect(to: server.address))
+        client = RelayClient.bench(at: server.address) { $0.store = .memory }
     }
 
     static func run(_ words: Words) async throws -> [Measurement] {
         let parts = try words.only(["pages", "walk", "delete", "kill"])
-        let count = words.number("n", 1_000_000, atLeast: 1_000)
         return try await BenchServer.run { server in
-            let run = Run(
-                count: count, page: min(words.number("page", 50, atLeast: 1), RelayClient.maximumPage),
-                rounds: words.number("rounds", 50, atLeast: 1),
-                deletions: min(words.number("deletions", 10_000, atLeast: 1), count / 4), server: server,
-                jetStream: JetStream(try await NATSConnection.connect(to: server.address)),
-                client: RelayClient.bench(at: server.address) { $0.store = .memory })
-            var results = [try await fill(run)]
+            let run = try await PostboxScenario(words, on: server)
+            var results = [try await run.fill()]
             try await run.client.connect(timeLimit: 20)
             for part in parts {
                 switch part {
-                case "pages": results.append(try await pages(run))
-                case "walk": results.append(try await walk(run.client))
-                case "delete": results.append(try await PostboxDeletion.delete(run))
-                default: results.append(try await PostboxDeletion.kill(run))
+                case "pages": results.append(try await run.pages())
+                case "walk": results.append(try await run.walk())
+                case "delete": results.append(try await run.delete())
+                default: results.append(try await run.kill())
                 }
             }
             await run.client.close()
@@ -46,16 +48,16 @@ enum PostboxScenario {
     }
 
     /// Stores the letters as a network does: in the stream of the user's postboxes, each under its sender's subject.
-    private static func fill(_ run: Run) async throws -> Measurement {
-        var configuration = StreamConfiguration(name: stream, subjects: ["postbox.bench.*.*"])
+    private func fill() async throws -> Measurement {
+        var configuration = StreamConfiguration(name: Self.stream, subjects: ["postbox.bench.*.*"])
         configuration.allowsDirectAccess = true
-        try await run.jetStream.createStream(configuration)
-        let publisher = JetStreamPublisher(run.jetStream, window: 1_000)
+        try await jetStream.createStream(configuration)
+        let publisher = JetStreamPublisher(jetStream, window: 1_000)
         let encoder = JSONEncoder()
         var text = StoreText()
         var bytes = 0
         let seconds = try await Meter.seconds {
-            for number in 0..<run.count {
+            for number in 0..<count {
                 let body = text.next()
                 // Half of them are about something.
                 let letter = PostboxLetter(
@@ -68,28 +70,27 @@ enum PostboxScenario {
             }
             try await publisher.drained()
         }
-        let stored = try await run.jetStream.streamInfo(stream).state.messages
-        guard stored == UInt64(run.count) else { throw BenchFailure("of \(run.count) letters \(stored) were stored") }
-        let count = Double(run.count)
+        let stored = try await jetStream.streamInfo(Self.stream).state.messages
+        guard stored == UInt64(count) else { throw BenchFailure("of \(count) letters \(stored) were stored") }
         return Measurement("postbox").adding([
-            "n": run.count, "stored_s": (count / seconds).rounded(), "letter_bytes": Double(bytes) / count,
+            "n": count, "stored_s": (Double(count) / seconds).rounded(), "letter_bytes": Double(bytes) / Double(count),
         ])
     }
 
     /// The first page, and those after it, of the whole inbox and of one postbox.
-    private static func pages(_ run: Run) async throws -> Measurement {
-        var result = Measurement("postbox_pages").adding(["n": run.count, "page": run.page])
+    private func pages() async throws -> Measurement {
+        var result = Measurement("postbox_pages").adding(["n": count, "page": pageLength])
         for (name, box) in [("all", String?.none), ("box", "box3")] {
             // What a page costs at the least: one request to a consumer that is there already.
-            let bare = try await BenchConsumer(run.jetStream, of: stream, filter: box.map { "postbox.bench.\($0).*" })
+            let bare = try await BenchConsumer(jetStream, of: Self.stream, filter: box.map { "postbox.bench.\($0).*" })
             var (first, token): ([Double], String?) = ([], nil)
-            let (later, least) = try await inTurns(run.rounds) { _ in
-                first.append(try await page(run, box, after: nil).seconds)
-                let later = try await page(run, box, after: token)
+            let (later, least) = try await inTurns(rounds) { _ in
+                first.append(try await page(box, after: nil).seconds)
+                let later = try await page(box, after: token)
                 token = later.next
                 return later.seconds
             } _: { _ in
-                try await Meter.seconds { _ = try await bare.pull.fetch(run.page, expires: .seconds(5)) }
+                try await Meter.seconds { _ = try await bare.pull.fetch(pageLength, expires: .seconds(5)) }
             }
             // The first of the later pages is the first page.
             let (next, floor) = (Array(later.dropFirst()), Array(least.dropFirst()))
@@ -101,26 +102,24 @@ enum PostboxScenario {
         return result
     }
 
-    private static func page(
-        _ run: Run, _ box: String?, after token: String?
-    ) async throws -> (seconds: Double, next: String?) {
+    private func page(_ box: String?, after token: String?) async throws -> (seconds: Double, next: String?) {
         let begin = Meter.now()
-        let page = try await run.client.listMessages(limit: run.page, nextToken: token, postbox: box)
+        let page = try await client.listMessages(limit: pageLength, nextToken: token, postbox: box)
         let seconds = Meter.now() - begin
-        guard page.items.count == run.page || page.nextToken == nil,
+        guard page.items.count == pageLength || page.nextToken == nil,
             page.items.allSatisfy({ (box ?? $0.postboxId) == $0.postboxId })
         else { throw BenchFailure("a page has \(page.items.count) letters") }
         return (seconds, page.nextToken)
     }
 
     /// All letters, page after page: each once and in order, with the memory that this takes.
-    private static func walk(_ client: RelayClient) async throws -> Measurement {
+    private func walk() async throws -> Measurement {
         let count = try await client.countMessages().values.reduce(0, +)
         let before = Meter.memory()
         Meter.beginPhase()
         var (seen, last, early) = (0, UInt64(0), 0.0)
         let seconds = try await Meter.seconds {
-            try await eachPage(client) { places in
+            try await eachPage { places in
                 for place in places {
                     guard place.sequence > last else { throw BenchFailure("a letter comes twice, or out of order") }
                     last = place.sequence
@@ -139,9 +138,7 @@ enum PostboxScenario {
     }
 
     /// Lists the inbox from a place on, page after page, as long as more of it is wanted.
-    static func eachPage(
-        _ client: RelayClient, from token: String? = nil, _ isMoreWanted: ([PostboxMessageID]) throws -> Bool
-    ) async throws {
+    func eachPage(from token: String? = nil, _ isMoreWanted: ([PostboxMessageID]) throws -> Bool) async throws {
         var token = token
         repeat {
             let page = try await client.listMessages(limit: RelayClient.maximumPage, nextToken: token)
