@@ -24,10 +24,9 @@ enum InboxScenario {
             for round in 1...rounds {
                 try await letters.fill(to: count, round)
                 let arguments = ["--server", network.description.url, "--creds", folder + "/alice.creds"]
-                let inbox = BenchInbox(
-                    try BenchTerminal(parley, arguments, home: folder, data: "\(folder)/data-\(round)"))
-                defer { inbox.terminal.end() }
-                try inbox.connect()
+                let terminal = try BenchTerminal(parley, arguments, home: folder, data: "\(folder)/data-\(round)")
+                defer { terminal.end() }
+                let inbox = try BenchInbox(in: terminal)
                 for _ in 0..<words.number("keys", 200, atLeast: 1) { atRest.append(try inbox.press()) }
                 try inbox.markAll()
                 try inbox.deleteMarked()
@@ -100,16 +99,13 @@ private final class BenchInbox {
     /// Keys of one line, after which the line is cleared.
     private static let line = 60
 
-    let terminal: BenchTerminal
+    private let terminal: BenchTerminal
     private var pressed = 0
     private var random = SeededGenerator(seed: 5)
 
-    init(_ terminal: BenchTerminal) { self.terminal = terminal }
-
-    // MARK: The way there
-
     /// Returns when the chat is connected and knows its postbox.
-    func connect() throws {
+    init(in terminal: BenchTerminal) throws {
+        self.terminal = terminal
         try wait("a connection") {
             $0.contains("CONNECTED") && !$0.contains("DISCONNECTED") && $0.contains("personal")
         }
@@ -138,9 +134,7 @@ private final class BenchInbox {
             try terminal.type("\u{0C}")
             var screen: [UInt8] = []
             let end = Meter.now() + 1
-            while Meter.now() < end {
-                let bytes = try terminal.output(within: 100)
-                if bytes.isEmpty { break }
+            while Meter.now() < end, case let bytes = try terminal.output(within: 100), !bytes.isEmpty {
                 screen += bytes
             }
             // Without the sequences between the words.
@@ -149,8 +143,6 @@ private final class BenchInbox {
         }
         throw BenchFailure("\(what) did not come on the screen")
     }
-
-    // MARK: Keys
 
     /// Presses a key after a pause, and returns the seconds until its character came.
     func press() throws -> Double {
@@ -171,9 +163,7 @@ private final class BenchInbox {
     /// Reads on meanwhile, so that the program never waits for its terminal.
     private func pause(_ seconds: Double) throws {
         let end = Meter.now() + seconds
-        while true {
-            let left = end - Meter.now()
-            guard left > 0 else { return }
+        while case let left = end - Meter.now(), left > 0 {
             _ = try terminal.output(within: Int32(left * 1e3) + 1)
         }
     }

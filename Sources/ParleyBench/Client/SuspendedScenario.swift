@@ -43,11 +43,9 @@ enum SuspendedScenario {
                 let chat = try await restingChat(parley, folder, toChat)
                 defer { chat.end() }
                 try await Task.sleep(for: settling)
-                let subjects = [
-                    Subject(name: "suspended", process: client.id, proxy: toClient),
-                    Subject(name: "suspended_chat", process: chat.process, proxy: toChat),
-                ]
-                let measurements = try await watch(subjects, beside: floor.id, for: seconds)
+                let measurements = try await watch(
+                    [("suspended", client.id, toClient), ("suspended_chat", chat.process, toChat)], beside: floor.id,
+                    for: seconds)
                 client.signal(SIGTERM)
                 guard await client.end() == 0 else {
                     throw BenchFailure("the client did not come back:\n\(LogFile.tail(of: log, lines: 5))")
@@ -56,8 +54,6 @@ enum SuspendedScenario {
             }
         }
     }
-
-    // MARK: The process that rests
 
     /// Connects, subscribes, goes to the background with a message that waits, and rests until a signal asks for the
     /// end; then it returns, and ends well when the message has been stored.
@@ -89,17 +85,9 @@ enum SuspendedScenario {
         while true { try await Task.sleep(for: .seconds(86_400)) }
     }
 
-    // MARK: Watching
-
-    /// A process at rest, with the proxy that it would go through.
-    private struct Subject {
-        let name: String
-        let process: pid_t
-        let proxy: FaultProxy
-    }
-
+    /// Watches processes at rest, each with the proxy that it would go through.
     private static func watch(
-        _ subjects: [Subject], beside floor: pid_t, for time: Double
+        _ subjects: [(name: String, process: pid_t, proxy: FaultProxy)], beside floor: pid_t, for time: Double
     ) async throws -> [Measurement] {
         let processes = [floor] + subjects.map(\.process)
         let (traffic, ticks) = (subjects.map(\.proxy.statistics), processes.map { Meter.ticks(of: $0) ?? 0 })
@@ -126,15 +114,12 @@ enum SuspendedScenario {
 
     /// How often a process wakes up, whichever of its threads, one after the other, then do what is to be done.
     private struct Wakings {
+        let process: pid_t
         private(set) var count = 0
         private var isAwake = false
-        private let process: pid_t
         private var last: [String: Int]
 
-        init(_ process: pid_t) {
-            self.process = process
-            last = Meter.sleeps(of: process)
-        }
+        init(_ process: pid_t) { (self.process, last) = (process, Meter.sleeps(of: process)) }
 
         /// Takes in what the process has done up to now. What is done between three looks in a row is one waking.
         mutating func look() {
@@ -159,8 +144,6 @@ enum SuspendedScenario {
             return target?.hasPrefix("socket:") == true
         }
     }
-
-    // MARK: The subjects
 
     /// Starts the chat, which is at rest when this returns.
     private static func restingChat(

@@ -67,10 +67,8 @@ enum WireScenario: String, CaseIterable {
     case requests = "rtt"
     /// `n` PING and PONG round trips.
     case ping
-    /// `n` connects, each closed at once.
-    case connect
-    /// Connects and waits.
-    case idle
+    /// `n` connects, each closed at once; and one that waits.
+    case connect, idle
     /// `n` publishes to a stream, each awaited; with `ids=1` each has an identifier, as a message of chat has.
     case storedPublish = "jspub_sync"
     /// The same with a window in flight.
