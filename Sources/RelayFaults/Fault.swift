@@ -109,7 +109,6 @@ struct FaultPlan: Hashable, Sendable {
         }
     }
 
-    /// Has each connection cut after so many bytes of a direction.
     mutating func cut(after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending) {
         change(direction) { $0.cut = FaultLane.Cut(remaining: max(0, bytes), ending: ending) }
     }

@@ -26,8 +26,6 @@ final class FaultFlow {
 
     private var now: Duration { .nanoseconds((NIODeadline.now() - begin).nanoseconds) }
 
-    // MARK: Events
-
     func begins(at source: any Channel) {
         self.source = source
         drive()
@@ -84,8 +82,6 @@ final class FaultFlow {
         alarm = nil
         readOn()
     }
-
-    // MARK: Driving
 
     func drive() {
         guard !isStopped else { return }

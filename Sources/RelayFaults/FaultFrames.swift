@@ -25,7 +25,6 @@ struct FaultFrames: Sendable {
     /// To how many messages something was done.
     private(set) var struck = 0
 
-    /// Has the next message meet something.
     mutating func strike(_ fault: FaultProxy.MessageFault) {
         if faults.count < Self.mostFaults { faults.append(fault) }
     }

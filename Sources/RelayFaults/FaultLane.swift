@@ -10,7 +10,6 @@ struct FaultLane: Sendable {
         var ending: FaultProxy.Ending
     }
 
-    /// The faults of this direction.
     struct Rules: Hashable, Sendable {
         var swallows = false
         var delay = Duration.zero
@@ -22,7 +21,6 @@ struct FaultLane: Sendable {
         var cut: Cut?
     }
 
-    /// What the driver has to do now.
     enum Step: Hashable, Sendable {
         /// Write these bytes.
         case forward(ByteBuffer)
@@ -45,7 +43,6 @@ struct FaultLane: Sendable {
     /// How many reads are held at most: the smallest costs a buffer too.
     static let readLimit = 4_096
 
-    /// The source's end.
     private enum Tail {
         case open
         case ended(due: Duration, isLost: Bool)
@@ -71,7 +68,6 @@ struct FaultLane: Sendable {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// Whether the source may be read.
     var wantsInput: Bool { !hasEnded && queuedBytes < Self.limit && queue.count < Self.readLimit }
 
     /// Whether the source has ended or was lost.
@@ -79,8 +75,6 @@ struct FaultLane: Sendable {
 
     /// Whether nothing more can happen in this direction.
     var isOver: Bool { if case .over = tail { isOutputClosed && queue.isEmpty } else { false } }
-
-    // MARK: Events
 
     /// The rules have changed. What waits is late by the new rules at most.
     mutating func change(_ rules: Rules, at now: Duration) {
@@ -92,19 +86,15 @@ struct FaultLane: Sendable {
         if case .ended(let due, let isLost) = tail { tail = .ended(due: min(due, latest), isLost: isLost) }
     }
 
-    /// Has the next message meet something.
     mutating func strike(_ fault: FaultProxy.MessageFault) { frames.strike(fault) }
 
-    /// Bytes came from the source.
-    ///
-    /// - Returns: to how many messages something was done.
+    /// Bytes came from the source; to how many messages among them something was done.
     mutating func received(_ bytes: ByteBuffer, at now: Duration) -> Int {
         let before = frames.struck
         keep(frames.pass(bytes), at: now)
         return frames.struck - before
     }
 
-    /// The source has ended in good order, or was lost.
     mutating func sourceEnded(isLost: Bool, at now: Duration) {
         switch tail {
         case .open: break
@@ -133,8 +123,6 @@ struct FaultLane: Sendable {
         newestDue = max(newestDue, due)
         return newestDue
     }
-
-    // MARK: Decision
 
     /// The next thing to do; to be asked until it says `wait` or `rest`.
     /// - Parameter canForward: whether the destination takes bytes.

@@ -4,7 +4,6 @@ import Platform
 /// One connection through the proxy: the client's side, the server's side and the two flows between them. Lives on the
 /// proxy's event loop.
 final class FaultLink {
-    /// The two sides.
     enum Side: Sendable { case client, server }
 
     /// How long a side may take to end after it was asked to.
@@ -39,9 +38,6 @@ final class FaultLink {
     }
     private func stop() { for flow in flows(.both) { flow.stop() } }
 
-    // MARK: Channels
-
-    /// A side's socket is connected.
     func joined(_ channel: any Channel, as side: Side) {
         guard !isEnding else { return channel.close(promise: nil) }
         if side == .client { client = channel } else { server = channel }
@@ -54,7 +50,6 @@ final class FaultLink {
         if isEnding { closeWhenBothEnded() }
     }
 
-    /// A side's socket is gone.
     func left(_ side: Side) {
         if side == .client { client = nil } else { server = nil }
         if isEnding { return forgetWhenBothLeft() }
@@ -70,8 +65,6 @@ final class FaultLink {
         stop()
         core.forget(self)
     }
-
-    // MARK: Acts
 
     func change(_ plan: FaultPlan) {
         fromClient.change(plan.fromClient)
@@ -102,7 +95,6 @@ final class FaultLink {
         end(ending)
     }
 
-    /// Ends both sides.
     func end(_ ending: FaultProxy.Ending) {
         guard !isEnding else { return }
         isEnding = true
@@ -120,7 +112,6 @@ final class FaultLink {
         }
     }
 
-    /// Closes both sides without more ado.
     func closeNow() {
         isEnding = true
         for channel in [client, server] { channel?.close(promise: nil) }

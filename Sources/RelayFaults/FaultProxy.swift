@@ -74,7 +74,6 @@ public final class FaultProxy: Sendable {
     }
 
     /// As the other, for faults that are in a list.
-    /// - Throws: `FaultError.port` when the port cannot be listened at again after `refuse`.
     public func set(_ faults: [Fault], on connections: Connections = .all) async throws(FaultError) {
         let plan = FaultPlan(faults)
         do {
@@ -93,9 +92,6 @@ public final class FaultProxy: Sendable {
 
     /// Has newcomers go to other servers than before, as where a server has come back at another port. Open connections
     /// stay.
-    /// - Parameters:
-    ///   - target: the server.
-    ///   - others: servers that do as well.
     public func forward(to target: ServerAddress, others: [ServerAddress] = []) async {
         await run { $0.forward(to: [target] + others) }
     }
@@ -105,8 +101,6 @@ public final class FaultProxy: Sendable {
     /// - Parameters:
     ///   - afterBytes: how many, counted for each connection; for one to come, from its begin. 0 means at once.
     ///   - direction: where they are counted; with `both`, the direction that is first decides.
-    ///   - how: how they end.
-    ///   - connections: which ones.
     public func cut(
         afterBytes: Int = 0, direction: Direction = .both, how: Ending = .reset,
         on connections: Connections = .present

@@ -31,8 +31,6 @@ final class FaultProxyCore {
         (self.seed, self.loop) = (seed, loop)
     }
 
-    // MARK: Acts
-
     func forward(to new: [ServerAddress]) {
         // Newcomers stay with whom they go to where that one is still among the servers.
         let present = targets[current]
@@ -60,7 +58,6 @@ final class FaultProxyCore {
         if connections != .next { links.values.forEach(act) }
     }
 
-    /// The flows of a direction on all open connections.
     func flows(_ direction: FaultProxy.Direction) -> [FaultFlow] { links.values.flatMap { $0.flows(direction) } }
 
     func close() -> EventLoopFuture<Void> {
@@ -75,8 +72,6 @@ final class FaultProxyCore {
         guard links.removeValue(forKey: link.number) != nil else { return }
         statistics.withLockedValue { $0.openConnections -= 1 }
     }
-
-    // MARK: Listening
 
     /// Listens or stops listening, as the plan says.
     func settleListener() -> EventLoopFuture<Void> {

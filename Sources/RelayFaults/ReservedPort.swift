@@ -8,9 +8,7 @@ final class ReservedPort: Sendable {
     let number: Int
     private let descriptor: Int32
 
-    /// Reserves a port; 0 lets the system choose.
-    ///
-    /// - Parameter host: an address of this machine, in numbers; IPv6 without brackets.
+    /// Reserves a port of an address in numbers, IPv6 without brackets; 0 lets the system choose.
     init(_ wanted: Int, of host: String = FaultProxy.loopback) throws(FaultError) {
         self.host = host
         (descriptor, number) = try Self.bound(to: wanted, of: host)
@@ -48,24 +46,17 @@ final class ReservedPort: Sendable {
         return (descriptor, number)
     }
 
-    /// The port that a socket is bound to.
     private static func port(of descriptor: Int32) -> Int? {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> Int? in
-                guard getsockname(descriptor, generic, &length) == 0 else { return nil }
-                // Both kinds of addresses have the port in the same place.
-                return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                    Int(UInt16(bigEndian: $0.pointee.sin_port))
-                }
-            }
+        // Both kinds of addresses have the port in the same place, and this is the larger one.
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
+        return result == 0 ? Int(UInt16(bigEndian: address.sin6_port)) : nil
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     private static func words(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
