@@ -14,7 +14,6 @@ public struct LabNetwork: Sendable {
     public let directory: NetworkDirectory
     /// Where its servers listen; the same after each restart.
     public let addresses: [ServerAddress]
-    /// Where its servers and its processes are.
     package let description: NetworkDescription
     /// The server's side, for a client under test.
     public let serverSide: @Sendable (RelayClient) -> any LabServerSide
@@ -24,15 +23,15 @@ public struct LabNetwork: Sendable {
     /// The servers' version.
     public var version: String { description.serverVersion }
 
-    /// Starts a private network, with one server.
+    /// Starts a private network, with one server, by `PATH` and `PARLEY_NATS_SERVER` of the environment.
     ///
-    /// - Parameter environment: where `PATH` and `PARLEY_NATS_SERVER` are looked up.
     /// - Throws: `NetworkError` when it does not start.
     public static func start(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> LabNetwork {
         let folder = try TemporaryFolder.make("lab")
         var options = NetworkHost.Options(environment: environment)
+        options.handlesSignals = false
         options.idleTimeout = .seconds(24 * 3_600)
         options.startTimeout = .seconds(60)
         let server = LabServer(NetworkDirectory(path: folder + "/network"), options)
@@ -43,7 +42,6 @@ public struct LabNetwork: Sendable {
 
     /// Starts a cluster of three servers.
     ///
-    /// - Parameter environment: where `PATH` and `PARLEY_NATS_SERVER` are looked up.
     /// - Throws: `NetworkError` when it does not start.
     public static func startCluster(
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -84,7 +82,6 @@ public struct LabNetwork: Sendable {
     ///
     /// - Parameters:
     ///   - server: where it connects; the servers themselves when nil.
-    ///   - settings: the scenario's settings for it.
     ///   - speed: the speed-up factor over real time.
     ///   - seed: the random seed; nil draws one.
     public func configuration(
@@ -119,9 +116,7 @@ private struct LabHost: Sendable {
         }
     }
 
-    /// Looks until the host has brought something about.
-    ///
-    /// - Throws: `NetworkError`, why the host has ended where it has.
+    /// Looks until the host has brought something about; throws why it has ended where it has.
     func brings<Found>(within limit: Duration, _ look: () async throws -> Found?) async throws -> Found {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -156,8 +151,6 @@ private actor LabServer: LabServers {
 
     func start() async throws -> NetworkDescription {
         let directory = administrator.directory
-        var options = options
-        options.handlesSignals = false
         let running = NetworkHost(directory: directory, options: options)
         let host = LabHost { await running.run() }
         self.host = host

@@ -6,16 +6,12 @@ import RelayNetwork
 public protocol LabServers: LabServerSide {
     /// The administrator's acts.
     var administrator: LabAdministrator { get }
-    /// Kills a server, or returns when one is there again.
-    ///
-    /// - Throws: `LabActError`, and what hinders the act.
+    /// Kills a server, or returns when one is there again; throws what hinders that.
     func change(_ name: LabAct.Name) async throws
 }
 
 extension LabServers {
-    /// Does one of the acts that need a network.
-    ///
-    /// - Throws: `LabActError`, and what hinders the act.
+    /// Does one of the acts that need a network, and throws what hinders it.
     public func perform(_ act: LabAct) async throws {
         switch act.name.row.deed {
         case .server: try await change(act.name)
@@ -35,9 +31,7 @@ public actor LabAdministrator {
     /// As long as it is kept, the network's disk is full.
     private var disk: Rehearsal?
 
-    /// - Parameters:
-    ///   - directory: the network's folder.
-    ///   - user: the user whom the acts are about.
+    /// - Parameter user: the user whom the acts are about.
     init(_ directory: NetworkDirectory, user: String) {
         network = NetworkAdministrator(directory: directory, name: "the lab")
         (self.directory, self.user) = (directory, user)
@@ -68,7 +62,6 @@ public struct LabHostedNetwork: LabServers {
     public let administrator: LabAdministrator
 
     /// - Parameters:
-    ///   - directory: the network's folder.
     ///   - user: the user whom the administrator's acts are about.
     ///   - ensureRunning: returns when the network's server runs, and starts what it takes for that.
     public init(
@@ -101,7 +94,6 @@ public actor LabLocalCluster: LabServers {
     public nonisolated let administrator: LabAdministrator
 
     /// - Parameters:
-    ///   - cluster: the cluster.
     ///   - user: the user whom the administrator's acts are about.
     ///   - ownServer: the name of the server that the client under test is connected to; nil while it is to none.
     public init(_ cluster: LocalCluster, user: String, ownServer: @escaping @Sendable () async -> String?) {

@@ -6,8 +6,7 @@ public actor LabSession {
     private let subject: (any LabSubject)?
     private let link: (any LabLink)?
     private let server: (any LabServerSide)?
-    private let topic: String
-    private let writer: String
+    private let (topic, writer): (String, String)
     private let heading: LabHeading
     private let clock: any Timekeeper
     private let start: ContinuousClock.Instant
@@ -29,10 +28,8 @@ public actor LabSession {
 
     private var lastNumber = 0
     private var recordingBegan = LabTime.zero
-    /// Whether nothing is rehearsed any more.
     private var isEnding = false
 
-    /// A fault that lasts.
     private struct Lasting {
         let act: LabAct
         /// The same begun anew is another one.
@@ -65,7 +62,6 @@ public actor LabSession {
     ///   - link: its link; nil where there is none to do anything to.
     ///   - server: the server's side; nil on networks that Parley did not start.
     ///   - writer: the name under which the client writes, which no other run has on this topic.
-    ///   - heading: the circumstances of the run.
     ///   - tell: hears of each event.
     public init(
         subject: (any LabSubject)?, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
@@ -90,10 +86,8 @@ public actor LabSession {
 
     // MARK: From beginning to end
 
-    /// Carries a scenario out from beginning to end.
-    ///
-    /// - Parameter speed: the speed-up factor over real time; nil for the scenario's.
-    /// - Returns: the run, which is over.
+    /// Carries a scenario out from beginning to end, with a speed-up factor over real time that is the scenario's when
+    /// nil, and returns the run, which is over.
     public func run(_ scenario: LabScenario, speed: Double? = nil) async -> LabRun {
         await begin()
         await act(scenario, speed: speed)
@@ -101,9 +95,7 @@ public actor LabSession {
         return await end()
     }
 
-    /// Carries out the steps of a scenario.
-    ///
-    /// - Parameter speed: the speed-up factor over real time; nil for the scenario's.
+    /// Carries out the steps of a scenario, with a speed-up factor as ``run(_:speed:)``.
     public func act(_ scenario: LabScenario, speed: Double? = nil) async {
         let speed = speed ?? scenario.speed
         let begin = clock.now
@@ -147,11 +139,9 @@ public actor LabSession {
     /// Ends: takes every fault away, waits until what was sent has ended and is delivered, and closes the client.
     ///
     /// - Parameters:
-    ///   - patience: how long it waits for messages.
     ///   - waits: whether what is being sent is sent to its end, and what ends by itself does so, before anything is
     ///     taken away. By hand, who ends the session means now.
     ///   - settle: called after every fault has ended, to wait for messages of others.
-    /// - Returns: the whole run.
     public func end(
         patience: Duration = .seconds(15), waits: Bool = true, settle: @Sendable () async -> Void = {}
     ) async -> LabRun {
@@ -174,11 +164,9 @@ public actor LabSession {
         for (_, task) in underWay.values { task.cancel() }
         watch?.cancel()
         reading?.cancel()
-        let now = now
-        var ended = run
-        ended.end(at: now)
-        if let event = ended.log.events.last, !run.isOver { tell(event) }
-        run = ended
+        let wasOver = run.isOver
+        run.end(at: now)
+        if let event = run.log.events.last, !wasOver { tell(event) }
         return run
     }
 
@@ -269,9 +257,7 @@ public actor LabSession {
 
     // MARK: Acting
 
-    /// Does something now. What lasts ends by itself after its time, or by its opposite.
-    ///
-    /// - Throws: what hinders it.
+    /// Does something now, or throws what hinders it. What lasts ends by itself after its time, or by its opposite.
     public func perform(_ act: LabAct, lasting time: Duration? = nil) async throws {
         if act.name.needsNetwork, server == nil { throw LabActError.needsNetwork(act.name) }
         if act.name.isOfLink, link == nil { throw LabActError.needsLink(act.name) }
@@ -292,9 +278,7 @@ public actor LabSession {
         }
     }
 
-    /// Notes an act before it is done, so that what it leads to comes behind it.
-    ///
-    /// - Returns: the number of a fault's beginning.
+    /// Notes an act before it is done, so that what it leads to comes behind it; the number of a fault's beginning.
     private func begin(_ act: LabAct) -> UInt64? {
         let name = act.name
         // What it ends is over, and the same once more takes the place of the first.
@@ -319,9 +303,7 @@ public actor LabSession {
     private func end(_ fault: Lasting) async {
         guard let opposite = fault.act.name.opposite else { return }
         over { $0.number == fault.number }
-        do {
-            try await carryOut(LabAct(opposite))
-        } catch {
+        do { try await carryOut(LabAct(opposite)) } catch {
             add(.failed("“\(fault.act.name.rawValue)” could not be ended: \(error)"))
         }
     }
@@ -361,9 +343,7 @@ public actor LabSession {
     /// Has the client send one message.
     public func sendOne() async {
         lastNumber += 1
-        guard let subject, let number = LabNumber(writer: writer, value: lastNumber) else {
-            return
-        }
+        guard let subject, let number = LabNumber(writer: writer, value: lastNumber) else { return }
         add(.sent(number))
         do {
             let outcome = try await subject.send(number, topic: topic)
@@ -375,9 +355,7 @@ public actor LabSession {
     }
 
     /// Somebody else hands a message over to the client, such as a person who types: it counts as one that this session
-    /// sends.
-    ///
-    /// - Returns: its number; nil where no more can be counted.
+    /// sends. The result is its number, nil where no more can be counted.
     public func handedOver() -> LabNumber? {
         guard !run.isOver, let number = LabNumber(writer: writer, value: lastNumber + 1) else { return nil }
         lastNumber += 1
@@ -412,25 +390,20 @@ public actor LabSession {
 
     // MARK: Expecting
 
-    /// Waits until what is expected has come.
-    ///
-    /// - Parameter patience: for how long at most.
+    /// Waits until what is expected has come, or patience ends.
     @discardableResult
     public func expect(_ expectation: LabExpectation, within patience: Duration) async -> LabExpectationResult {
         let began = now
         let limit = clock.now + patience
-        while true {
-            let isLast = clock.now >= limit
-            let instead = instead(of: expectation)
-            var isOver = instead.isEmpty || isLast || run.failure != nil
-            if !isOver { isOver = await !pause() }
-            guard isOver else { continue }
-            let result = LabExpectationResult(
-                words: expectation.words, isMet: instead.isEmpty, took: now - began,
-                instead: instead.isEmpty ? nil : instead.joined(separator: ", "))
-            add(.expectation(result))
-            return result
+        var instead = instead(of: expectation)
+        while !instead.isEmpty, clock.now < limit, run.failure == nil, await pause() {
+            instead = self.instead(of: expectation)
         }
+        let result = LabExpectationResult(
+            words: expectation.words, isMet: instead.isEmpty, took: now - began,
+            instead: instead.isEmpty ? nil : instead.joined(separator: ", "))
+        add(.expectation(result))
+        return result
     }
 
     /// What there is instead of what is expected; nothing where all is as expected.

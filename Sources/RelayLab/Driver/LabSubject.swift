@@ -32,10 +32,7 @@ public protocol LabSubject: Sendable {
     /// Follows a topic from now on; nil where somebody else reads it.
     func read(topic: String) async throws -> LabReader?
     /// Hands a message over, at once: before anything is waited for, so that several that are handed over keep their
-    /// order.
-    ///
-    /// - Returns: what waits for its end.
-    /// - Throws: where the client does not take it.
+    /// order. Returns what waits for its end; throws where the client does not take it.
     nonisolated(nonsending) func send(
         _ number: LabNumber, topic: String
     ) async throws -> @Sendable () async -> LabOutcome
@@ -70,9 +67,8 @@ public struct ProxyLink: LabLink {
             })
     }
 
-    /// Does something to the connections that are there, or to their next message.
-    ///
-    /// - Throws: `LabActError.encrypted` where no message can be told.
+    /// Does something to the connections that are there, or to their next message; throws `LabActError.encrypted` where
+    /// no message can be told.
     public func strike(_ act: LabAct) async throws {
         switch act.name.row.deed {
         case .strike(let body): await body(proxy, act)

@@ -10,7 +10,6 @@ public final class RelaySubject: LabSubject {
     private let devices = NIOLockedValueBox<[RelayClient]>([])
     /// No run waits for longer for one message.
     private static let patience = Duration.seconds(24 * 3_600)
-    /// How long a connection is waited for.
     private let connectLimit: Duration
 
     /// - Parameters:
@@ -21,8 +20,7 @@ public final class RelaySubject: LabSubject {
         _ configuration: RelayConfiguration, other: RelayConfiguration, connectLimit: Duration = .seconds(30)
     ) {
         client = RelayClient(configuration: configuration)
-        self.other = other
-        self.connectLimit = connectLimit
+        (self.other, self.connectLimit) = (other, connectLimit)
     }
 
     /// The status now, and every change of it.

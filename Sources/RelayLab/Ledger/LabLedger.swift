@@ -1,6 +1,5 @@
 /// What became of each message of a run, by its number: a pure value that hears of one event after the other.
 public struct LabLedger: Hashable, Sendable {
-    /// What one delivery was.
     enum Delivery: Hashable, Sendable {
         /// The message's first, in order.
         case first
@@ -12,8 +11,7 @@ public struct LabLedger: Hashable, Sendable {
         case strange
     }
 
-    /// What is known of one message.
-    fileprivate struct Marks: OptionSet, Hashable, Sendable {
+    private struct Marks: OptionSet, Hashable, Sendable {
         let rawValue: UInt8
 
         static let sent = Marks(rawValue: 1)
@@ -21,14 +19,34 @@ public struct LabLedger: Hashable, Sendable {
         static let notSent = Marks(rawValue: 4)
         static let uncertain = Marks(rawValue: 8)
         static let received = Marks(rawValue: 16)
-        static let ended: Marks = [.acknowledged, .notSent, .uncertain]
+
+        var isUnsettled: Bool { contains(.sent) && isDisjoint(with: [.acknowledged, .notSent, .uncertain]) }
+        var isLost: Bool { contains(.acknowledged) && !contains(.received) }
+        var isContradicted: Bool { contains(.notSent) && contains(.received) }
     }
 
-    fileprivate struct Writer: Hashable, Sendable {
+    private struct Writer: Hashable, Sendable {
         /// By their places, the first one first.
-        var messages: [Marks] = []
-        /// The latest that was delivered.
-        var newest = 0
+        private(set) var messages: [Marks] = []
+        private var newest = 0
+
+        func marks(_ value: Int) -> Marks { messages.indices.contains(value - 1) ? messages[value - 1] : [] }
+
+        mutating func deliver(_ value: Int) -> Delivery {
+            let before = marks(value)
+            guard before.contains(.sent) else { return .strange }
+            guard !before.contains(.received) else { return .again }
+            mark(value, .received)
+            guard value > newest else { return .late }
+            newest = value
+            return .first
+        }
+
+        mutating func mark(_ value: Int, _ marks: Marks) {
+            // A number is never larger than ``LabNumber/maximum``.
+            while messages.count < value { messages.append([]) }
+            messages[value - 1].formUnion(marks)
+        }
     }
 
     /// The messages from others on one topic, by stream sequence.
@@ -58,11 +76,7 @@ public struct LabLedger: Hashable, Sendable {
     /// How many messages of others are missing, by topic.
     private(set) var missing: [String: Int] = [:]
 
-    // MARK: Events
-
-    /// Takes in what happened.
-    ///
-    /// - Returns: what a delivery was; nil for other events.
+    /// Takes in what happened, and says what a delivery was; nil for other events.
     @discardableResult
     mutating func take(_ event: LabEvent) -> Delivery? {
         switch event.kind {
@@ -113,7 +127,6 @@ public struct LabLedger: Hashable, Sendable {
         if faulty[delivery, default: []].count < Self.maximumNames { faulty[delivery, default: []].append(name()) }
     }
 
-    /// Whether a message was handed over to the client.
     func wasSent(_ number: LabNumber) -> Bool {
         writers[number.writer]?.marks(number.value).contains(.sent) == true
     }
@@ -122,8 +135,6 @@ public struct LabLedger: Hashable, Sendable {
     public func hasArrived(topic: String, sequence: UInt64) -> Bool {
         arrivals[topic]?.places.contains(sequence) == true
     }
-
-    // MARK: What it comes to
 
     /// What there is to say now. Acknowledged messages that have not been delivered count as lost, also while they may
     /// still be on their way.
@@ -136,7 +147,7 @@ public struct LabLedger: Hashable, Sendable {
                 if marks.contains(.notSent) { figures.notSent += 1 }
                 if marks.contains(.uncertain) { figures.uncertain += 1 }
                 if marks.contains(.received) { figures.received += 1 }
-                if marks.contains(.sent), marks.isDisjoint(with: .ended) { figures.unsettled += 1 }
+                if marks.isUnsettled { figures.unsettled += 1 }
                 if marks.isLost { figures.lost += 1 }
                 if marks.isContradicted { figures.contradicted += 1 }
             }
@@ -147,12 +158,10 @@ public struct LabLedger: Hashable, Sendable {
         return figures
     }
 
-    /// The messages that were acknowledged and not delivered, in order, up to ``maximumNames``.
-    var lost: [LabNumber] { named { $0.isLost } }
-    /// The messages that have not ended, in order, up to ``maximumNames``.
-    var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
-    /// The messages that were delivered although they were reported as not sent, in order, up to ``maximumNames``.
-    var contradicted: [LabNumber] { named { $0.isContradicted } }
+    /// The messages of a kind, in order, up to ``maximumNames``.
+    var lost: [LabNumber] { named(\.isLost) }
+    var unsettled: [LabNumber] { named(\.isUnsettled) }
+    var contradicted: [LabNumber] { named(\.isContradicted) }
 
     private func named(_ isWanted: (Marks) -> Bool) -> [LabNumber] {
         var names: [LabNumber] = []
@@ -163,32 +172,5 @@ public struct LabLedger: Hashable, Sendable {
             }
         }
         return names
-    }
-}
-
-extension LabLedger.Marks {
-    fileprivate var isLost: Bool { contains(.acknowledged) && !contains(.received) }
-    fileprivate var isContradicted: Bool { contains(.notSent) && contains(.received) }
-}
-
-extension LabLedger.Writer {
-    fileprivate func marks(_ value: Int) -> LabLedger.Marks {
-        messages.indices.contains(value - 1) ? messages[value - 1] : []
-    }
-
-    fileprivate mutating func deliver(_ value: Int) -> LabLedger.Delivery {
-        let before = marks(value)
-        guard before.contains(.sent) else { return .strange }
-        guard !before.contains(.received) else { return .again }
-        mark(value, .received)
-        guard value > newest else { return .late }
-        newest = value
-        return .first
-    }
-
-    fileprivate mutating func mark(_ value: Int, _ marks: LabLedger.Marks) {
-        // A number is never larger than ``LabNumber/maximum``.
-        while messages.count < value { messages.append([]) }
-        messages[value - 1].formUnion(marks)
     }
 }

@@ -14,8 +14,7 @@ public struct LabNumber: Hashable, Sendable, CustomStringConvertible {
     /// Makes a number; nil where the writer's name or the place can be none.
     public init?(writer: String, value: Int) {
         guard (1...Self.maximum).contains(value), Self.isWriter(writer) else { return nil }
-        self.writer = writer
-        self.value = value
+        (self.writer, self.value) = (writer, value)
     }
 
     /// The number that a text has, as ``text`` writes it, whatever stands behind it.

@@ -1,18 +1,14 @@
 /// How long a client took to notice faults and to be connected again: a pure value that hears of faults and statuses.
 struct LabOutages: Hashable, Sendable {
-    /// The longest time from a fault to the status that says it.
     private(set) var notice: LabTime?
-    /// The longest time until the client was connected again.
     private(set) var recovery: LabTime?
 
     private var wasConnected = false
-    /// How many faults last now.
     private var lasting = 0
     /// The earliest fault that nothing was noticed of yet.
     private var unnoticed: LabTime?
     /// When the newest fault was over.
     private var cleared: LabTime?
-    /// When the present outage was noticed.
     private var noticed: LabTime?
 
     mutating func take(_ fault: LabFault, at now: LabTime) {

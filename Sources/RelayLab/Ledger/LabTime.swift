@@ -1,6 +1,5 @@
-/// A moment of a run, or a length of time in it, in whole microseconds. Moments count from the run's beginning.
-///
-/// Whole, so that what a log or a page says of it reads back as the same.
+/// A moment of a run, or a length of time in it. Moments count from the run's beginning. Whole microseconds, so that
+/// what a log or a page says of it reads back as the same.
 public struct LabTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The microseconds.
     public var microseconds: Int64

@@ -9,21 +9,14 @@ public struct LabVerdict: Hashable, Sendable {
     }
 
     /// What went wrong, the worst first.
-    public var findings: [Finding]
+    public var findings: [Finding] = []
 
     /// Whether nothing did.
     public var isPassed: Bool { findings.isEmpty }
 
-    /// What a ledger and the expectations come to.
-    ///
-    /// - Parameters:
-    ///   - failure: why the run could not be carried through; nil where it was.
-    ///   - isOver: whether nothing is on its way any more. Before, what has not ended is no fault.
-    init(
-        _ ledger: LabLedger, _ expectations: [LabExpectationResult], failure: String?, isOver: Bool = true
-    ) {
+    /// What a ledger and the expectations come to. Before a run is over, what has not ended is no fault.
+    init(_ ledger: LabLedger, _ expectations: [LabExpectationResult], failure: String?, isOver: Bool = true) {
         let figures = ledger.figures
-        var findings: [Finding] = []
         func add(_ kind: String, _ words: String) { findings.append(Finding(kind: kind, words: words)) }
         func add(_ kind: String, _ count: Int, _ names: [String], _ what: String) {
             if count > 0 { add(kind, "\(what): \(Self.names(names, of: count)).") }
@@ -49,7 +42,6 @@ public struct LabVerdict: Hashable, Sendable {
             let instead = result.instead.map { "; there was \($0)" } ?? ""
             add("expectation", "Not within \(result.took): \(result.words)\(instead).")
         }
-        self.findings = findings
     }
 
     /// `a 1, a 2, b 7 and 3 more`, of at most twenty by name.

@@ -94,7 +94,6 @@ public struct LabStatus: Hashable, Codable, Sendable {
     /// Whether messages go through.
     public var isConnected: Bool { state == "connected" }
 
-    /// The state, and that the server does not answer where that is so.
     var name: String { isSilent ? "\(state), no answer" : state }
 }
 
@@ -119,7 +118,6 @@ public struct LabFault: Hashable, Codable, Sendable {
     /// Where in its life it is.
     public var phase: Phase
 
-    /// Its name and what else there is to say of it.
     var words: String { detail.isEmpty ? name : "\(name) \(detail)" }
 
     /// Makes a fault.

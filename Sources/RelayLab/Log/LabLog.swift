@@ -36,8 +36,6 @@ public struct LabLog: Hashable, Sendable {
     }
 
     /// Reads what ``text`` wrote. Empty lines are passed over.
-    ///
-    /// - Throws: ``LabLogError`` with the line.
     public init(parsing text: some Collection<UInt8>) throws(LabLogError) {
         let decoder = JSONDecoder()
         var number = 0

@@ -5,7 +5,6 @@ public struct LabRun: Hashable, Sendable {
     public private(set) var log = LabLog()
     /// What became of the messages.
     public private(set) var ledger = LabLedger()
-    /// What happened when.
     private(set) var timeline = LabTimeline()
     /// How the expectations ended so far.
     public private(set) var expectations: [LabExpectationResult] = []

@@ -19,7 +19,8 @@ struct LabDrawing {
 
     var svg: String {
         let lanes: [(name: String, height: Double, body: (Double) -> [String])] = [
-            ("state", 22, states), ("faults", faultHeight, faults), ("attempts", 16, attempts),
+            ("state", 22, states), ("faults", faultHeight, faults),
+            ("attempts", 16, { top in timeline.attempts.points.map { tick(x($0.at), top, 16, "#333") } }),
             ("round trip", 44, roundTrips), ("queued", 44, queued), ("sent", 54, messages),
         ]
         var lines: [String] = []
@@ -39,8 +40,6 @@ struct LabDrawing {
         <defs><pattern id="broken" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">\
         <rect width="6" height="6" fill="#f3d3d0"/><path d="M0 0V6" stroke="#8b1a1a" stroke-width="2"/></pattern></defs>
         """
-
-    // MARK: Lanes
 
     private func states(_ top: Double) -> [String] {
         timeline.states.flatMap { span -> [String] in
@@ -79,10 +78,6 @@ struct LabDrawing {
         }
     }
 
-    private func attempts(_ top: Double) -> [String] {
-        timeline.attempts.points.map { tick(x($0.at), top, 16, "#333") }
-    }
-
     private func roundTrips(_ top: Double) -> [String] {
         curve(timeline.roundTrips.points.map { ($0.at, $0.value.seconds) }, top, 44, steps: false) { value in
             "\(LabTime(seconds: value) ?? .zero)"
@@ -118,8 +113,6 @@ struct LabDrawing {
                 ]
             }
     }
-
-    // MARK: Parts
 
     private func x(_ moment: LabTime) -> Double {
         Self.left + (Self.right - Self.left) * min(1, max(0, moment.seconds / length))

@@ -43,7 +43,6 @@ extension LabReport {
         return ["<h2>\(heading)</h2>", "<table>"] + body + ["</table>"]
     }
 
-    /// The maximum number of rows of a table.
     private static let maximumRows = 500
 
     private static let style = """

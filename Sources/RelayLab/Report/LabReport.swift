@@ -29,11 +29,7 @@ public struct LabReport: Hashable, Sendable {
     /// when others were found missing.
     let lost: [LabTime]
 
-    /// The report of a run.
-    ///
-    /// - Parameters:
-    ///   - now: the present moment; nil for the newest event's.
-    ///   - lasting: the faults that last.
+    /// The report of a run with the faults that last, at a moment; nil for the newest event's.
     public init(_ run: LabRun, at now: LabTime? = nil, lasting: [Lasting] = []) {
         heading = run.heading
         timeline = run.timeline
@@ -75,7 +71,6 @@ public struct LabReport: Hashable, Sendable {
         return words.joined(separator: " · ")
     }
 
-    /// `passed` or `failed`.
     var outcome: String { verdict.isPassed ? "passed" : "failed" }
 
     static func number(_ value: Double) -> String {
@@ -87,9 +82,8 @@ public struct LabReport: Hashable, Sendable {
         timeline.strips(columns: columns, ascii: ascii, lost: lost, until: now)
     }
 
-    /// The report as lines for a terminal of so many columns: no colours, nothing that moves the cursor.
-    ///
-    /// - Parameter ascii: whether nothing but ASCII is drawn with.
+    /// The report as lines for a terminal of so many columns: no colours, nothing that moves the cursor; where `ascii`
+    /// is asked for, nothing but that.
     public func lines(columns: Int = 80, ascii: Bool = false) -> [String] {
         var lines = ["\(MarkupText.plain(title)): \(outcome)", MarkupText.plain(circumstances), ""]
         lines += strips(columns: max(40, columns), ascii: ascii)

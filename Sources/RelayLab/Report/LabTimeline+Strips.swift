@@ -2,13 +2,8 @@ extension LabTimeline {
     /// How many columns the names of the lanes take in lines of so many.
     public static func nameColumns(columns: Int) -> Int { columns < 44 ? 9 : 12 }
 
-    /// The timeline as lines of text, a lane each.
-    ///
-    /// - Parameters:
-    ///   - columns: the maximum length of a line, though a name and some cells take more where that is too little.
-    ///   - ascii: whether nothing but ASCII is drawn with.
-    ///   - lost: when those messages were sent that were lost.
-    ///   - now: the moment up to which it is drawn; nil for the newest event's.
+    /// The timeline as lines of text, a lane each, up to a moment; nil for the newest event's. A name and some cells
+    /// take their room even where there are fewer columns.
     func strips(columns: Int, ascii: Bool = false, lost: [LabTime] = [], until now: LabTime? = nil) -> [String] {
         let name = Self.nameColumns(columns: columns)
         let strip = LabStrip(
@@ -72,23 +67,19 @@ private struct LabStrip {
         return String(lane.map(\.cell))
     }
 
-    /// The cells that lie in one of these spans.
     func spans(_ spans: [(from: LabTime, to: LabTime?)], over empty: Character, _ filled: Character) -> String {
         var lane = [Character](repeating: empty, count: columns)
         for span in spans { for index in cells(span.from, span.to) { lane[index] = filled } }
         return String(lane)
     }
 
-    /// How many of these moments there are in each cell.
     func density(_ moments: [LabTime]) -> String {
         var counts = [Double](repeating: 0, count: columns)
         for moment in moments { counts[column(moment)] += 1 }
         return bars(counts)
     }
 
-    /// The highest value of each cell.
-    ///
-    /// - Parameter lasts: whether a value counts until the next one.
+    /// The highest value of each cell, which counts until the next one where it lasts.
     func levels(_ points: [(at: LabTime, value: Double)], lasts: Bool) -> String {
         var lane = [Double](repeating: 0, count: columns)
         for (index, point) in points.enumerated() {

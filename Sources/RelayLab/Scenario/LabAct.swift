@@ -98,8 +98,7 @@ extension LabAct: Decodable {
     /// Reads an act from the object of its step.
     public init(from decoder: any Decoder) throws {
         let names = try decoder.container(keyedBy: NameKey.self)
-        let known = Name.allCases.map(\.rawValue)
-        guard let name = try names.choice(.act, Name.init, of: known, kind: "act") else {
+        guard let name: Name = try names.choice(.act, kind: "act") else {
             throw SettingMistake(decoder.codingPath, "it does nothing (do)")
         }
         self.init(name)
@@ -112,8 +111,8 @@ extension LabAct: Decodable {
                     "“\(name.rawValue)” takes no “\(field.rawValue)”" + (known.isEmpty ? "" : "; it takes: \(known)"))
             }
             switch field {
-            case .how: how = try Self.choice(values, field, "ending") ?? how
-            case .direction: direction = try Self.choice(values, field, "direction") ?? direction
+            case .how: how = try values.choice(field, kind: "ending") ?? how
+            case .direction: direction = try values.choice(field, kind: "direction") ?? direction
             case .afterBytes: afterBytes = try values.number(field, 0...1_000_000_000) ?? afterBytes
             case .rate: rate = try values.number(field, 0...1_000_000_000) ?? rate
             case .bytes: bytes = try values.number(field, 1...1_000_000) ?? bytes
@@ -125,11 +124,5 @@ extension LabAct: Decodable {
             case .device: device = try values.decode(String.self, forKey: field)
             }
         }
-    }
-
-    private static func choice<Choice: RawRepresentable & CaseIterable>(
-        _ values: KeyedDecodingContainer<Field>, _ field: Field, _ kind: String
-    ) throws -> Choice? where Choice.RawValue == String {
-        try values.choice(field, Choice.init, of: Choice.allCases.map(\.rawValue), kind: kind)
     }
 }

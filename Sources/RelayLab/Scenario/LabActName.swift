@@ -55,7 +55,6 @@ extension LabAct {
     enum Deed: Sendable {
         /// A condition of the link, which lasts until it is over or `restore` comes.
         case condition(@Sendable (LabAct) -> FaultProxy.Fault)
-        /// The end of every condition of the link.
         case restore
         /// Something that is done to the link's connections once.
         case strike(@Sendable (FaultProxy, LabAct) async -> Void)
@@ -67,7 +66,6 @@ extension LabAct {
         case administrator(@Sendable (LabAdministrator, LabAct) async throws -> Void)
         /// The client under test does it, or its application.
         case client(@Sendable (any LabSubject, LabAct) async throws -> Void)
-        /// The client under test sends messages.
         case send
         /// The client's reader rests, or goes on.
         case reading(isPaused: Bool)
@@ -78,9 +76,7 @@ extension LabAct {
         let deed: Deed
         /// What of the other fields it takes.
         let fields: [Field]
-        /// What ends it; nil where nothing does but `for`, or nothing at all.
         let opposite: Name?
-        /// Whether the client is expected to be disturbed by it.
         let isFault: Bool
 
         init(_ deed: Deed, takes fields: [Field] = [], until opposite: Name? = nil, isFault: Bool = true) {

@@ -41,8 +41,8 @@ public struct LabClientSettings: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - servers: where it goes, and nowhere else: what a server tells of others leads around the link.
-    ///   - speed: how many times faster than in earnest its times pass.
-    ///   - seed: where its chances come from; nil draws one.
+    ///   - speed: the speed-up factor over real time.
+    ///   - seed: the random seed; nil draws one.
     public func configuration(
         _ servers: [ServerAddress], _ credentials: RelayCredentials, speed: Double, seed: UInt64? = nil
     ) -> RelayConfiguration {
@@ -90,13 +90,10 @@ extension LabClientSettings: Decodable {
     public init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: Keys.allCases.map(\.rawValue), kind: "setting of the client")
         let values = try decoder.container(keyedBy: Keys.self)
-        reconnect =
-            try values.choice(
-                .reconnect, { ReconnectPolicy.named($0) == nil ? nil : $0 },
-                of: ["parley", "relayx", "rongcloud", "supabase"], kind: "reconnection policy") ?? reconnect
+        let policies = ["parley", "relayx", "rongcloud", "supabase"]
+        reconnect = try values.choice(.reconnect, of: policies, kind: "reconnection policy") ?? reconnect
         let sessions = ["shared", "take-over", "yield"]
-        session =
-            try values.choice(.session, { sessions.contains($0) ? $0 : nil }, of: sessions, kind: "session") ?? session
+        session = try values.choice(.session, of: sessions, kind: "session") ?? session
         for (key, path) in Self.lengths { self[keyPath: path] = try values.length(key) }
         if let tokenLifetime, tokenLifetime < .seconds(1) {
             throw SettingMistake(values.codingPath + [Keys.tokenLifetime], "it takes a second at least")

@@ -14,13 +14,11 @@ public enum LabDuration {
         return Double(text).flatMap { read(seconds: $0) }
     }
 
-    /// The length of so many seconds; nil where there is none.
     static func read(seconds: Double) -> Duration? {
         guard seconds >= 0, let time = LabTime(seconds: seconds), time.duration <= longest else { return nil }
         return time.duration
     }
 
-    /// The length as ``read(_:)`` reads it.
     static func text(_ duration: Duration) -> String {
         let time = LabTime(duration)
         if time.microseconds % 1_000_000 == 0 {
@@ -46,7 +44,6 @@ extension KeyedDecodingContainer {
         return found
     }
 
-    /// The whole number under a key; nil where the key is not there.
     func number(_ key: Key, _ range: ClosedRange<Int>) throws -> Int? {
         guard let number = try decodeIfPresent(Double.self, forKey: key) else { return nil }
         guard let whole = Int(exactly: number), range.contains(whole) else {
@@ -57,11 +54,14 @@ extension KeyedDecodingContainer {
     }
 
     /// What a word under a key stands for; nil where the key is not there.
-    func choice<Choice>(
-        _ key: Key, _ make: (String) -> Choice?, of known: [String], kind: String
-    ) throws -> Choice? {
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(_ key: Key, kind: String) throws -> Choice? {
+        try choice(key, of: Choice.allCases.map(\.rawValue), kind: kind).flatMap { Choice(rawValue: $0) }
+    }
+
+    /// The word under a key; nil where the key is not there.
+    func choice(_ key: Key, of known: [String], kind: String) throws -> String? {
         guard let text = try decodeIfPresent(String.self, forKey: key) else { return nil }
-        if let choice = make(text) { return choice }
+        if known.contains(text) { return text }
         throw SettingMistake(
             codingPath + [key], "“\(text)” is no \(kind); these are: \(known.joined(separator: ", "))")
     }

@@ -99,12 +99,8 @@ extension LabExpectation: Decodable {
         try UnknownKeys.refuse(in: decoder, besides: keys, kind: "thing to expect")
         let values = try decoder.container(keyedBy: PathKey.self)
         guard !values.allKeys.isEmpty else { throw SettingMistake(decoder.codingPath, "it expects nothing") }
-        status = try values.choice(
-            PathKey("status"), ConnectionStatus.State.init, of: ConnectionStatus.State.allCases.map(\.rawValue),
-            kind: "status")
-        reason = try values.choice(
-            PathKey("reason"), { ConnectionReason.labNames.contains($0) ? $0 : nil }, of: ConnectionReason.labNames,
-            kind: "reason")
+        status = try values.choice(PathKey("status"), kind: "status")
+        reason = try values.choice(PathKey("reason"), of: ConnectionReason.labNames, kind: "reason")
         attempts = try values.number(PathKey("attempts"), 0...LabNumber.maximum)
         for (name, _, _) in LabFigures.counts {
             let least = (try? values.decode(String.self, forKey: PathKey(name))).flatMap(Self.least)

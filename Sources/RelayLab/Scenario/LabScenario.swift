@@ -36,7 +36,6 @@ public struct LabScenario: Hashable, Sendable {
 
     /// Most steps.
     public static let maximumSteps = 10_000
-    /// Larger texts are no scenario.
     private static let maximumBytes = 1 << 20
 
     /// Makes a scenario.
@@ -45,8 +44,6 @@ public struct LabScenario: Hashable, Sendable {
     }
 
     /// Reads a scenario's file.
-    ///
-    /// - Throws: ``LabScenarioError`` with line and column.
     public init(parsing text: some Collection<UInt8>) throws(LabScenarioError) {
         guard text.count <= Self.maximumBytes else {
             throw LabScenarioError(words: "it is too large to be a scenario")

@@ -27,8 +27,6 @@ public struct LabStep: Hashable, Sendable {
     }
 
     /// Reads an act as it is written by hand: its name, and what there is to say of it, as in `delay by=200ms for=3s`.
-    ///
-    /// - Throws: ``LabScenarioError`` in words, with the place in the object that was made of it.
     public init(parsing line: String) throws(LabScenarioError) {
         let words = line.split(whereSeparator: \.isWhitespace)
         guard let name = words.first else { throw LabScenarioError(words: "there is nothing here") }
@@ -36,11 +34,9 @@ public struct LabStep: Hashable, Sendable {
         for word in words.dropFirst() {
             let parts = word.split(separator: "=", maxSplits: 1)
             guard parts.count == 2 else {
-                throw LabScenarioError(
-                    words: "“\(word)” says nothing; what there is to say has the form by=200ms")
+                throw LabScenarioError(words: "“\(word)” says nothing; what there is to say has the form by=200ms")
             }
-            map[String(parts[0])] =
-                Int64(parts[1]).map(MessageValue.int) ?? .string(String(parts[1]))
+            map[String(parts[0])] = Int64(parts[1]).map(MessageValue.int) ?? .string(String(parts[1]))
         }
         let text = JSONText.text(.map(map))
         do throws(JSON5Outline.Mistake) { self = try JSON5Document<LabStep>(.init(text.utf8)).value } catch {

@@ -10,9 +10,7 @@ public struct ShippedScenario: Hashable, Sendable {
         text = String(decoding: file, as: UTF8.self)
     }
 
-    /// The scenario.
-    ///
-    /// - Throws: ``LabScenarioError``, which a test keeps from happening.
+    /// The scenario. A test keeps the error from happening.
     public func scenario() throws(LabScenarioError) -> LabScenario { try LabScenario(parsing: text.utf8) }
 
     /// The scenario of that name; nil where none comes with Parley.

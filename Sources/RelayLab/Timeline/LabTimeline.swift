@@ -26,9 +26,7 @@ public struct LabTimeline: Hashable, Sendable {
     private(set) var end = LabTime.zero
     private var newest: LabStatus?
 
-    /// Takes in what happened.
-    ///
-    /// - Parameter delivery: the ledger's word on a delivery.
+    /// Takes in what happened, with the ledger's word on a delivery.
     mutating func take(_ event: LabEvent, delivery: LabLedger.Delivery? = nil) {
         end = max(end, event.at)
         switch event.kind {
@@ -85,7 +83,6 @@ struct LabSeries<Value: Hashable & Sendable>: Hashable, Sendable {
 
     static var maximumCount: Int { 4_096 }
 
-    /// The points in the order of time.
     private(set) var points: [Point] = []
     /// One of so many is kept.
     private var stride = 1
