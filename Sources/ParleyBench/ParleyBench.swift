@@ -7,31 +7,18 @@ import RelayNetwork
 /// one of ``benchmarks`` on servers of its own. Without arguments it prints a table of all that are quick.
 @main
 enum ParleyBench {
-    /// A benchmark that starts its own servers.
-    struct Benchmark: Sendable {
-        let name: String
-        /// The words with which it is one of those that run without arguments; nil where it is none.
-        var inSuite: [String]? = []
-        /// A figure `holds` that is 0 says that a promise was broken.
-        let run: @Sendable (Words) async throws -> [Measurement]
-    }
-
-    /// What each measures and which words it takes stands at its `run`.
-    static let benchmarks = [
-        Benchmark(name: "reconnect", run: OutageScenario.reconnect),
-        Benchmark(name: "cuts", run: OutageScenario.cuts),
-        Benchmark(name: "absences", run: OutageScenario.absences),
-        Benchmark(name: "relay", run: RelayScenario.run),
-        Benchmark(name: "accounts", run: AccountScenario.run),
-        Benchmark(name: "store", inSuite: ["n=200000"], run: StoreScenario.run),
-        Benchmark(name: "postbox", inSuite: ["n=100000"], run: PostboxScenario.run),
-        Benchmark(name: "screen", run: ScreenScenario.run),
-        Benchmark(name: "suspended", run: SuspendedScenario.run),
-        Benchmark(name: "inbox", run: InboxScenario.run),
-        Benchmark(name: "chaos", inSuite: nil, run: ChaosScenario.run),
-        Benchmark(name: "rolling", inSuite: nil, run: RollingScenario.run),
-        Benchmark(name: "scale", inSuite: nil, run: ScaleScenario.run),
-    ]
+    /// The benchmarks that start their own servers, each with the words with which it runs where the program has no
+    /// arguments; nil where it does not. What each measures and which words it takes stands at its `run`. A figure
+    /// `holds` that is 0 says that a promise was broken.
+    static let benchmarks: [(name: String, inSuite: [String]?, run: @Sendable (Words) async throws -> [Measurement])] =
+        [
+            ("reconnect", [], OutageScenario.reconnect), ("cuts", [], OutageScenario.cuts),
+            ("absences", [], OutageScenario.absences), ("relay", [], RelayScenario.run),
+            ("accounts", [], AccountScenario.run), ("store", ["n=200000"], StoreScenario.run),
+            ("postbox", ["n=100000"], PostboxScenario.run), ("screen", [], ScreenScenario.run),
+            ("suspended", [], SuspendedScenario.run), ("inbox", [], InboxScenario.run),
+            ("chaos", nil, ChaosScenario.run), ("rolling", nil, RollingScenario.run), ("scale", nil, ScaleScenario.run),
+        ]
 
     /// What this program does where a benchmark starts it once more.
     private static let roles: [String: @Sendable (Words) async throws -> Void] = [

@@ -29,16 +29,15 @@ final class ChaosCounter: Sendable {
 }
 
 /// What a client was told that it should never be told, a line each in its process's log. So many of each process.
-final class ChaosNotes: Sendable {
+enum ChaosNotes {
     private static let mark = "a broken promise: "
-    private let left = Atomic(20)
+    private static let left = Atomic(20)
 
-    func note(_ text: String) {
+    static func note(_ text: String) {
         guard left.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 else { return }
-        Meter.remark(Self.mark + text)
+        Meter.remark(mark + text)
     }
 
-    /// The notes in a process's log.
     static func read(_ log: String) -> [String] {
         let bytes = (try? Data(contentsOf: URL(fileURLWithPath: log))) ?? Data()
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")

@@ -83,18 +83,17 @@ struct ChaosPlace: Sendable {
             options.inboxPrefix = "_INBOX_chaos"
         }
         let deadline = ContinuousClock.now + .seconds(60)
+        var tries = 0
         while true {
-            var failure: (any Error)?
-            for address in addresses {
-                do {
-                    let connection = try await NATSConnection.connect(to: address, options: options)
-                    defer { connection.closeNow() }
-                    return try await question(JetStream(connection, apiPrefix: namespace.apiPrefix))
-                } catch {
-                    failure = error
-                }
+            do {
+                let address = addresses[tries % addresses.count]
+                let connection = try await NATSConnection.connect(to: address, options: options)
+                defer { connection.closeNow() }
+                return try await question(JetStream(connection, apiPrefix: namespace.apiPrefix))
+            } catch {
+                guard ContinuousClock.now < deadline else { throw error }
+                tries += 1
             }
-            if let failure, ContinuousClock.now >= deadline { throw failure }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -32,7 +32,6 @@ struct ChaosPlan: Sendable {
         keepsFolder = words.number("keep", 0) != 0
     }
 
-    /// The topic of a publisher's message with this number.
     static func topic(of number: Int, _ topics: Int) -> String { "room.\(number % topics)" }
 
     /// How many messages a publisher has to publish, with the numbers from 1 on.
@@ -40,7 +39,6 @@ struct ChaosPlan: Sendable {
         messages / Self.publishers + (publisher < messages % Self.publishers ? 1 : 0)
     }
 
-    /// Where the chances of a part of the run come from.
     func generator(_ part: Int) -> SeededGenerator { SeededGenerator(seed: seed &+ UInt64(part) &* 1_000_003) }
 
     /// After which of so many messages something happens so often: at random in equal parts, but for both ends.

@@ -107,7 +107,6 @@ final class ChaosProcess: Sendable {
         BenchFailure("\(name): \(words)\n\(LogFile.tail(of: "\(folder)/log", lines: 5))")
     }
 
-    /// Cuts its connection at a chance place.
     func cut(using generator: inout SeededGenerator) async {
         let bytes = Int.random(in: 0...3_000, using: &generator)
         let direction: FaultProxy.Direction = Bool.random(using: &generator) ? .fromClient : .fromServer

@@ -16,7 +16,6 @@ enum ChaosRole: String {
 
     func run(_ words: Words) async throws {
         let folder = words.text("folder", ".")
-        let notes = ChaosNotes()
         let signals = self == .subscriber ? EndingSignals() : nil
         let creds = words.text("creds")
         let servers = words.text("servers").split(separator: ",").map(String.init)
@@ -37,17 +36,17 @@ enum ChaosRole: String {
         // What is handed over before the store is open is not kept yet.
         for await opening in openings {
             if let error = opening.error { throw error }
-            if case .rescued = opening { notes.note("the store was damaged") }
+            if case .rescued = opening { ChaosNotes.note("the store was damaged") }
             break
         }
         guard let store = await client.keptStore() else { throw BenchFailure("there is no local store") }
         let news = store.news
         let watch = Task {
-            for await case .failing(let error) in news { notes.note("the store cannot keep something: \(error)") }
+            for await case .failing(let error) in news { ChaosNotes.note("the store cannot keep something: \(error)") }
         }
         defer { watch.cancel() }
         if let signals {
-            try await Self.subscribe(words, client, store, notes, signals)
+            try await Self.subscribe(words, client, store, signals)
         } else {
             try await Self.publish(words, folder, client)
         }
@@ -93,7 +92,7 @@ enum ChaosRole: String {
 
     /// Follows the topics, one by one or all by a pattern, behind what the store has of them.
     private static func subscribe(
-        _ words: Words, _ client: RelayClient, _ store: LocalStore, _ notes: ChaosNotes, _ signals: EndingSignals
+        _ words: Words, _ client: RelayClient, _ store: LocalStore, _ signals: EndingSignals
     ) async throws {
         let topics = words.number("topics", 1, atLeast: 1)
         let names = words.number("index", 0) == 0 ? (0..<topics).map { ChaosPlan.topic(of: $0, topics) } : ["room.>"]
@@ -101,7 +100,7 @@ enum ChaosRole: String {
             for name in names {
                 let place = try await store.cursor(of: name)
                 let events = try await client.messages(topic: name, from: place.map { .after($0) } ?? .all)
-                group.addTask { try await read(events, of: name, behind: place?.sequence ?? 0, notes) }
+                group.addTask { try await read(events, of: name, behind: place?.sequence ?? 0) }
             }
             let numbers = signals.numbers
             group.addTask { for await _ in numbers { return } }
@@ -114,15 +113,14 @@ enum ChaosRole: String {
     }
 
     /// Reads to the end, and notes what a reader must never see: a repetition, another order, a loss.
-    private static func read(
-        _ events: TopicEvents, of name: String, behind sequence: UInt64, _ notes: ChaosNotes
-    ) async throws {
+    private static func read(_ events: TopicEvents, of name: String, behind sequence: UInt64) async throws {
         var newest = sequence
         try await events.read { message in
-            if message.sequence <= newest { notes.note("\(name): the reader got \(message.sequence) behind \(newest)") }
-            newest = max(newest, message.sequence)
+            let number = message.sequence
+            if number <= newest { ChaosNotes.note("\(name): the reader got \(number) behind \(newest)") }
+            newest = max(newest, number)
         } flaw: { words in
-            notes.note("\(name): \(words) behind \(newest)")
+            ChaosNotes.note("\(name): \(words) behind \(newest)")
         }
     }
 }

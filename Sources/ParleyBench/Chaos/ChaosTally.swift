@@ -8,7 +8,6 @@ struct ChaosTally: Sendable {
     private(set) var disorder = 0
     /// How many are none of the run's.
     private(set) var strangers = 0
-    /// For each publisher, which of its numbers were there.
     private var seen: [[Bool]]
     /// For each publisher and topic the newest number.
     private var newest: [[Int]]
@@ -22,10 +21,8 @@ struct ChaosTally: Sendable {
 
     var lost: Int { seen.reduce(0) { sum, numbers in sum + numbers.count { !$0 } } }
 
-    /// Whether each message is there, once and in order, and nothing else.
     var isPerfect: Bool { duplicates == 0 && disorder == 0 && strangers == 0 && lost == 0 }
 
-    /// What a publisher sends under a number.
     static func text(_ publisher: Int, _ number: Int) -> String { "\(publisher) \(number)" }
 
     mutating func take(_ payload: some Collection<UInt8>, on topic: String) {

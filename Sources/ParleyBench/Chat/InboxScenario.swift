@@ -66,7 +66,6 @@ private struct BenchLetters {
         jetStream = try await network.parameters(try network.ownCredentials()).jetStream()
     }
 
-    /// Puts letters there until there are so many.
     func fill(to total: Int, _ round: Int) async throws {
         let publisher = JetStreamPublisher(jetStream, window: 1_000)
         let address = NetworkNames.letters(to: Self.owner, "personal", from: "bob")

@@ -12,9 +12,8 @@ enum OutageScenario {
         let count = words.number("n", 20, atLeast: 1)
         return try await BenchServer.run { server in
             try await server.makeStream()
-            let client = RelayClient.bench(at: server.address)
-            try await client.connect(timeLimit: 20)
-            let reader = Reader(try await client.messages(topic: "line"))
+            let trial = try await Trial("reconnect", count, RelayClient.bench(at: server.address))
+            let client = trial.client
             var (delays, floors) = ([Double](), [Double]())
             for round in 0..<count {
                 // Only a connection that has been open for a while begins the ladder of waits anew.
@@ -33,7 +32,7 @@ enum OutageScenario {
                 delays.append(max(0, await connected.value - opened))
                 floors.append(try await WireParameters(server.address).login())
                 try await client.publish(topic: "line", message: .int(Int64(round)))
-                try await reader.reach(round + 1)
+                try await trial.reach(round + 1)
             }
             await client.close()
             let result = Measurement("reconnect").adding(["n": count]).adding(percentilesOf: delays)
@@ -54,7 +53,7 @@ enum OutageScenario {
             try await server.makeStream()
             let proxy = try await FaultProxy.start(target: server.address, seed: 1)
             let policy = ReconnectPolicy(schedule: [.milliseconds(1)])
-            var trial = try await Trial("cuts", count, RelayClient.bench(at: proxy.address) { $0.reconnect = policy })
+            let trial = try await Trial("cuts", count, RelayClient.bench(at: proxy.address) { $0.reconnect = policy })
             let client = trial.client
             let written = NIOLockedValueBox<Int64>(0)
             let writers = (0..<words.number("writers", 8)).map { _ in
@@ -105,7 +104,7 @@ enum OutageScenario {
         let count = words.number("n", 1_000, atLeast: 10)
         return try await BenchServer.run { server in
             try await server.makeStream()
-            var trial = try await Trial("absences", count, RelayClient.bench(at: server.address))
+            let trial = try await Trial("absences", count, RelayClient.bench(at: server.address))
             let client = trial.client
             var haveTasks: [() -> Bool] = []
             for round in 0..<count {
@@ -135,66 +134,36 @@ private final class RoundTrace: Sendable {
 }
 
 /// A client with a reader, through many outages.
-private struct Trial {
+private final class Trial: Sendable {
+    private struct State {
+        var (count, newest, disorder) = (0, UInt64(0), 0)
+        /// Changes of state that no table allows.
+        var illegal = 0
+        /// What the process held after the first tenth of the rounds.
+        var early = (memory: 0.0, descriptors: 0)
+    }
+
     let begin = Meter.now()
     let client: RelayClient
     private let name: String
-    private let count: Int
-    private let reader: Reader
-    /// What the process held after the first tenth of the rounds.
-    private var early = (memory: 0.0, descriptors: 0)
-    /// Counts changes of state that no table allows.
-    private let illegal = NIOLockedValueBox(0)
+    private let rounds: Int
+    private let state = NIOLockedValueBox(State())
 
-    init(_ name: String, _ count: Int, _ client: RelayClient) async throws {
-        (self.name, self.count, self.client) = (name, count, client)
+    init(_ name: String, _ rounds: Int, _ client: RelayClient) async throws {
+        (self.name, self.rounds, self.client) = (name, rounds, client)
         let statuses = client.statuses
-        Task { [illegal] in
+        Task { [state] in
             var last: ConnectionStatus.State?
             for await status in statuses {
                 if let last, last != status.state, !last.successors.contains(status.state) {
-                    illegal.withLockedValue { $0 += 1 }
+                    state.withLockedValue { $0.illegal += 1 }
                 }
                 last = status.state
             }
         }
         try await client.connect(timeLimit: 20)
-        reader = Reader(try await client.messages(topic: "line", from: .all))
-    }
-
-    mutating func begin(_ round: Int) {
-        if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
-    }
-
-    func connected(after recoveries: Int) async throws {
-        try await wait(for: "connection \(recoveries + 1)", every: .milliseconds(1)) {
-            client.status.state == .connected && client.status.recoveries == recoveries
-        }
-    }
-
-    /// Waits until so many messages have been delivered, and closes the client.
-    func end(reaching messages: Int) async throws -> Measurement {
-        try await reader.reach(messages)
-        // What waited leaves, and is delivered, before a connection counts as restored.
-        try await wait(for: "the last connection") { client.status.state == .connected }
-        let result = Measurement(name).adding([
-            "n": count, "seconds": Meter.now() - begin, "delivered": reader.count, "disorder": reader.disorder,
-            "illegal_edges": illegal.withLockedValue(\.self), "connected": 1,
-            "memory_growth_kb": Meter.memory() - early.memory,
-            "descriptor_growth": Meter.descriptors() - early.descriptors,
-        ])
-        await client.close()
-        return result
-    }
-}
-
-/// Counts what a subscription brings.
-private final class Reader: Sendable {
-    private let state = NIOLockedValueBox((count: 0, newest: UInt64(0), disorder: 0))
-    private let task: Task<Void, Never>
-
-    init(_ events: TopicEvents) {
-        task = Task { [state] in
+        let events = try await client.messages(topic: "line", from: .all)
+        Task { [state] in
             do {
                 try await events.read { message in
                     state.withLockedValue { state in
@@ -211,14 +180,37 @@ private final class Reader: Sendable {
         }
     }
 
-    deinit { task.cancel() }
+    func begin(_ round: Int) {
+        guard round == rounds / 10 else { return }
+        state.withLockedValue { $0.early = (Meter.memory(), Meter.descriptors()) }
+    }
 
-    var count: Int { state.withLockedValue(\.count) }
-    var disorder: Int { state.withLockedValue(\.disorder) }
-
-    func reach(_ count: Int) async throws {
-        try await wait(for: "message \(count), with \(self.count) read and \(disorder) in disorder,") {
-            self.count >= count
+    func connected(after recoveries: Int) async throws {
+        try await wait(for: "connection \(recoveries + 1)", every: .milliseconds(1)) {
+            client.status.state == .connected && client.status.recoveries == recoveries
         }
+    }
+
+    /// Waits until so many messages have been delivered.
+    func reach(_ count: Int) async throws {
+        func now() -> State { state.withLockedValue(\.self) }
+        try await wait(for: "message \(count), with \(now().count) read and \(now().disorder) in disorder,") {
+            now().count >= count
+        }
+    }
+
+    /// Closes the client when so many messages have been delivered.
+    func end(reaching messages: Int) async throws -> Measurement {
+        try await reach(messages)
+        // What waited leaves, and is delivered, before a connection counts as restored.
+        try await wait(for: "the last connection") { client.status.state == .connected }
+        let state = state.withLockedValue(\.self)
+        let result = Measurement(name).adding([
+            "n": rounds, "seconds": Meter.now() - begin, "delivered": state.count, "disorder": state.disorder,
+            "illegal_edges": state.illegal, "connected": 1, "memory_growth_kb": Meter.memory() - state.early.memory,
+            "descriptor_growth": Meter.descriptors() - state.early.descriptors,
+        ])
+        await client.close()
+        return result
     }
 }

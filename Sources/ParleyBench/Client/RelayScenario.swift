@@ -56,7 +56,6 @@ enum RelayScenario {
         return part == "messages" ? try await WireScenario.pull.run(parameters) : published
     }
 
-    /// How many messages a second the client does a part with.
     private static func rate(
         _ part: String, onMain isOnMain: Bool, _ count: Int, _ server: BenchServer
     ) async throws -> Double {

@@ -58,8 +58,7 @@ enum RollingScenario {
         }
     }
 
-    /// Publishes numbers until that is to end, and waits until each is acknowledged.
-    /// - Returns: how many.
+    /// Publishes numbers until that is to end, waits until each is acknowledged, and returns how many they are.
     private static func publish(
         _ client: RelayClient, _ rate: Int, _ count: NIOLockedValueBox<Count>
     ) async throws -> Int {
@@ -86,7 +85,6 @@ enum RollingScenario {
         }
     }
 
-    /// Moments, and the longest time between two.
     private struct Gaps {
         private var last: Double?
         private(set) var longest = 0.0

@@ -61,8 +61,7 @@ func inTurns<One, Other>(
 /// The median of the figures' ratios, each with that of the same round.
 func medianRatio(_ ones: [Double], _ others: [Double]) -> Double { zip(ones, others).map { $0 / $1 }.median }
 
-/// Waits until something holds.
-/// - Parameter what: what has not come, where it has not.
+/// Waits until something holds, or says what has not come.
 func wait(
     for what: @autoclosure () -> String, within limit: Duration = .seconds(60), every step: Duration = .milliseconds(2),
     until holds: () async throws -> Bool

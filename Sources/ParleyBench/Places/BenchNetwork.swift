@@ -23,8 +23,7 @@ extension LabNetwork {
         return parameters
     }
 
-    /// Connects as a user, which loads the user's account, and closes.
-    /// - Returns: how long connecting took, in seconds.
+    /// How many seconds it takes to connect as a user, which loads the user's account.
     func login(_ user: Credentials) async throws -> Double { try await parameters(user).login(within: .seconds(30)) }
 
     /// Credentials of a user of the network's own account, for whom nothing is imported. The network issues none to
@@ -45,7 +44,6 @@ extension LabNetwork {
         return try Credentials.load(path: await cluster.credentials(for: user))
     }
 
-    /// Somebody's client.
     func client(
         _ user: String, _ change: (inout RelayConfiguration) -> Void = { _ in }
     ) async throws -> RelayClient {

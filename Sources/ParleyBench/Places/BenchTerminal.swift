@@ -9,10 +9,7 @@ import Platform
         private let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         private(set) var process: pid_t = 0
 
-        /// Starts the program.
-        /// - Parameters:
-        ///   - home: the folder for all of its files.
-        ///   - data: the folder for what it keeps; one in `home` when nil.
+        /// Starts the program, whose files are all in `home`, and its store in `data` where that is another folder.
         init(_ executable: String, _ arguments: [String], home: String, data: String? = nil) throws {
             guard master >= 0 else { throw BenchFailure("there is no pseudo-terminal") }
             var (number, isLocked): (Int32, Int32) = (0, 0)

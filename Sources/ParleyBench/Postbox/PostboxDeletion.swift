@@ -81,7 +81,6 @@ extension PostboxScenario {
         ])
     }
 
-    /// The first letters of the inbox.
     private func first(_ count: Int) async throws -> [PostboxMessageID] {
         var places: [PostboxMessageID] = []
         try await eachPage { ids in
@@ -91,7 +90,6 @@ extension PostboxScenario {
         return Array(places.prefix(count))
     }
 
-    /// The letters of a part of the inbox that are there.
     private func present(from start: PostboxMessageID, through end: PostboxMessageID) async throws -> Set<String> {
         var found: Set<String> = []
         let token = PageToken(incarnation: start.incarnation, sequence: start.sequence).text

@@ -7,9 +7,7 @@ import Relay
 struct StoreText {
     /// How many words each language has.
     static let words = 2_000
-    /// How many topics and senders there are.
     static let (topics, senders) = (20, 50)
-    /// The stream that the messages are of.
     static let stream = StreamIdentity(name: "bench_stream", incarnation: 1)
     /// What the newest message says, and no other one.
     static let newestWord = "zzlastline"
@@ -55,13 +53,10 @@ struct StoreText {
     /// A word of the first language by its rank, the most frequent one first.
     func word(_ rank: Int) -> String { languages[0].words[min(rank, Self.words - 1)] }
 
-    /// A topic's name by its number.
     static func topic(_ number: Int) -> String { "room.\(number % topics)" }
 
-    /// A sender's name by its number.
     static func sender(_ number: Int) -> String { "user\(number % senders)" }
 
-    /// When a message was stored.
     static func time(_ sequence: Int) -> Timestamp {
         Timestamp(milliseconds: 1_767_225_600_000 + Int64(sequence) * 10_000)
     }
@@ -79,7 +74,6 @@ struct StoreText {
         min(Self.words, Int(exp(Double.random(in: 0..<log(Double(Self.words + 1)), using: &random)))) - 1
     }
 
-    /// The next message, under a sequence.
     mutating func message(_ sequence: Int, isNewest: Bool = false) -> (kept: KeptMessage, text: String) {
         let text = isNewest ? Self.newestWord : next()
         let topic = Self.topic(isNewest ? 0 : Int.random(in: 0..<Self.topics, using: &random))

@@ -5,23 +5,22 @@ import Synchronization
 
 /// What a run of the NATS library needs to know.
 struct WireParameters {
-    var address: ServerAddress
-    var words: Words
+    let address: ServerAddress
+    let words: Words
     var count: Int
-    var size: Int
-    var subject: String
+    let size: Int
+    let payload: ByteBuffer
+    let subject: String
     /// Whom to connect as; nil on a server that lets in everybody.
     var credentials: Credentials?
     /// What the subjects of JetStream's calls begin with.
     var apiPrefix = JetStream.standardPrefix
 
-    var payload: ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "x"), count: size) }
-
     init(_ address: ServerAddress, _ words: Words = Words([])) {
-        self.address = address
-        self.words = words
+        (self.address, self.words) = (address, words)
         count = words.number("n", 100_000, atLeast: 1)
         size = words.number("size", 128)
+        payload = ByteBuffer(repeating: UInt8(ascii: "x"), count: size)
         subject = words.text("subject", "bench.core")
     }
 
@@ -32,8 +31,7 @@ struct WireParameters {
             options: ConnectOptions(name: "parley-bench", authentication: authentication, connectTimeout: limit))
     }
 
-    /// Connects and closes.
-    /// - Returns: how long connecting took, in seconds.
+    /// How many seconds it takes to connect.
     func login(within limit: Duration = .seconds(5)) async throws -> Double {
         let begin = Meter.now()
         let connection = try await connection(within: limit)
@@ -87,9 +85,9 @@ enum WireScenario: String, CaseIterable {
         case .subscribe: return try await Self.subscribe(parameters)
         case .requests:
             let connection = try await parameters.connection()
-            let (payload, subject) = (parameters.payload, parameters.subject)
-            for _ in 0..<500 { _ = try await connection.request(payload, to: subject) }
-            return try await timed(parameters) { _ = try await connection.request(payload, to: subject) }
+            func request() async throws { _ = try await connection.request(parameters.payload, to: parameters.subject) }
+            for _ in 0..<500 { try await request() }
+            return try await timed(parameters, request)
         case .ping:
             let connection = try await parameters.connection()
             return try await timed(parameters) { try await connection.flush() }
@@ -104,10 +102,10 @@ enum WireScenario: String, CaseIterable {
             return Measurement(rawValue)
         case .storedPublish:
             let jetStream = try await parameters.jetStream()
-            let (payload, subject) = (parameters.payload, parameters.subject)
             let start = Meter.now()
             let times = try await timed(parameters) {
-                _ = try await jetStream.publish(payload, to: subject, messageID: parameters.identifier())
+                let id = parameters.identifier()
+                _ = try await jetStream.publish(parameters.payload, to: parameters.subject, messageID: id)
             }
             let rate = (Double(parameters.count) / (Meter.now() - start)).rounded()
             return times.adding(["size": parameters.size, "msgs_s": rate])
@@ -116,7 +114,6 @@ enum WireScenario: String, CaseIterable {
         }
     }
 
-    /// How long each of `n` calls takes.
     private func timed(_ parameters: WireParameters, _ call: () async throws -> Void) async throws -> Measurement {
         var samples: [Double] = []
         samples.reserveCapacity(parameters.count)
@@ -148,12 +145,11 @@ enum WireScenario: String, CaseIterable {
     private static func publishPipelined(_ parameters: WireParameters) async throws -> Measurement {
         let publisher = JetStreamPublisher(
             try await parameters.jetStream(), window: parameters.words.number("window", 1_000))
-        let payload = parameters.payload
         let failure = Mutex<NATSError?>(nil)
         let (cpu, start) = (Meter.cpu(), Meter.now())
         for _ in 0..<parameters.count {
             let id = parameters.identifier()
-            try await publisher.publish(payload, to: parameters.subject, messageID: id) { result in
+            try await publisher.publish(parameters.payload, to: parameters.subject, messageID: id) { result in
                 if case .failure(let error) = result { failure.withLock { $0 = error } }
             }
         }
