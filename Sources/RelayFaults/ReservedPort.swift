@@ -35,13 +35,13 @@ final class ReservedPort: Sendable {
         #else
             let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
-        guard descriptor >= 0 else { throw .port(wanted, host: host, reason: words(errno)) }
+        guard descriptor >= 0 else { throw .port(wanted, host: host, reason: String(cString: strerror(errno))) }
         share(descriptor)
         let result = place.withSockAddr { bind(descriptor, $0, socklen_t($1)) }
         guard result == 0, let number = port(of: descriptor) else {
             let code = errno
             close(descriptor)
-            throw .port(wanted, host: host, reason: words(code))
+            throw .port(wanted, host: host, reason: String(cString: strerror(code)))
         }
         return (descriptor, number)
     }
@@ -57,8 +57,6 @@ final class ReservedPort: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    private static func words(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
     /// Lets a listening socket be bound to the same port.
     private static func share(_ descriptor: Int32) {

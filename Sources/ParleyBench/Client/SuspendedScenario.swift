@@ -20,9 +20,8 @@ enum SuspendedScenario {
         guard let parley = ThisProgram.parley(for: "suspended") else { return [] }
         let settling = Duration.seconds(words.number("settle", 5))
         let seconds = Double(words.number("seconds", 60, atLeast: 1))
-        let folder = try TemporaryFolder.make("bench")
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         return try await BenchServer.run { server in
+            let folder = server.folder
             try await server.makeStream()
             let toClient = try await FaultProxy.start(target: server.address)
             let toChat = try await FaultProxy.start(target: server.address)

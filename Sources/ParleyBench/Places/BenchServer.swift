@@ -7,7 +7,7 @@ import RelayNetwork
 /// A nats-server for one run, on a free loopback port, with a temporary folder. It ends with this process.
 final class BenchServer: Sendable {
     let address: ServerAddress
-    private let folder: String
+    let folder: String
     private let process = NIOLockedValueBox<ServerProcess?>(nil)
 
     private init(in folder: String) throws {

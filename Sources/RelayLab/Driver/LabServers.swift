@@ -56,7 +56,6 @@ public actor LabAdministrator {
 /// The server of a private network whose host is another process, which brings it back from its death by itself, and
 /// which other programs use too.
 public struct LabHostedNetwork: LabServers {
-    private let directory: NetworkDirectory
     private let ensureRunning: @Sendable () async throws -> Void
     /// The administrator's acts.
     public let administrator: LabAdministrator
@@ -67,14 +66,14 @@ public struct LabHostedNetwork: LabServers {
     public init(
         directory: NetworkDirectory, user: String, ensureRunning: @escaping @Sendable () async throws -> Void
     ) {
-        (self.directory, self.ensureRunning) = (directory, ensureRunning)
+        self.ensureRunning = ensureRunning
         administrator = LabAdministrator(directory, user: user)
     }
 
     /// Kills the server, or makes sure that it runs.
     public func change(_ name: LabAct.Name) async throws {
         switch name {
-        case .killServer: directory.killServer()
+        case .killServer: administrator.directory.killServer()
         case .startServer: try await ensureRunning()
         default: throw LabActError.notHere(name)
         }

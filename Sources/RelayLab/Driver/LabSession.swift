@@ -151,10 +151,9 @@ public actor LabSession {
         await settle()
         let limit = clock.now + patience
         while clock.now < limit {
-            let ledger = run.ledger
-            if ledger.unsettled.isEmpty, ledger.lost.isEmpty { break }
             // A session that is over brings nothing more.
-            if status.state == ConnectionStatus.State.disconnected.rawValue, ledger.unsettled.isEmpty { break }
+            let isOver = status.state == ConnectionStatus.State.disconnected.rawValue
+            if run.ledger.unsettled.isEmpty, isOver || run.ledger.lost.isEmpty { break }
             guard await pause() else { break }
         }
         await subject?.close()

@@ -14,13 +14,10 @@ struct LabOutages: Hashable, Sendable {
     mutating func take(_ fault: LabFault, at now: LabTime) {
         // A client that copes with a message that comes twice has no outage to notice.
         if LabAct.Name(rawValue: fault.name)?.isOfMessage == true { return }
+        if fault.phase != .ended, noticed == nil { unnoticed = unnoticed ?? now }
         switch fault.phase {
-        case .began:
-            lasting += 1
-            if noticed == nil { unnoticed = unnoticed ?? now }
-        case .struck:
-            if noticed == nil { unnoticed = unnoticed ?? now }
-            cleared = now
+        case .began: lasting += 1
+        case .struck: cleared = now
         case .ended:
             lasting = max(0, lasting - 1)
             cleared = now

@@ -38,9 +38,8 @@ public struct LabLog: Hashable, Sendable {
     /// Reads what ``text`` wrote. Empty lines are passed over.
     public init(parsing text: some Collection<UInt8>) throws(LabLogError) {
         let decoder = JSONDecoder()
-        var number = 0
-        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            number += 1
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (number, line) in zip(1..., lines) {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             guard events.count < Self.maximumEvents else {
                 throw LabLogError(line: number, words: "there are more than \(Self.maximumEvents) events")

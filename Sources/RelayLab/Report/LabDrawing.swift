@@ -79,8 +79,8 @@ struct LabDrawing {
     }
 
     private func roundTrips(_ top: Double) -> [String] {
-        curve(timeline.roundTrips.points.map { ($0.at, $0.value.seconds) }, top, 44, steps: false) { value in
-            "\(LabTime(seconds: value) ?? .zero)"
+        curve(timeline.roundTrips.points.map { ($0.at, $0.value.seconds) }, top, 44, steps: false) {
+            "\(LabTime(seconds: $0) ?? .zero)"
         }
     }
 

@@ -28,10 +28,9 @@ public struct LabClientSettings: Hashable, Sendable {
     /// The policy by which it tries again, with all times divided.
     public func reconnectPolicy(speed: Double) -> ReconnectPolicy {
         var policy = ReconnectPolicy.named(reconnect) ?? .parley
-        if let window { policy.window = window }
         policy.schedule = policy.schedule.map { $0 / speed }
         policy.cap = policy.cap / speed
-        policy.window = policy.window.map { $0 / speed }
+        policy.window = (window ?? policy.window).map { $0 / speed }
         policy.longOutage = policy.longOutage / speed
         policy.stableAfter = policy.stableAfter / speed
         return policy

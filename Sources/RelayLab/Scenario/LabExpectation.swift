@@ -113,10 +113,7 @@ extension LabExpectation: Decodable {
 
     /// The number of a text such as `1+`; nil for anything else.
     private static func least(_ text: String) -> Int? {
-        guard text.hasSuffix("+"), let count = Int(text.dropLast()), (0...LabNumber.maximum).contains(count) else {
-            return nil
-        }
-        return count
+        text.hasSuffix("+") ? Int(text.dropLast()).flatMap { (0...LabNumber.maximum).contains($0) ? $0 : nil } : nil
     }
 }
 

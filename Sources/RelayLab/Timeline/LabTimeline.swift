@@ -36,16 +36,10 @@ public struct LabTimeline: Hashable, Sendable {
         case .queued(let count): queued.append(count, at: event.at)
         case .sent: marks.append(.sent, at: event.at)
         case .received(_, let isRecovered), .arrived(_, _, let isRecovered):
-            mark(delivery, isRecovered: isRecovered, at: event.at)
+            if delivery == .again || isRecovered {
+                marks.append(delivery == .again ? .doubled : .recovered, at: event.at)
+            }
         case .began, .acknowledged, .notSent, .uncertain, .missed, .expectation, .note, .failed, .ended: break
-        }
-    }
-
-    private mutating func mark(_ delivery: LabLedger.Delivery?, isRecovered: Bool, at now: LabTime) {
-        if delivery == .again {
-            marks.append(.doubled, at: now)
-        } else if isRecovered {
-            marks.append(.recovered, at: now)
         }
     }
 
