@@ -113,8 +113,7 @@ final class FaultFlow {
                 link?.count { $0[keyPath: path] += bytes.readableBytes }
                 if lane.rules.pieceLength != nil {
                     // The next piece in another turn of the loop, or the system would join the two.
-                    let bound = NIOLoopBound(self, eventLoop: loop)
-                    loop.execute { bound.value.drive() }
+                    loop.assumeIsolated().execute { self.drive() }
                     return
                 }
             case .swallow(let length): link?.count { $0.swallowedBytes += length }
@@ -134,9 +133,9 @@ final class FaultFlow {
 
     private func setAlarm(_ time: Duration) {
         alarm?.cancel()
-        let bound = NIOLoopBound(self, eventLoop: loop)
         // Rounded up, or the alarm could come a moment before its time.
-        alarm = loop.scheduleTask(deadline: begin + TimeAmount(time) + .nanoseconds(1)) { bound.value.drive() }
+        let deadline = begin + TimeAmount(time) + .nanoseconds(1)
+        alarm = loop.assumeIsolated().scheduleTask(deadline: deadline) { self.drive() }
     }
 
     private func readOn() {

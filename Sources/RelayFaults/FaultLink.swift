@@ -85,8 +85,7 @@ final class FaultLink {
     func cutAfterWriting(_ ending: FaultProxy.Ending, to channel: (any Channel)?) {
         guard let channel else { return cutNow(ending) }
         stop()
-        let bound = NIOLoopBound(self, eventLoop: loop)
-        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in bound.value.cutNow(ending) }
+        channel.writeAndFlush(ByteBuffer()).assumeIsolated().whenComplete { _ in self.cutNow(ending) }
     }
 
     private func cutNow(_ ending: FaultProxy.Ending) {
@@ -107,8 +106,7 @@ final class FaultLink {
             for channel in channels { channel.close(mode: .output, promise: nil) }
             closeWhenBothEnded()
             // Should a side not end by itself.
-            let bound = NIOLoopBound(self, eventLoop: loop)
-            loop.scheduleTask(in: Self.endLimit) { bound.value.closeNow() }
+            loop.assumeIsolated().scheduleTask(in: Self.endLimit) { self.closeNow() }
         }
     }
 

@@ -127,7 +127,6 @@ final class FaultProxyCore {
     private func dial(_ link: FaultLink, tries: Int) {
         let place = current
         let target = targets[place]
-        let bound = NIOLoopBound((link, self), eventLoop: loop)
         ClientBootstrap(group: loop)
             .channelOption(ChannelOptions.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .channelOption(ChannelOptions.autoRead, value: false)
@@ -138,14 +137,13 @@ final class FaultProxyCore {
             .assumeIsolated()
             // A host may have several addresses: only the socket that connected first belongs to the link.
             .flatMapThrowing { channel in
-                try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(bound.value.0, .server))
+                try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(link, .server))
             }
-            .whenFailure { _ in
-                let (link, core) = bound.value
+            .whenFailure { [self] _ in
                 // Another link may have found out before.
-                if core.current == place { core.current = (place + 1) % core.targets.count }
-                guard tries > 1, !core.isClosed else { return link.end(.reset) }
-                core.dial(link, tries: tries - 1)
+                if current == place { current = (place + 1) % targets.count }
+                guard tries > 1, !isClosed else { return link.end(.reset) }
+                dial(link, tries: tries - 1)
             }
     }
 }

@@ -35,7 +35,7 @@ public struct LabNetwork: Sendable {
         options.idleTimeout = .seconds(24 * 3_600)
         options.startTimeout = .seconds(60)
         let server = LabServer(NetworkDirectory(path: folder + "/network"), options)
-        return try await started(server.administrator.directory, in: folder, stop: { await server.stop() }) {
+        return try await started(server.administrator.network.directory, in: folder, stop: { await server.stop() }) {
             (try await server.start(), { _ in server })
         }
     }
@@ -150,7 +150,7 @@ private actor LabServer: LabServers {
     }
 
     func start() async throws -> NetworkDescription {
-        let directory = administrator.directory
+        let directory = administrator.network.directory
         let running = NetworkHost(directory: directory, options: options)
         let host = LabHost { await running.run() }
         self.host = host

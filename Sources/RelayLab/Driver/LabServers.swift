@@ -25,7 +25,6 @@ extension LabServers {
 public actor LabAdministrator {
     nonisolated let network: NetworkAdministrator
     nonisolated let user: String
-    nonisolated let directory: NetworkDirectory
     /// When the user's access ends without a rehearsal, while one has it ended; the inner nil means never.
     private var endBefore: Int64??
     /// As long as it is kept, the network's disk is full.
@@ -34,7 +33,7 @@ public actor LabAdministrator {
     /// - Parameter user: the user whom the acts are about.
     init(_ directory: NetworkDirectory, user: String) {
         network = NetworkAdministrator(directory: directory, name: "the lab")
-        (self.directory, self.user) = (directory, user)
+        self.user = user
     }
 
     /// Ends the user's access now, and keeps in mind when it would have ended.
@@ -49,7 +48,7 @@ public actor LabAdministrator {
         endBefore = nil
     }
 
-    func fillDisk() throws { if disk == nil { disk = try directory.fillDisk() } }
+    func fillDisk() throws { if disk == nil { disk = try network.directory.fillDisk() } }
     func freeDisk() { disk = nil }
 }
 
@@ -73,7 +72,7 @@ public struct LabHostedNetwork: LabServers {
     /// Kills the server, or makes sure that it runs.
     public func change(_ name: LabAct.Name) async throws {
         switch name {
-        case .killServer: administrator.directory.killServer()
+        case .killServer: administrator.network.directory.killServer()
         case .startServer: try await ensureRunning()
         default: throw LabActError.notHere(name)
         }
