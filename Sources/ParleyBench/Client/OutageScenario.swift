@@ -182,7 +182,8 @@ private final class Trial: Sendable {
 
     func begin(_ round: Int) {
         guard round == rounds / 10 else { return }
-        state.withLockedValue { $0.early = (Meter.memory(), Meter.descriptors()) }
+        let early = (Meter.memory(), Meter.descriptors())
+        state.withLockedValue { $0.early = early }
     }
 
     func connected(after recoveries: Int) async throws {
