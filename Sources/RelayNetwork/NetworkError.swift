@@ -154,8 +154,6 @@ extension NetworkError {
         }
     }
 
-    var isOfConnection: Bool { if case .connection = self { true } else { false } }
-
     var isOfProvision: Bool { if case .invalidProvision = self { true } else { false } }
 
     /// Whether one server could not be reached, so that another one of a network's may be.

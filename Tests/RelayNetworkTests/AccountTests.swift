@@ -133,11 +133,11 @@ struct UserPermissionsTests {
         #expect(tokens.count == 20 && tokens["$JS.API.*.*"] == [SubjectMapping(to: "net.API.$1.$2")])
         for version in ["2.9.25", nil] {
             let program = ServerProgram(path: "", version: version)
-            #expect(!program.mapsWildcards && !program.takesSyncInterval)
+            #expect(!program.isRecent)
         }
         for version in ["2.10.0", "2.15.1-beta", "3.0.0"] {
             let program = ServerProgram(path: "", version: version)
-            #expect(program.mapsWildcards && program.takesSyncInterval)
+            #expect(program.isRecent)
         }
     }
 

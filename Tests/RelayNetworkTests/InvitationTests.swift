@@ -39,7 +39,8 @@ struct InvitationTests {
         var late = InvitationRecord(key: "I", created: 1, expires: 100)
         #expect(throws: InvitationFailure.expired) { try late.use(for: "A", at: 100) }
         #expect(late.usedBy == nil)
-        var revoked = InvitationRecord(key: "I", created: 1, expires: 100).revoked()
+        var revoked = InvitationRecord(key: "I", created: 1, expires: 100)
+        revoked.isRevoked = true
         #expect(throws: InvitationFailure.revoked) { try revoked.use(for: "A", at: 10) }
     }
 

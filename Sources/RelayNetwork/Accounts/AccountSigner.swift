@@ -14,11 +14,8 @@ struct AccountSigner {
         var imports: Int
 
         init(_ settings: NetworkSettings, mappings: UserPermissions.MappingStyle) {
-            self.mappings = mappings
-            limits = settings.users
-            postboxes = settings.postboxes
-            maximumLetters = settings.maximumLetters
-            imports = UserPermissions.importsVersion
+            (self.mappings, imports) = (mappings, UserPermissions.importsVersion)
+            (limits, postboxes, maximumLetters) = (settings.users, settings.postboxes, settings.maximumLetters)
         }
     }
 
@@ -32,8 +29,7 @@ struct AccountSigner {
         _ directory: NetworkDirectory, _ identity: NetworkIdentity, root: NKeyPair? = nil,
         mappings: UserPermissions.MappingStyle? = nil
     ) throws(NetworkError) {
-        self.directory = directory
-        self.identity = identity
+        (self.directory, self.identity) = (directory, identity)
         form = Form(try directory.settings(), mappings: mappings ?? Self.form(in: directory)?.mappings ?? .wildcards)
         self.root = if let root { root } else { try directory.operatorPair() }
         block = directory.block()
@@ -140,11 +136,9 @@ struct AccountSigner {
         pub: SubjectRules(allow: [NetworkNames.namespace]), sub: SubjectRules(allow: ["_INBOX.>"]))
 
     func networkClaims(acceptsMessages: Bool) -> AccountClaims {
-        var claims = NetworkAccount.claims(
+        NetworkAccount.claims(
             identity.account, names: identity.names, signingKey: identity.signingKey.publicKey,
             acceptsMessages: acceptsMessages)
-        claims.issuedAt = NetworkAdministrator.now
-        return claims
     }
 
     func networkToken(acceptsMessages: Bool) throws(NetworkError) -> String {

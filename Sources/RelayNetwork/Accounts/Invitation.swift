@@ -133,10 +133,9 @@ struct EnrolmentReply: Codable, Hashable, Sendable {
 }
 
 extension Invitation {
-    /// Exchanges the invitation for credentials that this device alone has. It cannot be used again then.
-    /// - Parameters:
-    ///   - authorityFile: a file that holds ``authority``.
-    ///   - timeout: how long it may take; a network whose services start only now is waited for.
+    /// Exchanges the invitation for credentials that this device alone has. It cannot be used again then. A network
+    /// whose services start only now is waited for.
+    /// - Parameter authorityFile: a file that holds ``authority``.
     /// - Throws: `NetworkError.invitation` with why it cannot be used; `.connection` where no server can be reached.
     public func accept(
         authorityFile: String?, timeout: Duration = .seconds(20)
@@ -144,22 +143,17 @@ extension Invitation {
         guard NetworkAdministrator.now < expires else { throw .invitation(.expired) }
         // The same key each time: an answer that was lost can be asked for again.
         let pair = NKeyPair.generate(.user)
-        let deadline = ContinuousClock.now + timeout
-        var turn = 0
-        while true {
-            let failure: NetworkError
-            do throws(NetworkError) { return try await ask(servers[turn % servers.count], pair, authorityFile) } catch {
-                failure = error
+        func mayPass(_ error: NetworkError) -> Bool {
+            switch error {
+            case .connection(let cause): cause.isRetryable
+            case .invitation(let cause): cause == .unavailable
+            default: false
             }
-            let isPassing =
-                switch failure {
-                case .connection(let cause): cause.isRetryable
-                case .invitation(let cause): cause == .unavailable
-                default: false
-                }
-            guard isPassing, ContinuousClock.now < deadline else { throw failure }
+        }
+        var turn = -1
+        return try await persist(until: .now + timeout, every: .milliseconds(500), where: mayPass) {
             turn += 1
-            try await Pause.sleep(.milliseconds(500))
+            return try await ask(servers[turn % servers.count], pair, authorityFile)
         }
     }
 
@@ -211,13 +205,7 @@ struct InvitationRecord: Codable, Hashable, Sendable {
     let expires: Int64
     /// The public key that credentials were issued to for it; nil until then.
     private(set) var usedBy: String?
-    private(set) var isRevoked = false
-
-    func revoked() -> InvitationRecord {
-        var revoked = self
-        revoked.isRevoked = true
-        return revoked
-    }
+    var isRevoked = false
 
     mutating func wasUsed(by key: String) { usedBy = usedBy ?? key }
 

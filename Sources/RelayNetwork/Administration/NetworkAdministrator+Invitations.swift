@@ -71,9 +71,8 @@ extension NetworkAdministrator {
             let isOnCluster = try directory.cluster() != nil
             // On a cluster it is kept until its end is known there, so that an act that fails can be done again.
             let known = try directory.changeRecord(of: user) { record in
-                let known = record.invitation
-                record.invitation = isOnCluster ? known?.revoked() : nil
-                return known
+                defer { if isOnCluster { record.invitation?.isRevoked = true } else { record.invitation = nil } }
+                return record.invitation
             }
             guard let known else { return .none }
             let outcome = try await end(known, identity)

@@ -203,7 +203,7 @@ extension UserRecord {
             if revoked.contains(where: { $0.publicKey == keys[index].publicKey }) { keys[index].revoked = now }
         }
         if let invitation, revoked.contains(where: { $0.publicKey == invitation.key }) {
-            self.invitation = invitation.revoked()
+            self.invitation?.isRevoked = true
         }
     }
 }

@@ -40,7 +40,7 @@ struct HostedServer: Sendable {
         for (account, token) in [(own.systemAccount, own.system), (identity.account, network)] {
             try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
         }
-        try AccountSigner.bringUpToDate(directory, mappings: program.mapsWildcards ? .wildcards : .tokens)
+        try AccountSigner.bringUpToDate(directory, mappings: program.isRecent ? .wildcards : .tokens)
         let startTime = NetworkAdministrator.now
         let address: ServerAddress
         if let listener {
@@ -52,7 +52,7 @@ struct HostedServer: Sendable {
         let configuration = ServerConfiguration(
             port: address.port, operatorToken: own.operator, systemAccount: own.systemAccount.text,
             resolver: directory.resolver, store: directory.store, processFile: directory.serverProcessFile,
-            syncInterval: program.takesSyncInterval ? try directory.settings().syncInterval : nil,
+            syncInterval: program.isRecent ? try directory.settings().syncInterval : nil,
             host: listener?.host ?? "127.0.0.1", tls: listener?.tls)
         try PrivateFile.write(configuration.text.utf8, to: directory.serverConfiguration)
         try PrivateFile.writeJSON(Record(port: address.port), to: directory.serverFile)

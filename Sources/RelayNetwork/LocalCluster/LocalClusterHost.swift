@@ -157,7 +157,7 @@ private struct LocalClusterRun: Sendable {
             name: place.name, port: known.servers[index].port, operatorToken: own.operator,
             systemAccount: own.systemAccount.text, resolver: place.accounts, store: place.store,
             processFile: place.processFile,
-            syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil,
+            syncInterval: server.isRecent ? try directory.settings().syncInterval : nil,
             cluster: .init(
                 port: known.servers[index].routePort,
                 otherPorts: known.servers.indices.filter { $0 != index }.map { known.servers[$0].routePort },

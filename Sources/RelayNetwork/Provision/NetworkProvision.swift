@@ -85,7 +85,6 @@ public struct NetworkProvision: Sendable {
 
     private var isNew: Bool { !PrivateFile.exists(IdentityFiles(folder: directory.keys).names) }
 
-    /// What was said before, with what is said now.
     private func wanted() throws(NetworkError) -> ClusterNetwork {
         let known = try directory.cluster()
         if known == nil, !isNew {
@@ -134,7 +133,7 @@ public struct NetworkProvision: Sendable {
             defer { system.close() }
             let (servers, count) = try await system.roll()
             // The oldest of the servers may need another form of the accounts.
-            let isOld = servers.contains { !ServerProgram(path: "", version: $0.version).mapsWildcards }
+            let isOld = servers.contains { !ServerProgram(path: "", version: $0.version).isRecent }
             let mappings: UserPermissions.MappingStyle = isOld ? .tokens : .wildcards
             try renewAccounts(mappings)
             let signer = try AccountSigner(directory, identity, root: root, mappings: mappings)
@@ -233,7 +232,8 @@ public struct NetworkProvision: Sendable {
             // Servers that have just learned of the network's own account may take a moment to let it in.
             let mayHaveLearned = identity.administrator != nil && !options.isRehearsal
             connection = try await persist(
-                until: .now + .seconds(mayHaveLearned ? 10 : 0), every: .milliseconds(100), where: \.isOfConnection
+                until: .now + .seconds(mayHaveLearned ? 10 : 0), every: .milliseconds(100),
+                where: { if case .connection = $0 { true } else { false } }
             ) { try await HostRole.keeping.connect(to: addresses, identity.issuer) }
         } catch {
             guard case .connection(.authorization) = error else { throw error }

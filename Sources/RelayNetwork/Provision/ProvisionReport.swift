@@ -33,6 +33,16 @@ public struct ProvisionReport: Hashable, Sendable {
         public var changes: [String] = []
         /// Those of them that cost something, and were not asked for.
         public var withheld: [String] = []
+
+        /// Logs how the part stands, unless it is as planned.
+        func log(to log: Logger) {
+            guard state != .same else { return }
+            var metadata: Logger.Metadata = ["part": "\(name)", "state": "\(state)"]
+            let made = changes.filter { !withheld.contains($0) }
+            if !made.isEmpty { metadata["changes"] = "\(made.joined(separator: ", "))" }
+            if !withheld.isEmpty { metadata["withheld"] = "\(withheld.joined(separator: ", "))" }
+            log.log(level: state == .made ? .info : .notice, "a part of the network was looked at", metadata: metadata)
+        }
     }
 
     /// The parts, in the order in which they are made.
@@ -50,18 +60,6 @@ public struct ProvisionReport: Hashable, Sendable {
 
     /// Whether nothing was done, for there was nothing to do.
     public var isUnchanged: Bool { parts.allSatisfy { $0.state == .same } }
-}
-
-extension ProvisionReport.Part {
-    /// Logs how the part stands, unless it is as planned.
-    func log(to log: Logger) {
-        guard state != .same else { return }
-        var metadata: Logger.Metadata = ["part": "\(name)", "state": "\(state)"]
-        let made = changes.filter { !withheld.contains($0) }
-        if !made.isEmpty { metadata["changes"] = "\(made.joined(separator: ", "))" }
-        if !withheld.isEmpty { metadata["withheld"] = "\(withheld.joined(separator: ", "))" }
-        log.log(level: state == .made ? .info : .notice, "a part of the network was looked at", metadata: metadata)
-    }
 }
 
 extension AccountClaims {

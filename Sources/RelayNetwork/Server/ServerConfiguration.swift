@@ -72,19 +72,12 @@ struct ServerConfiguration: Hashable, Sendable {
             """
     }
 
+    private static let escapes: [Unicode.Scalar: String] = [
+        "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+    ]
+
     /// A path as a string of the configuration language, which knows the usual escapes.
     static func quoted(_ path: String) -> String {
-        var text = "\""
-        for character in path.unicodeScalars {
-            switch character {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            default: text.unicodeScalars.append(character)
-            }
-        }
-        return text + "\""
+        "\"" + path.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
     }
 }

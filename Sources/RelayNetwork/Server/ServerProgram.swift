@@ -39,17 +39,14 @@ package struct ServerProgram: Hashable, Sendable {
 
     static let tries = 7
 
-    /// Whether one mapping can cover a whole branch of subjects.
-    var mapsWildcards: Bool { isAtLeast(2, 10) }
-    /// Whether its configuration may say how often it forces what is stored onto the disk.
-    var takesSyncInterval: Bool { isAtLeast(2, 10) }
-
-    /// A server that does not say its version is taken for an old one: what old ones read, all read.
-    private func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
+    /// Whether it is 2.10 or newer: one mapping can cover a whole branch of subjects, and the configuration may say how
+    /// often it forces what is stored onto the disk. A server that does not say its version is taken for an old one:
+    /// what old ones read, all read.
+    var isRecent: Bool {
         guard let numbers = version?.split(separator: ".").prefix(2).map({ Int($0) ?? 0 }), numbers.count == 2 else {
             return false
         }
-        return (numbers[0], numbers[1]) >= (major, minor)
+        return (numbers[0], numbers[1]) >= (2, 10)
     }
 }
 
