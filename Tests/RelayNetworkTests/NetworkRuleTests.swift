@@ -129,11 +129,11 @@ struct NetworkRuleTests {
         _ change: PostboxRegister.Change, _ name: String, _ register: inout PostboxRegister, title: String? = nil,
         of persona: String? = nil
     ) -> PostboxReply.Failure? {
-        do throws(PostboxRegister.Refusal) {
+        do throws(PostboxReply.Failure) {
             _ = try register.apply(change, .init(name: name, sudoId: persona, title: title), at: 9)
             return nil
         } catch {
-            return error.failure
+            return error
         }
     }
 

@@ -15,7 +15,6 @@ extension NetworkDirectory {
         try PrivateFile.readJSON([Narrowing].self, from: narrowingsFile) ?? []
     }
 
-    /// Keeps a narrowed grant until a server has ended its readers.
     func remember(_ new: Narrowing) throws(NetworkError) {
         let known = try narrowings()
         if !known.contains(new) { try PrivateFile.writeJSON(known + [new], to: narrowingsFile) }
@@ -26,19 +25,16 @@ extension NetworkDirectory {
 
 extension JetStream {
     /// Deletes the consumers that read what a user may read no more of the topics: their messages, and who is there.
+    /// The server does not know which user made which consumer; other users' readers notice and make theirs anew.
     func endReaders(of narrowing: Narrowing, _ names: NetworkIdentity.Names) async throws(NATSError) {
-        func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
-        try await endReaders(
-            in: NetworkNames.topicStream(of: names.namespace), of: subjects(narrowing.lost),
-            besides: subjects(narrowing.kept))
-        try await endReaders(
-            in: PresenceBucket.stream, of: narrowing.lost.map(PresenceBucket.everybody),
-            besides: narrowing.kept.map(PresenceBucket.everybody))
+        try await endReaders(of: narrowing, in: NetworkNames.topicStream(of: names.namespace)) { "\(names.hash).\($0)" }
+        try await endReaders(of: narrowing, in: PresenceBucket.stream, PresenceBucket.everybody)
     }
 
-    /// Deletes the consumers that read subjects which a user has lost. The server does not know which user made which
-    /// consumer; the readers of other users notice and make theirs anew.
-    func endReaders(in stream: String, of lost: [String], besides kept: [String]) async throws(NATSError) {
+    private func endReaders(
+        of narrowing: Narrowing, in stream: String, _ subject: (String) -> String
+    ) async throws(NATSError) {
+        let (lost, kept) = (narrowing.lost.map(subject), narrowing.kept.map(subject))
         for consumer in try await consumers(in: stream) {
             let filters = consumer.filters.isEmpty ? [">"] : consumer.filters
             let isLost = filters.contains { filter in

@@ -9,18 +9,12 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         /// Most bytes of all its messages.
         public var maximumBytes: Int64
         /// Longest age of a message in seconds; 0 keeps it until newer ones need its room.
-        public var maximumAge: Int64
+        public var maximumAge: Int64 = 0
         /// Most bytes of one message.
-        public var maximumMessageBytes: Int32
+        public var maximumMessageBytes: Int32 = 1 << 20
         /// Most readers at once, of all users together, as the server counts no user's; set when the stream is made.
         public var maximumConsumers: Int
 
-        init(bytes: Int64, age: Int64 = 0, messageBytes: Int32 = 1 << 20, consumers: Int) {
-            maximumBytes = bytes
-            maximumAge = age
-            maximumMessageBytes = messageBytes
-            maximumConsumers = consumers
-        }
     }
 
     /// What one user's account may take.
@@ -38,21 +32,19 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
 
         var account: AccountLimits {
             var limits = AccountLimits.withoutJetStream
-            limits.conn = connections
-            limits.subs = subscriptions
-            limits.payload = payload
+            (limits.conn, limits.subs, limits.payload) = (connections, subscriptions, payload)
             return limits
         }
     }
 
     /// The stream of all topics; when it is full, new messages replace the oldest.
-    public var topics = StreamBounds(bytes: 1 << 30, consumers: 20_000)
+    public var topics = StreamBounds(maximumBytes: 1 << 30, maximumConsumers: 20_000)
     /// Each user's stream of postboxes; a full one refuses letters, and their senders learn that.
-    public var postboxes = StreamBounds(bytes: 256 << 20, consumers: 1_000)
+    public var postboxes = StreamBounds(maximumBytes: 256 << 20, maximumConsumers: 1_000)
     /// Most letters in one user's postboxes.
     public var maximumLetters: Int64 = 100_000
     /// The key-value bucket that all share; a full one takes no values.
-    public var bucket = StreamBounds(bytes: 64 << 20, consumers: 20_000)
+    public var bucket = StreamBounds(maximumBytes: 64 << 20, maximumConsumers: 20_000)
     /// Each user's account.
     public var users = UserLimits()
     /// How often the server syncs the disk, in seconds: what a power cut may cost. Before 2.10 it is 120.

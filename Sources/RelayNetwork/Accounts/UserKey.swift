@@ -2,7 +2,7 @@ import Relay
 
 /// One credential of a user: a key pair of its own, whose secret the network does not keep.
 public struct UserKey: Codable, Hashable, Sendable {
-    /// How the key came about.
+    /// How a key came about.
     public enum Kind: String, Codable, Hashable, Sendable {
         /// A credentials file that was handed out.
         case file
@@ -33,9 +33,8 @@ public struct UserKey: Codable, Hashable, Sendable {
     /// When it was revoked, in seconds since 1970; nil for one that was not. There is no way back.
     public internal(set) var revoked: Int64?
 
-    init(_ publicKey: String, _ kind: Kind, created: Int64, expires: Int64? = nil, revoked: Int64? = nil) {
-        (self.publicKey, self.kind, self.created) = (publicKey, kind, created)
-        (self.expires, self.revoked) = (expires, revoked)
+    init(_ publicKey: String, _ kind: Kind, created: Int64, expires: Int64? = nil) {
+        (self.publicKey, self.kind, self.created, self.expires) = (publicKey, kind, created, expires)
     }
 
     /// The short name of the key: what tells it from others, without the letters with which all begin.
@@ -71,7 +70,6 @@ extension [UserKey] {
         }
     }
 
-    /// The key that a text means. Throws `unknownKey` where there is none, or are several.
     func meant(by text: String, of user: UserName) throws(NetworkError) -> UserKey {
         let found = filter { $0.isMeant(by: text.uppercased()) }
         if let key = found.first, found.count == 1 { return key }
@@ -110,7 +108,7 @@ public struct RightsChange: Hashable, Sendable {
     /// Whether nothing is named.
     public var isEmpty: Bool { self == RightsChange() }
 
-    /// The rights after the change. Where the topics of one direction alone are named, the other one has none.
+    /// Where the topics of one direction alone are named, the other one has none.
     func applied(to rights: AccessRights) -> AccessRights {
         var rights = rights
         if publish != nil || subscribe != nil {

@@ -53,7 +53,7 @@ package struct UserPermissions: Hashable, Sendable {
         do throws(TopicError) { _ = try TopicPattern(text) } catch {
             throw .invalidGrant(topics: text, reason: error.description)
         }
-        guard text != "*", !text.hasSuffix(".*") else {
+        if text == "*" || text.hasSuffix(".*") {
             throw .invalidGrant(
                 topics: text, reason: "end in > to grant all below, or name each topic; a last * cannot be enforced.")
         }
@@ -172,7 +172,7 @@ package struct UserPermissions: Hashable, Sendable {
         ] + readerCalls(stream)
     }
 
-    /// Using a consumer that one has made. Its name is known to its maker alone.
+    /// Uses a consumer that one has made. Its name is known to its maker alone.
     private func readerCalls(_ stream: String) -> [String] {
         ["CONSUMER.MSG.NEXT.\(stream).*", "CONSUMER.INFO.\(stream).*", "CONSUMER.DELETE.\(stream).*"]
     }

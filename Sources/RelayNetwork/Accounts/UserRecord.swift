@@ -32,7 +32,7 @@ extension UserRecord {
     /// A time by which tokens are void that a wrong clock dates later, too.
     private static let endOfTime: Int64 = 253_402_300_799
 
-    /// The public keys of all accounts of the user, the user's own first.
+    /// All public keys, the one of the user's own account first.
     var accounts: [String] { [account] + narrowAccounts.map(\.account) }
 
     func rights(ofAccount account: String) -> AccessRights {
@@ -50,8 +50,7 @@ extension UserRecord {
     func rights(of key: UserKey) -> AccessRights { rights(ofAccount: key.account ?? account) }
 
     var allKeys: [UserKey] {
-        guard let invitation, invitation.usedBy == nil,
-            !keys.contains(where: { $0.publicKey == invitation.key })
+        guard let invitation, invitation.usedBy == nil, !keys.contains(where: { $0.publicKey == invitation.key })
         else { return keys }
         return keys + [UserKey(invitation.key, .invitation, created: invitation.created, expires: invitation.expires)]
     }

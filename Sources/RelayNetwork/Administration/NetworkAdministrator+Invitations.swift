@@ -14,13 +14,12 @@ extension NetworkAdministrator {
     /// How long an invitation can be used unless said otherwise, in seconds.
     public static let invitationLifetime: Int64 = 7 * 86_400
 
-    /// Invites somebody: makes the user where there is none, and credentials that can be exchanged once for the
-    /// person's own. An invitation from before for the same user is void.
+    /// Invites a person: makes the user if there is none, and credentials that can be exchanged once for the person's
+    /// own, whose secret is kept nowhere. An earlier invitation of the user becomes void.
     /// - Parameters:
-    ///   - rights: what the user may do; a known user keeps what is not named, and a new user gets all of it.
+    ///   - rights: a known user keeps what is not named, and a new user gets all of it.
     ///   - servers: where the person connects; none to take what the network listens at.
     ///   - expires: until when it can be used, in seconds since 1970.
-    /// - Returns: the invitation, whose secret is kept nowhere.
     /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network.
     public func invite(
         user: String, rights: RightsChange = RightsChange(), servers: [String] = [], expires: Int64
@@ -46,7 +45,7 @@ extension NetworkAdministrator {
             log("user invited", user)
             if let known = before?.invitation { _ = try await end(known, identity) }
             let pair = NKeyPair.generate(.user)
-            let account = try directory.changeRecord(of: user) { record in
+            let account = try directory.changeUser(user, signs: false) { record in
                 record.invitation = InvitationRecord(key: pair.publicKey.text, created: Self.now, expires: expires)
                 return record.account
             }
@@ -61,23 +60,22 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Takes a user's invitation back. One that was used already is of no use to anybody; the credentials it was
-    /// exchanged for are ended by ``revoke(key:of:reason:)``. Where somebody uses it at the same moment, one of both
-    /// comes first, and the other is told.
+    /// Takes a user's invitation back. The credentials that a used one was exchanged for are ended by
+    /// ``revoke(key:of:reason:)``. If it is used at the same moment, one of both comes first, and the other is told.
     @discardableResult
     public func revokeInvitation(of user: String) async throws(NetworkError) -> InvitationRevocation {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
             let isOnCluster = try directory.cluster() != nil
             // On a cluster it is kept until its end is known there, so that an act that fails can be done again.
-            let known = try directory.changeRecord(of: user) { record in
+            let known = try directory.changeUser(user, signs: false) { record in
                 defer { if isOnCluster { record.invitation?.isRevoked = true } else { record.invitation = nil } }
                 return record.invitation
             }
             guard let known else { return .none }
             let outcome = try await end(known, identity)
             log("invitation taken back", user)
-            if isOnCluster { try directory.changeRecord(of: user) { $0.invitation = nil } }
+            if isOnCluster { try directory.changeUser(user, signs: false) { $0.invitation = nil } }
             return outcome
         }
     }

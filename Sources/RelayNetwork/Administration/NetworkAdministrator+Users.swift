@@ -23,7 +23,7 @@ public struct NetworkUser: Hashable, Sendable {
     /// The connections; nil when the network does not run.
     public var devices: [Device]?
 
-    /// How long an account lasts, in words, by its end in seconds since 1970.
+    /// An account's end, which is in seconds since 1970, in words.
     public static func words(untilEnd end: Int64?) -> String {
         guard let end else { return "without end" }
         let seconds = min(max(end, Timestamp.earliest.milliseconds / 1_000), Timestamp.latest.milliseconds / 1_000)

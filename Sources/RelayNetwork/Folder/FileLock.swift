@@ -35,7 +35,6 @@ final class FileLock: Sendable {
         }
     }
 
-    /// Whether somebody holds the lock so that `mode` would have to wait.
     static func isHeld(_ path: String, against mode: Mode) throws(NetworkError) -> Bool {
         try attempt(path, mode) == nil
     }

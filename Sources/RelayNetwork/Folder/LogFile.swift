@@ -8,7 +8,6 @@ package final class LogFile: Sendable {
     /// Where a child process may write to.
     let descriptor: Int32
 
-    /// Opens a log for appending.
     package init(_ path: String) throws(NetworkError) {
         var status = stat()
         if stat(path, &status) == 0, status.st_size > Self.turnoverLength {

@@ -23,7 +23,7 @@ extension NetworkDirectory {
         return try issueKey(of: UserName(user), .token, expires: NetworkAdministrator.now + lifetime).credentials
     }
 
-    /// Every user of the network, by name.
+    /// All users, by name.
     public func userNames() throws(NetworkError) -> [UserName] {
         guard PrivateFile.exists(users) else { return [] }
         return try PrivateFile.names(in: users).filter { $0.hasSuffix(".json") }
@@ -38,8 +38,7 @@ extension NetworkDirectory {
                 return
             }
             try record.standing.check(name)
-            record.rights = rights
-            record.expires = expires
+            (record.rights, record.expires) = (rights, expires)
             try markUnfinished([name])
             try AccountSigner(self, identity).install(&record, of: name)
         }
@@ -47,8 +46,8 @@ extension NetworkDirectory {
 
     /// Makes a key of a user, and credentials for it, whose secret is kept nowhere but for this machine's own key.
     /// - Parameters:
-    ///   - rights: what the key may do of what its user may; nil for all of it.
-    ///   - expires: when they end, in seconds since 1970, where that is before the user's own end.
+    ///   - rights: nil for all that its user may do.
+    ///   - expires: when they end, where that is before the user's own end.
     func issueKey(
         of name: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
         isBearer: Bool = false
@@ -88,28 +87,22 @@ extension NetworkDirectory {
         return (key, credentials)
     }
 
-    /// Changes what is kept of a user, and signs the user's accounts anew.
+    /// Changes what is kept of a user.
+    /// - Parameter signs: whether the user's accounts are signed anew; false where the change is of no account to the
+    ///   server.
     @discardableResult
     func changeUser<R>(
-        _ name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
+        _ name: UserName, signs: Bool = true, _ body: (inout UserRecord) throws(NetworkError) -> R
     ) throws(NetworkError) -> R {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
             let result = try body(&record)
+            guard signs else {
+                try keep(record, of: name)
+                return result
+            }
             try markUnfinished([name])
             try AccountSigner(self, identity).install(&record, of: name)
-            return result
-        }
-    }
-
-    /// Changes what is kept of a user where that is of no account to the server.
-    func changeRecord<R>(
-        of name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
-    ) throws(NetworkError) -> R {
-        try identified { _ throws(NetworkError) in
-            var record = try knownRecord(of: name)
-            let result = try body(&record)
-            try keep(record, of: name)
             return result
         }
     }

@@ -9,14 +9,13 @@ public struct NetworkDirectory: Hashable, Sendable {
     /// Names a folder; nothing is made yet.
     public init(path: String) { self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path }
 
-    /// The folder of this user's own network: `$XDG_DATA_HOME/parley/local`, else `~/.local/share/parley/local`.
+    /// This user's own network: `$XDG_DATA_HOME/parley/local`, else `~/.local/share/parley/local`.
     public static func standard(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> NetworkDirectory {
         NetworkDirectory(path: dataFolder(environment) + "/local")
     }
 
-    /// Where all that Parley keeps is: `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
     package static func dataFolder(_ environment: [String: String]) -> String {
         (UserFolders.data.path(environment) ?? "") + "/parley"
     }
@@ -69,7 +68,6 @@ public struct NetworkDirectory: Hashable, Sendable {
 
 extension NetworkDirectory {
     /// Tells before anything is shown whether the network can be had: it runs already, or its server is installed.
-    /// - Parameter environment: where `PATH` and `PARLEY_NATS_SERVER` are looked up.
     /// - Throws: `NetworkError.serverMissing` or `.serverNotExecutable`.
     public func checkServer(environment: [String: String] = ProcessInfo.processInfo.environment) throws(NetworkError) {
         if (try? isHosted()) == true { return }

@@ -51,25 +51,24 @@ struct UserTokenIssuer: Sendable {
     /// Issues credentials for a key of an account; the network's own unless said otherwise.
     func issue(
         to pair: NKeyPair = .generate(.user), name: String, account: NKey? = nil,
-        permissions: Permissions = Permissions(), issuedAt: Int64? = nil, expires: Int64? = nil, isBearer: Bool = false
+        permissions: Permissions = Permissions(), expires: Int64? = nil, isBearer: Bool = false
     ) throws(NetworkError) -> Credentials {
         let token = try token(
             for: pair.publicKey, name: name, account: account ?? self.account, permissions: permissions,
-            issuedAt: issuedAt, expires: expires, isBearer: isBearer)
+            expires: expires, isBearer: isBearer)
         return try translated { try Credentials(jwt: token, keyPair: pair) }
     }
 
     func token(
-        for key: NKey, name: String, account: NKey, permissions: Permissions = Permissions(), issuedAt: Int64? = nil,
-        expires: Int64? = nil, isBearer: Bool = false
+        for key: NKey, name: String, account: NKey, permissions: Permissions = Permissions(), expires: Int64?,
+        isBearer: Bool = false
     ) throws(NetworkError) -> String {
         var grant = UserGrant(permissions: permissions, issuerAccount: account)
         if isBearer { grant.template.bearerToken = true }
-        var claims = UserClaims(subject: key, name: name, issuedAt: issuedAt, expires: expires, grant: grant)
+        var claims = UserClaims(subject: key, name: name, expires: expires, grant: grant)
         // Of a user's account, all keys have the same one.
         if account != self.account { claims.messageKey = MessageKey(of: name, derivedFrom: signingKey).text }
-        let signed = claims
-        return try translated { try signed.encode(signedBy: signingKey) }
+        return try translated { try claims.encode(signedBy: signingKey) }
     }
 }
 
@@ -86,9 +85,7 @@ public struct UserName: Hashable, Sendable, CustomStringConvertible {
     public init(_ text: String) throws(NetworkError) {
         guard (1...64).contains(text.utf8.count), text.isWord(besides: "_-+="),
             let first = text.utf8.first, !"+=-".utf8.contains(first)
-        else {
-            throw .invalidUserName(text)
-        }
+        else { throw .invalidUserName(text) }
         self.text = text
     }
 

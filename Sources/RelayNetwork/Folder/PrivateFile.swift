@@ -84,8 +84,7 @@ enum PrivateFile {
         try read(path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The text in a file that has to be there.
-    /// - Parameter isSecret: whether no one but its owner may be able to read it.
+    /// The text of a file that has to be there; nobody but its owner may be able to read a secret.
     static func text(in path: String, isSecret: Bool = false) throws(NetworkError) -> String {
         var status = stat()
         if isSecret, stat(path, &status) == 0, status.st_mode & 0o077 != 0 {
@@ -121,7 +120,6 @@ enum SystemCall {
     }
 }
 
-/// Folders for what is not to outlive a run.
 package enum TemporaryFolder {
     /// Makes a folder that nobody else may look into, and that the caller removes; its name holds the purpose.
     package static func make(_ purpose: String) throws(NetworkError) -> String {
@@ -130,7 +128,7 @@ package enum TemporaryFolder {
         let path = template.withUnsafeMutableBufferPointer { buffer in
             buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
         }
-        guard let path else { throw .file(path: pattern, reason: String(cString: strerror(errno))) }
+        guard let path else { throw .system(pattern, errno) }
         return path
     }
 }

@@ -2,12 +2,9 @@ import Platform
 
 /// The account that the program runs as, as the system's user database has it.
 package struct UserAccount: Hashable, Sendable {
-    /// The login name; nil where the database has none.
     package let name: String?
-    /// The home folder; nil where the database has none.
     package let home: String?
 
-    /// The account of this process; nil where the database does not know it.
     package static func current() -> UserAccount? {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
@@ -38,12 +35,11 @@ package enum UserFolders: String, CaseIterable, Sendable {
         }
     }
 
-    /// The folder; nil where neither the environment nor the user database names one.
+    /// Nil where neither the environment nor the user database names one.
     package func path(_ environment: [String: String], account: () -> UserAccount? = UserAccount.current) -> String? {
         Self.absolute(environment[rawValue]) ?? Self.home(environment, account: account).map { $0 + belowHome }
     }
 
-    /// The home folder; nil where neither the environment nor the user database names one.
     package static func home(
         _ environment: [String: String], account: () -> UserAccount? = UserAccount.current
     ) -> String? {

@@ -12,13 +12,8 @@ struct NetworkPlan: Codable, Hashable, Sendable {
     static let users = "relay_users"
 
     var topics: StreamConfiguration {
-        var stream = StreamConfiguration(
-            name: NetworkNames.topicStream(of: names.namespace), subjects: ["\(names.hash).>"])
-        stream.allowsDirectAccess = true
-        stream.duplicateWindow = 120_000_000_000
-        stream.discard = .old
-        stream.bound(by: settings.topics)
-        return placed(stream)
+        messages(
+            NetworkNames.topicStream(of: names.namespace), ["\(names.hash).>"], discard: .old, bounds: settings.topics)
     }
 
     /// The buckets: the one of all users, the registers of postboxes, exclusive sessions, and who is here.
@@ -32,18 +27,30 @@ struct NetworkPlan: Codable, Hashable, Sendable {
     var streams: [StreamConfiguration] { [topics] + buckets }
 
     func letters(of user: UserName, in register: PostboxRegister) -> StreamConfiguration {
-        var stream = StreamConfiguration(name: user.postboxStream, subjects: register.subjects(of: user))
-        stream.allowsDirectAccess = true
-        stream.discard = .new
+        var stream = messages(
+            user.postboxStream, register.subjects(of: user), discard: .new, bounds: settings.postboxes)
         stream.maximumMessages = settings.maximumLetters
+        return stream
+    }
+
+    private func messages(
+        _ name: String, _ subjects: [String], discard: StreamConfiguration.Discard, bounds: NetworkSettings.StreamBounds
+    ) -> StreamConfiguration {
+        var stream = StreamConfiguration(name: name, subjects: subjects)
+        stream.allowsDirectAccess = true
         stream.duplicateWindow = 120_000_000_000
-        stream.bound(by: settings.postboxes)
+        stream.discard = discard
+        stream.bound(by: bounds)
         return placed(stream)
     }
 
     private func placed(_ stream: StreamConfiguration) -> StreamConfiguration {
+        guard let placement else { return stream }
         var stream = stream
-        if let placement { stream.place(placement) }
+        stream.replicas = placement.replicas
+        if !placement.tags.isEmpty || placement.cluster != nil {
+            stream.placement = .init(cluster: placement.cluster, tags: placement.tags)
+        }
         return stream
     }
 
@@ -74,7 +81,7 @@ extension StreamConfiguration {
     }
 }
 
-/// On which servers of a cluster a network's streams live, and on how many: a pure value.
+/// On which servers of a cluster a network's streams live, and on how many.
 public struct NetworkPlacement: Codable, Hashable, Sendable {
     /// How many servers hold a copy of each stream, 1 to 5; an even number survives no more than the odd one before.
     public var replicas: Int
@@ -85,9 +92,7 @@ public struct NetworkPlacement: Codable, Hashable, Sendable {
 
     /// Says where.
     public init(replicas: Int = 1, tags: [String] = [], cluster: String? = nil) {
-        self.replicas = replicas
-        self.tags = tags
-        self.cluster = cluster
+        (self.replicas, self.tags, self.cluster) = (replicas, tags, cluster)
     }
 
     var fault: String? {
@@ -96,15 +101,6 @@ public struct NetworkPlacement: Codable, Hashable, Sendable {
             return "placement tags and clusters are words without blanks"
         }
         return nil
-    }
-}
-
-extension StreamConfiguration {
-    mutating func place(_ placement: NetworkPlacement) {
-        replicas = placement.replicas
-        if !placement.tags.isEmpty || placement.cluster != nil {
-            self.placement = Placement(cluster: placement.cluster, tags: placement.tags)
-        }
     }
 }
 
@@ -138,12 +134,10 @@ enum PresenceBucket {
         return stream
     }
 
-    /// The entries that a user may write, for a topic or pattern.
     static func own(_ user: UserName, in topic: String) -> String {
         NetworkNames.key("\(user.key).*.\(topic)", in: name)
     }
 
-    /// Everybody's entries in a topic or pattern.
     static func everybody(in topic: String) -> String { NetworkNames.key("*.*.\(topic)", in: name) }
 }
 

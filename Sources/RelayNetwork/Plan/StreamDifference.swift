@@ -2,7 +2,7 @@ import NATS
 import NIOCore
 import Relay
 
-/// What a stream on a server lacks of what the network planned for it: a pure value.
+/// What a stream on a server lacks of what the network planned for it.
 ///
 /// The network decides about a stream's subjects, bounds, rollups, copies and their place. All else stays as it is,
 /// also what this program does not know.

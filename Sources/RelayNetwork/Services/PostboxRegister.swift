@@ -18,19 +18,19 @@ struct PostboxRegister: Codable, Hashable, Sendable {
 
     mutating func apply(
         _ change: Change, _ request: PostboxRequest, at now: Int64
-    ) throws(Refusal) -> PostboxReply.Entry {
-        guard let name = request.name, Self.isName(name) else { throw Refusal(.invalidName) }
+    ) throws(PostboxReply.Failure) -> PostboxReply.Entry {
+        guard let name = request.name, Self.isName(name) else { throw .invalidName }
         let index = postboxes.firstIndex { $0.name == name }
         if change == .create {
-            guard index == nil, !isCalled(name) else { throw Refusal(.exists) }
-            guard postboxes.count < Self.limit else { throw Refusal(.limitExceeded) }
+            guard index == nil, !isCalled(name) else { throw .exists }
+            guard postboxes.count < Self.limit else { throw .limitExceeded }
             let sudoId = request.sudoId ?? sudoId
-            guard (1...128).contains(sudoId.utf8.count) else { throw Refusal(.invalidRequest) }
+            guard (1...128).contains(sudoId.utf8.count) else { throw .invalidRequest }
             let entry = PostboxReply.Entry(id: name, name: name, sudoId: sudoId, isEnabled: true, createdAt: now)
             postboxes.append(entry)
             return entry
         }
-        guard let index, request.sudoId.map({ $0 == postboxes[index].sudoId }) ?? true else { throw Refusal(.notFound) }
+        guard let index, request.sudoId.map({ $0 == postboxes[index].sudoId }) ?? true else { throw .notFound }
         switch change {
         case .delete: return postboxes.remove(at: index)
         case .enable, .create: postboxes[index].isEnabled = true
@@ -41,10 +41,10 @@ struct PostboxRegister: Codable, Hashable, Sendable {
     }
 
     /// What a postbox is to be called; nil where that is its name.
-    private func title(_ text: String?, of name: String) throws(Refusal) -> String? {
-        guard let text, PostboxRequest.title(text) == text else { throw Refusal(.invalidTitle) }
+    private func title(_ text: String?, of name: String) throws(PostboxReply.Failure) -> String? {
+        guard let text, PostboxRequest.title(text) == text else { throw .invalidTitle }
         guard text != name else { return nil }
-        guard !isCalled(text, besides: name) else { throw Refusal(.titleTaken) }
+        guard !isCalled(text, besides: name) else { throw .titleTaken }
         return text
     }
 
@@ -67,9 +67,6 @@ struct PostboxRegister: Codable, Hashable, Sendable {
 
     /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.
     static func isName(_ text: String) -> Bool { (1...64).contains(text.utf8.count) && text.isWord() }
-
-    struct Refusal: Error {
-        let failure: PostboxReply.Failure
-        init(_ failure: PostboxReply.Failure) { self.failure = failure }
-    }
 }
+
+extension PostboxReply.Failure: Error {}

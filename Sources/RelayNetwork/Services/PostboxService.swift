@@ -72,8 +72,8 @@ struct PostboxService: Sendable {
                 return PostboxReply(error: .invalidRequest)
             }
             return PostboxReply(postboxes: [try await apply(change, request, of: user)])
-        } catch let refusal as PostboxRegister.Refusal {
-            return PostboxReply(error: refusal.failure)
+        } catch let failure as PostboxReply.Failure {
+            return PostboxReply(error: failure)
         } catch {
             return PostboxReply(error: .unavailable)
         }
@@ -123,7 +123,7 @@ struct PostboxService: Sendable {
             }
             return entry
         }
-        throw PostboxRegister.Refusal(.unavailable)
+        throw PostboxReply.Failure.unavailable
     }
 
     /// Brings the stream in line with the register, until the register has not changed meanwhile: where another service

@@ -20,8 +20,7 @@ struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
     private var running = 0
 
     init(concurrency: Int = 16, concurrencyOfOne: Int = 4, waitingOfOne: Int = 32) {
-        (self.concurrency, self.concurrencyOfOne) = (concurrency, concurrencyOfOne)
-        self.waitingOfOne = waitingOfOne
+        (self.concurrency, self.concurrencyOfOne, self.waitingOfOne) = (concurrency, concurrencyOfOne, waitingOfOne)
     }
 
     var isIdle: Bool { running == 0 && turns.isEmpty }

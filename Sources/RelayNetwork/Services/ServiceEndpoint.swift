@@ -42,11 +42,9 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
 
 struct ServiceFigures: Hashable, Sendable {
     struct Endpoint: Hashable, Sendable {
-        /// Requests that were answered, or were to be.
         var requests: UInt64 = 0
         /// Those that were refused: the service had no time for them, or they were nobody's to ask.
         var errors: UInt64 = 0
-        /// How long the work on them took together.
         var time: Duration = .zero
     }
 
@@ -64,10 +62,7 @@ struct ServiceFigures: Hashable, Sendable {
         if !didAnswer { endpoints[endpoint, default: Endpoint()].errors += 1 }
     }
 
-    mutating func refused(_ endpoint: ServiceEndpoint) {
-        endpoints[endpoint, default: Endpoint()].requests += 1
-        endpoints[endpoint, default: Endpoint()].errors += 1
-    }
+    mutating func refused(_ endpoint: ServiceEndpoint) { count(endpoint, took: .zero, didAnswer: false) }
 }
 
 extension Duration {
@@ -75,7 +70,7 @@ extension Duration {
 }
 
 enum Wire {
-    /// A value as JSON, the same bytes for the same value. The service's own values always encode.
+    /// The same bytes for the same value. The service's own values always encode.
     static func json(_ value: some Encodable, isPretty: Bool = false) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -100,9 +95,7 @@ extension KeyValueBucket {
             return nil
         }
     }
-}
 
-extension KeyValueBucket {
     /// The value of a key that holds JSON; nil when it has none.
     func decoded<Value: Decodable>(_ type: Value.Type, _ key: String) async throws -> (value: Value, revision: UInt64)?
     {

@@ -40,7 +40,7 @@ extension NetworkDirectory: UserRegister {
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord {
-        try changeRecord(of: user) { record throws(NetworkError) in
+        try changeUser(user, signs: false) { record throws(NetworkError) in
             record.invitation = try record.invitationUsed(invitation, for: key, block: block(), at: now)
             try record.keys.add(UserKey(key, .invitation, created: now, expires: record.expires), of: user, at: now)
             return record
