@@ -53,25 +53,25 @@ struct UserPermissionsTests {
             var limit: Int
             var streams: [String]
         }
-        let service = StreamNamesService(names: .init(namespace: "N", hash: "H"))
-        func names(_ request: String) throws -> [String] {
-            let answer = try service.reply(to: Array(request.utf8), of: UserName("alice"))
+        let names = NetworkIdentity.Names(namespace: "N", hash: "H")
+        func streams(_ request: String) throws -> [String] {
+            let answer = try NamespaceService.streams(of: UserName("alice"), asked: Array(request.utf8), names)
             let reply = try JSONDecoder().decode(Reply.self, from: Data(answer))
             #expect(reply.type == "io.nats.jetstream.api.v1.stream_names_response")
             #expect(reply.total == reply.streams.count && reply.offset == 0 && reply.limit >= reply.total)
             return reply.streams
         }
         for all in ["", "{}", "{\"offset\":0}", "nonsense", #"{"subject":">"}"#, #"{"subject":""}"#] {
-            #expect(try names(all) == ["N_stream", "PB_alice", "KV_N"], "\(all)")
+            #expect(try streams(all) == ["N_stream", "PB_alice", "KV_N"], "\(all)")
         }
         for (subject, stream) in [
             ("H.chat.room", "N_stream"), ("H.>", "N_stream"), ("postbox.alice.work.*", "PB_alice"),
             ("$KV.N.key", "KV_N"),
         ] {
-            #expect(try names("{\"subject\":\"\(subject)\"}") == [stream], "\(subject)")
+            #expect(try streams("{\"subject\":\"\(subject)\"}") == [stream], "\(subject)")
         }
         for subject in ["postbox.bob.personal.*", "HH.x", "$KV.relay_sessions.bob", "relay.control.bob"] {
-            #expect(try names("{\"subject\":\"\(subject)\"}").isEmpty, "\(subject)")
+            #expect(try streams("{\"subject\":\"\(subject)\"}").isEmpty, "\(subject)")
         }
     }
 

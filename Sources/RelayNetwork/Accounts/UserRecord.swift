@@ -19,16 +19,14 @@ struct UserRecord: Codable, Hashable, Sendable {
     var keys: [UserKey] = []
     /// The accounts of keys that may do less than the user, besides the user's own account.
     var narrowAccounts: [NarrowAccount] = []
-}
 
-/// The account of all keys of a user that may do the same, which is less than the user may.
-struct NarrowAccount: Codable, Hashable, Sendable {
-    var account: String
-    /// What was asked for the keys; what the user has lost since is not theirs either.
-    var rights: AccessRights
-}
+    /// The account of all keys of a user that may do the same, which is less than the user may.
+    struct NarrowAccount: Codable, Hashable, Sendable {
+        var account: String
+        /// What was asked for the keys; what the user has lost since is not theirs either.
+        var rights: AccessRights
+    }
 
-extension UserRecord {
     /// A time by which tokens are void that a wrong clock dates later, too.
     private static let endOfTime: Int64 = 253_402_300_799
 

@@ -91,33 +91,33 @@ public struct NetworkAdministrator: Sendable {
     /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends, and whoever logs
     /// in is told why and kept out. Messages, postboxes and users stay. Needs no running network.
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
-        let reason = try Self.checked(reason)
-        try await alone { identity throws(NetworkError) in
-            try directory.markUnfinished(directory.userNames())
-            try PrivateFile.writeJSON(UserStanding.Decision(since: Self.now, reason: reason), to: directory.blockMarker)
-            try AccountSigner.signAll(in: directory)
-            log("network blocked")
-            try await enact(identity) { system throws(NetworkError) in
-                let connected = Set(try await system.connections().map(\.account))
-                let users = connected.compactMap(directory.user(ofAccount:))
-                // Clients that the message does not reach are still kept out.
-                try? await tell(users, .applicationBlocked, reason, on: system)
-                // The connected users come first; the server may know the accounts of others too.
-                try await exchange(users + directory.userNames().filter { !users.contains($0) }, on: system)
-            }
-        }
+        try await decide(blocks: true, Self.checked(reason))
     }
 
     /// Lifts the block; users can connect when this returns.
-    public func unblockApplication() async throws(NetworkError) {
+    public func unblockApplication() async throws(NetworkError) { try await decide(blocks: false, nil) }
+
+    private func decide(blocks: Bool, _ reason: String?) async throws(NetworkError) {
         try await alone { identity throws(NetworkError) in
-            guard directory.isBlocked else { return }
+            guard blocks || directory.isBlocked else { return }
             try directory.markUnfinished(directory.userNames())
-            PrivateFile.remove(directory.blockMarker)
+            let marker = directory.blockMarker
+            if blocks {
+                try PrivateFile.writeJSON(UserStanding.Decision(since: Self.now, reason: reason), to: marker)
+            } else {
+                PrivateFile.remove(marker)
+            }
             try AccountSigner.signAll(in: directory)
-            log("network unblocked")
+            log(blocks ? "network blocked" : "network unblocked")
             try await enact(identity) { system throws(NetworkError) in
-                try await exchange(directory.userNames(), on: system)
+                var users: [UserName] = []
+                if blocks {
+                    // The connected users come first; the server may know the accounts of others too.
+                    users = Set(try await system.connections().map(\.account)).compactMap(directory.user(ofAccount:))
+                    // Clients that the message does not reach are still kept out.
+                    try? await tell(users, .applicationBlocked, reason, on: system)
+                }
+                try await exchange(users + directory.userNames().filter { !users.contains($0) }, on: system)
             }
         }
     }

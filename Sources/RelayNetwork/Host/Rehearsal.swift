@@ -3,10 +3,8 @@ import Platform
 import Relay
 
 /// A fault that somebody rehearses, such as a full disk, until this is let go or its process ends, however that ends.
-package final class Rehearsal: Sendable {
-    private let lock: FileLock
-
-    init(_ lock: FileLock) { self.lock = lock }
+package struct Rehearsal: Sendable {
+    let lock: FileLock
 
     static func isUnderWay(_ path: String) -> Bool {
         // Asking makes the file, which few networks need.
@@ -30,13 +28,8 @@ extension NetworkDirectory {
         guard let lock = try FileLock.attempt(fullDiskLock, .exclusive) else {
             throw .system(fullDiskLock, EWOULDBLOCK)
         }
-        return Rehearsal(lock)
+        return Rehearsal(lock: lock)
     }
-}
-
-extension LocalClusterServer {
-    /// Held by whoever rehearses that this server is gone; the host starts it as soon as nobody does.
-    var outageLock: String { folder + "/outage.lock" }
 }
 
 extension LocalCluster {
@@ -84,7 +77,7 @@ extension LocalCluster {
         }
         // One that the host has begun to start is no other case: it shows itself as the next process.
         try await awaited("Ending a server", within: .seconds(10)) { kill(serverAt: index) ? nil : () }
-        return Rehearsal(lock)
+        return Rehearsal(lock: lock)
     }
 
     /// Kills a server, which the host then starts again.

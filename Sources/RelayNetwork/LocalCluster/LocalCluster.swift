@@ -120,6 +120,8 @@ struct LocalClusterServer: Hashable, Sendable {
     var processFile: String { folder + "/server.pid" }
     var accounts: String { folder + "/accounts" }
     var store: String { folder + "/jetstream" }
+    /// Held by whoever rehearses that this server is gone; the host starts it as soon as nobody does.
+    var outageLock: String { folder + "/outage.lock" }
 }
 
 /// The cluster's ports and processes: the content of `processes.json`.

@@ -9,11 +9,13 @@ import Relay
 struct StreamDifference: Hashable, Sendable {
     enum Loss: Hashable, Sendable { case copies, messages }
 
-    struct Change: Hashable, Sendable {
+    struct Change: Hashable, Sendable, CustomStringConvertible {
         var key: String
         var present: MessageValue?
         var planned: MessageValue
         var loss: Loss?
+
+        var description: String { "\(key) \(present?.description ?? "unknown") → \(planned)" }
     }
 
     let isMissing: Bool
@@ -78,10 +80,6 @@ struct StreamDifference: Hashable, Sendable {
         }
         return changes
     }
-}
-
-extension StreamDifference.Change: CustomStringConvertible {
-    var description: String { "\(key) \(present?.description ?? "unknown") → \(planned)" }
 }
 
 extension JetStream {

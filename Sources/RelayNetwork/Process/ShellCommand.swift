@@ -16,9 +16,7 @@ package struct ShellCommand: Sendable {
     package static let maximumOutput = 64 << 10
 
     package init(_ line: String, environment: [String: String], limit: Duration = .seconds(25)) {
-        self.line = line
-        self.environment = environment
-        self.limit = limit
+        (self.line, self.environment, self.limit) = (line, environment, limit)
     }
 
     package struct Output: Hashable, Sendable {
@@ -26,16 +24,9 @@ package struct ShellCommand: Sendable {
         package var text: String
         /// The last line that is not blank of its standard error; nil without any.
         package var lastComplaint: String?
-
-        package init(text: String, lastComplaint: String? = nil) {
-            self.text = text
-            self.lastComplaint = lastComplaint
-        }
     }
 
     /// Runs the command. No thread of the tasks' pool waits for it. Cancelling the task ends it at once.
-    ///
-    /// - Throws: ``ShellCommandError``.
     package func run() async throws(ShellCommandError) -> Output {
         let run = CommandRun(self)
         // The library hears of no cancellation: it might signal the shell after reaping it, and so another process.
@@ -126,8 +117,6 @@ private final class CommandRun: Sendable {
         }
         return variables
     }
-
-    // MARK: While it runs
 
     /// Reads what the shell writes, to its end. The library reaps it afterwards: until then the group's id is its own.
     private func follow(

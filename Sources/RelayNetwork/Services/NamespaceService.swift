@@ -60,21 +60,18 @@ struct NamespaceService: Sendable {
         made.withLockedValue { $0 = (created, now + .seconds(1)) }
         return created
     }
-}
-
-/// Tells a user the names of the streams that it may read, in the form of JetStream's own call: a client that
-/// subscribes to a subject asks for the stream that holds it. JetStream's call would tell the names of all users'
-/// streams.
-struct StreamNamesService: Sendable {
-    let names: NetworkIdentity.Names
 
     /// JetStream's own words where it answers nothing for now.
-    static let refusal = Array(
+    static let noStreams = Array(
         (#"{"type":"io.nats.jetstream.api.v1.stream_names_response","error":{"code":503,"err_code":10008,"#
             + #""description":"JetStream system temporarily unavailable"}}"#).utf8)
 
-    /// The answer to a user; what cannot be read asks for all.
-    func reply(to payload: [UInt8], of user: UserName) -> [UInt8] {
+    /// Tells a user the names of the streams that it may read, in the form of JetStream's own call: a client that
+    /// subscribes to a subject asks for the stream that holds it. JetStream's call would tell the names of all users'
+    /// streams. What cannot be read asks for all.
+    static func streams(
+        of user: UserName, asked payload: [UInt8], _ names: NetworkIdentity.Names
+    ) -> [UInt8] {
         let asked = (try? JSONText.parse(bytes: payload))?["subject"]?.stringValue
         let streams = [
             (names.hash + ".", NetworkNames.topicStream(of: names.namespace)),

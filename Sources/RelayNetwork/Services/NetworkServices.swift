@@ -19,7 +19,6 @@ struct NetworkServices: Sendable {
     private let connection: NATSConnection
     private let users: UserAccounts
     private let namespace: NamespaceService
-    private let streams: StreamNamesService
     private let enrolment: EnrolmentService
     private let figures: NIOLockedValueBox<ServiceFigures>
     private let requests: [(ServiceEndpoint, NATSSubscription)]
@@ -46,18 +45,15 @@ struct NetworkServices: Sendable {
     }
 
     /// Subscribes; nothing is answered before ``run()``.
-    /// - Parameters:
-    ///   - answering: where requests come from.
-    ///   - jetStream: the network's streams, over another connection, in ``HostRole/keeping``.
+    /// - Parameter jetStream: the network's streams, over another connection, in ``HostRole/keeping``.
     init(
         answering: NATSConnection, jetStream: JetStream, plan: NetworkPlan, users: any UserRegister,
         issuer: UserTokenIssuer, id: String, figures: NIOLockedValueBox<ServiceFigures>, logger: Logger
     ) throws(NATSError) {
         (ready, turns) = AsyncStream.makeStream()
-        (connection, self.figures, self.users, self.logger) = (answering, figures, UserAccounts(users), logger)
+        (connection, self.figures, self.users, self.logger) = (answering, figures, UserAccounts(register: users), logger)
         postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: users)
         namespace = NamespaceService(names: plan.names, users: users, issuer: issuer, jetStream: jetStream)
-        streams = StreamNamesService(names: plan.names)
         enrolment = EnrolmentService(users: users, issuer: issuer, logger: logger)
         requests = try ServiceEndpoint.allCases.map { endpoint throws(NATSError) in
             // Requests are only put in line here, so that these buffers hold what one turn of the loop brings.
@@ -71,7 +67,6 @@ struct NetworkServices: Sendable {
             jetStream: jetStream, users: self.users, limits: plan.settings.users, logger: logger)
     }
 
-    /// A name for a process that no other has.
     static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36, uppercase: true) }
 
     func run() async throws(NetworkError) {
@@ -176,7 +171,7 @@ struct NetworkServices: Sendable {
             await postboxes.prepare(user)
             return await namespace.reply(to: user, in: request.account)
         case .streams where isOwn(NetworkNames.streams(of: user.text)):
-            return streams.reply(to: message.bytes, of: user)
+            return NamespaceService.streams(of: user, asked: message.bytes, namespace.names)
         case .enrolment where isOwn(NetworkNames.enrolment(of: user.text)):
             return await enrolment.reply(to: message.bytes, of: user)
         case .recipient where tokens.count == 4: return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2])
@@ -212,11 +207,9 @@ struct NetworkServices: Sendable {
     private struct RequestInformation: Decodable { var acc: String }
 }
 
-final class UserAccounts: Sendable {
-    private let register: any UserRegister
+struct UserAccounts: Sendable {
+    let register: any UserRegister
     private let known = NIOLockedValueBox<[String: UserName]>([:])
-
-    init(_ register: any UserRegister) { self.register = register }
 
     func user(ofAccount account: String) async -> UserName? {
         if let user = known.withLockedValue({ $0[account] }) { return user }

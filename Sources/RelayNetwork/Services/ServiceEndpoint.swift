@@ -31,7 +31,7 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
     var refusal: [UInt8] {
         switch self {
         case .namespace: Self.noNames
-        case .streams: StreamNamesService.refusal
+        case .streams: NamespaceService.noStreams
         case .enrolment, .recipient, .postboxes: Self.noPostbox
         }
     }

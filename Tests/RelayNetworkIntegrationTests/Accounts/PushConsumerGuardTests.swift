@@ -29,7 +29,7 @@ struct PushConsumerGuardTests {
             }
         }
         let guardian = try PushConsumerGuard(
-            jetStream: jetStream, users: UserAccounts(NetworkDirectory(path: TemporaryFolder().path)),
+            jetStream: jetStream, users: UserAccounts(register: NetworkDirectory(path: TemporaryFolder().path)),
             limits: NetworkSettings().users, logger: .silent)
         let watch = Task { try await guardian.run() }
         try await eventually("what may stay alone is left") {
