@@ -4,7 +4,7 @@ import NATS
 ///
 /// Whatever uses the network's folder may throw ``file(path:reason:)``, ``damaged(path:reason:)`` or
 /// ``credentials(_:)``, and whatever waits ``cancelled``; other cases are named where they are thrown.
-public enum NetworkError: Error, Hashable, Sendable {
+public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A user's name is not `[A-Za-z0-9_][A-Za-z0-9+=_-]{0,63}`.
     case invalidUserName(String)
     /// The network has another user whose name differs from this one in capitals alone.
@@ -63,9 +63,7 @@ public enum NetworkError: Error, Hashable, Sendable {
     case credentials(CredentialsError)
     /// The caller's task was cancelled.
     case cancelled
-}
 
-extension NetworkError: CustomStringConvertible {
     /// What happened, and what to do next.
     public var description: String {
         switch self {
@@ -132,18 +130,7 @@ extension NetworkError {
     static func system(_ path: String, _ code: Int32) -> NetworkError {
         .file(path: path, reason: SystemCall.reason(code))
     }
-}
 
-func translated<R>(_ body: () throws -> R) throws(NetworkError) -> R {
-    do { return try body() } catch { throw NetworkError(error) }
-}
-
-/// Runs a body that asks a server, and may throw other modules' errors.
-func reached<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
-    do { return try await body() } catch { throw NetworkError(error) }
-}
-
-extension NetworkError {
     /// Whether the server let go of a connection, or did not take it, without a word on why.
     var isLostConnection: Bool {
         switch self {
@@ -181,4 +168,13 @@ extension NetworkError {
         default: self
         }
     }
+}
+
+func translated<R>(_ body: () throws -> R) throws(NetworkError) -> R {
+    do { return try body() } catch { throw NetworkError(error) }
+}
+
+/// Runs a body that asks a server, and may throw other modules' errors.
+func reached<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
+    do { return try await body() } catch { throw NetworkError(error) }
 }

@@ -4,7 +4,7 @@ import Relay
 
 /// What somebody needs to join a network: its servers, whom to trust for them, and credentials that can do one thing
 /// once, which is to ask for the person's own. Its text is a secret until it was used.
-public struct Invitation: Hashable, Sendable {
+public struct Invitation: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The user's name.
     public let user: String
     /// The servers' addresses.
@@ -47,8 +47,7 @@ public struct Invitation: Hashable, Sendable {
     }
 }
 
-// MARK: Its text
-
+// Its text.
 extension Invitation {
     private static let begin = "-----BEGIN PARLEY INVITATION-----"
     private static let end = "-----END PARLEY INVITATION-----"
@@ -89,7 +88,7 @@ extension Invitation {
             """
     }
 
-    /// Reads a text in which an invitation is; what is around it does not matter.
+    /// Reads an invitation from a text that may have more around it.
     /// - Throws: `NetworkError.invitation(.damaged)`.
     public init(parsing text: String) throws(NetworkError) {
         guard text.utf8.count <= Self.maximumLength, let begin = text.firstRange(of: Self.begin),
@@ -106,9 +105,7 @@ extension Invitation {
             user: content.user, servers: content.servers, authority: content.authority, names: content.names,
             expires: content.expires, credentials: credentials)
     }
-}
 
-extension Invitation: CustomStringConvertible, CustomReflectable {
     /// For whom it is; the secret stays hidden.
     public var description: String { "Invitation(\(user), secret hidden)" }
     /// For whom it is alone: dumps and failed expectations must not show the secret.
@@ -196,12 +193,10 @@ extension Invitation {
     }
 }
 
-/// An invitation that was given out, as the network remembers it: a pure value.
+/// An invitation that was given out, as the network remembers it; times are in seconds since 1970.
 struct InvitationRecord: Codable, Hashable, Sendable {
     let key: String
-    /// When it was made, in seconds since 1970.
     let created: Int64
-    /// Until when it can be used, in seconds since 1970.
     let expires: Int64
     /// The public key that credentials were issued to for it; nil until then.
     private(set) var usedBy: String?
@@ -219,7 +214,7 @@ struct InvitationRecord: Codable, Hashable, Sendable {
 }
 
 /// Why an invitation cannot be used.
-public enum InvitationFailure: String, Error, Codable, Hashable, Sendable {
+public enum InvitationFailure: String, Error, Codable, Hashable, Sendable, CustomStringConvertible {
     /// The text is none.
     case damaged
     /// Somebody has used it.
@@ -232,9 +227,7 @@ public enum InvitationFailure: String, Error, Codable, Hashable, Sendable {
     case refused
     /// The network's services do not answer.
     case unavailable
-}
 
-extension InvitationFailure: CustomStringConvertible {
     /// What happened, and what to do next.
     public var description: String {
         switch self {

@@ -75,30 +75,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     }
 
     private static let longestAge: Int64 = 3_155_760_000
-}
 
-extension NetworkDirectory {
-    /// The file with the network's bounds.
-    public var settingsFile: String { path + "/settings.json" }
-
-    /// The network's bounds.
-    /// - Throws: `NetworkError.invalidSettings`.
-    public func settings() throws(NetworkError) -> NetworkSettings {
-        guard let bytes = try PrivateFile.read(settingsFile) else { return NetworkSettings() }
-        let settings: NetworkSettings
-        do {
-            settings = try NetworkSettings.standard(with: JSONText.parse(bytes: bytes))
-        } catch let unknown as NetworkSettings.UnknownKey {
-            throw .invalidSettings(path: settingsFile, reason: "nothing is called \(unknown.path.debugDescription)")
-        } catch {
-            throw .invalidSettings(path: settingsFile, reason: "it is not the JSON of a network's settings")
-        }
-        if let fault = settings.fault { throw .invalidSettings(path: settingsFile, reason: fault) }
-        return settings
-    }
-}
-
-extension NetworkSettings {
     struct UnknownKey: Error { let path: String }
 
     static func standard(with changes: MessageValue) throws -> NetworkSettings {
@@ -119,5 +96,26 @@ extension NetworkSettings {
             map[key] = part
         }
         whole = .map(map)
+    }
+}
+
+extension NetworkDirectory {
+    /// The file with the network's bounds.
+    public var settingsFile: String { path + "/settings.json" }
+
+    /// The network's bounds.
+    /// - Throws: `NetworkError.invalidSettings`.
+    public func settings() throws(NetworkError) -> NetworkSettings {
+        guard let bytes = try PrivateFile.read(settingsFile) else { return NetworkSettings() }
+        let settings: NetworkSettings
+        do {
+            settings = try NetworkSettings.standard(with: JSONText.parse(bytes: bytes))
+        } catch let unknown as NetworkSettings.UnknownKey {
+            throw .invalidSettings(path: settingsFile, reason: "nothing is called \(unknown.path.debugDescription)")
+        } catch {
+            throw .invalidSettings(path: settingsFile, reason: "it is not the JSON of a network's settings")
+        }
+        if let fault = settings.fault { throw .invalidSettings(path: settingsFile, reason: fault) }
+        return settings
     }
 }

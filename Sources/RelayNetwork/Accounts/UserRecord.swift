@@ -1,17 +1,17 @@
 import NATS
 import Relay
 
-/// What the network keeps of a user: the account's token is made from it, anew with each change.
+/// What the network keeps of a user: the account's token is made from it, anew with each change. Times are in seconds
+/// since 1970.
 struct UserRecord: Codable, Hashable, Sendable {
     var name: String
     /// The public key of the user's account. Its secret is not kept: the host's signing key is used instead.
     var account: String
     var rights: AccessRights
-    /// When the account ends, in seconds since 1970; nil means without end.
+    /// When the account ends; nil means without end.
     var expires: Int64?
-    /// When the user was made, in seconds since 1970.
     var created: Int64
-    /// When the newest token of the account was signed, in seconds since 1970.
+    /// When the newest token of the account was signed.
     var signed: Int64
     var standing = UserStanding()
     /// The newest invitation, as long as it was not revoked.
@@ -99,13 +99,5 @@ public struct UserStanding: Codable, Hashable, Sendable {
     func check(_ name: UserName) throws(NetworkError) {
         if let decision = banned { throw .userBanned(name.text, reason: decision.reason) }
         if let decision = deactivated { throw .userDeactivated(name.text, reason: decision.reason) }
-    }
-}
-
-extension NetworkDirectory {
-    /// Whether a user may use the network. Nothing is made or asked.
-    /// - Throws: `NetworkError.invalidUserName`.
-    public func standing(of user: String) throws(NetworkError) -> UserStanding {
-        try record(of: UserName(user))?.standing ?? UserStanding()
     }
 }

@@ -30,6 +30,12 @@ extension NetworkDirectory {
             .compactMap { try? UserName(String($0.dropLast(5))) }.sorted { $0.text < $1.text }
     }
 
+    /// Whether a user may use the network. Nothing is made or asked.
+    /// - Throws: `NetworkError.invalidUserName`.
+    public func standing(of user: String) throws(NetworkError) -> UserStanding {
+        try record(of: UserName(user))?.standing ?? UserStanding()
+    }
+
     /// Makes a user, or gives one that exists other rights and another end; the keys and the account stay.
     func establish(_ name: UserName, rights: AccessRights, expires: Int64?) throws(NetworkError) {
         try identified { identity throws(NetworkError) in

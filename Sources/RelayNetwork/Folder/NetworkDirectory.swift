@@ -64,9 +64,7 @@ public struct NetworkDirectory: Hashable, Sendable {
     func prepare() throws(NetworkError) {
         for folder in [path, keys, users, resolver, store] { try PrivateFile.makeClosedFolder(folder) }
     }
-}
 
-extension NetworkDirectory {
     /// Tells before anything is shown whether the network can be had: it runs already, or its server is installed.
     /// - Throws: `NetworkError.serverMissing` or `.serverNotExecutable`.
     public func checkServer(environment: [String: String] = ProcessInfo.processInfo.environment) throws(NetworkError) {

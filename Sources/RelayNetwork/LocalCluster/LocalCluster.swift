@@ -47,14 +47,12 @@ public struct LocalCluster: Hashable, Sendable {
         let files = IdentityFiles(folder: directory.keys)
         if !PrivateFile.exists(files.administrator) { _ = try files.makeOperator() }
     }
-}
 
-// The cluster as a background service: `parley network cluster start` and `stop`.
-extension LocalCluster {
+    // MARK: A background service: `parley network cluster start` and `stop`
+
     /// Starts the cluster and keeps it running until ``stop()``. What was stored before is there again.
     /// - Parameter hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for
     ///   this folder, in this process's environment.
-    /// - Returns: the running cluster, and whether it ran before.
     /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed`
     ///   with the host's own reason, `.hostNotStarted` or `.timedOut`.
     public func start(
@@ -89,13 +87,10 @@ extension LocalCluster {
 
     /// The process of each server that runs, by the server's name.
     package func serverProcesses() -> [String: Int32] {
-        let running = (processes()?.servers ?? []).enumerated().compactMap { index, known in
-            known.process.map { (server(index).name, $0.pid) }
-        }
-        return Dictionary(uniqueKeysWithValues: running)
+        (processes()?.servers ?? []).enumerated().reduce(into: [:]) { $0[server($1.offset).name] = $1.element.process?.pid }
     }
 
-    /// Makes somebody of this machine a user of the network, as far as that was not done.
+    /// Makes a person of this machine a user of the network, unless that was done before.
     /// - Returns: the file with the credentials.
     /// - Throws: as ``NetworkAdministrator/add(user:rights:expires:for:)``.
     public func credentials(for user: String) async throws(NetworkError) -> String {

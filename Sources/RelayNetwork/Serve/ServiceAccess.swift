@@ -2,7 +2,7 @@ import NATS
 
 /// What the services of a network on a cluster need: one file, which whoever has it can issue users' tokens by. It
 /// holds no key that signs accounts, and none of the system account.
-public struct ServiceAccess: Sendable {
+public struct ServiceAccess: Sendable, CustomStringConvertible, CustomReflectable {
     /// Where the servers are.
     public let servers: [String]
     /// The authorities to trust for them, in PEM; nil for those of the system.
@@ -43,9 +43,7 @@ public struct ServiceAccess: Sendable {
         (servers, authority, plan) = (content.servers, content.authority, content.plan)
         issuer = UserTokenIssuer(account: account, signingKey: signingKey)
     }
-}
 
-extension ServiceAccess: CustomStringConvertible, CustomReflectable {
     /// Which network it is of; the secret stays hidden.
     public var description: String { "ServiceAccess(\(plan.names.namespace), secret hidden)" }
     /// Which network it is of alone.
