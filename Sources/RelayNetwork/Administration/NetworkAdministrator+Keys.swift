@@ -24,7 +24,7 @@ public struct NetworkKey: Hashable, Sendable {
 
 // The keys of users: each credentials file, invitation and token has its own.
 extension NetworkAdministrator {
-    /// A user's keys, oldest first, revoked ones too.
+    /// All keys of a user, oldest first.
     public func keys(of user: String) async throws(NetworkError) -> [NetworkKey] {
         let user = try UserName(user)
         let identity = try NetworkIdentity.open(in: directory)
@@ -48,8 +48,7 @@ extension NetworkAdministrator {
     /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own
     /// key: whoever loses it makes another key.
     /// - Parameters:
-    ///   - kind: what the key is for.
-    ///   - rights: what it may do of what its user may; all of that where nothing is named.
+    ///   - rights: some of its user's; all of them where nothing is named.
     ///   - expires: when the credentials end, in seconds since 1970; nil for the user's own end.
     ///   - isBearer: whether the token is enough, without a signature by the key.
     /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.keyInUse`, `.invalidGrant` for rights
@@ -70,9 +69,7 @@ extension NetworkAdministrator {
 
     /// Revokes a key for ever: its connections end at once, after they were told why, and it lets nobody in again,
     /// whatever is decided about its user later. The user's other keys hold.
-    /// - Parameters:
-    ///   - key: the key's id, the beginning of it where no other begins like it, or the public key.
-    ///   - reason: the administrator's words.
+    /// - Parameter key: the key's id, the beginning of it where no other begins like it, or the public key.
     /// - Returns: the key as it was before.
     /// - Throws: `NetworkError.unknownKey`.
     @discardableResult
@@ -90,9 +87,8 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Revokes all keys of a user that hold, this machine's own and an invitation too. None takes their place by
-    /// itself.
-    /// - Returns: those keys.
+    /// Revokes and returns all keys of a user that hold, this machine's own and an invitation too. None takes their
+    /// place automatically.
     @discardableResult
     public func revokeAllKeys(of user: String, reason: String? = nil) async throws(NetworkError) -> [UserKey] {
         let user = try UserName(user)
@@ -110,12 +106,11 @@ extension NetworkAdministrator {
 
     // MARK: Bearer tokens: each is a key of its own whose token is enough, and has an end
 
-    /// Makes a bearer token of a user.
+    /// Makes a bearer token of a user, which is kept nowhere.
     /// - Parameters:
-    ///   - rights: what it may do of what its user may; all of that where nothing is named.
+    ///   - rights: some of its user's; all of them where nothing is named.
     ///   - expires: its end, in seconds since 1970; the user's own end where that is before.
     ///   - makesUser: whether a user whom the network does not have is made, with every topic granted.
-    /// - Returns: its key, and the token, which is kept nowhere.
     public func makeToken(
         of user: String, rights: RightsChange = RightsChange(), expires: Int64, makesUser: Bool = false
     ) async throws(NetworkError) -> (key: UserKey, token: String) {
@@ -134,8 +129,7 @@ extension NetworkAdministrator {
         return (made.key, made.credentials.jwt)
     }
 
-    /// Revokes a bearer token, whoever's it is; other keys stay.
-    /// - Parameter id: the id of its key, or the public key.
+    /// Revokes a bearer token by its key's id or public key, whoever's it is; other keys stay.
     /// - Returns: its user, and the key as it was before.
     /// - Throws: `NetworkError.unknownKey`.
     public func revokeToken(_ id: String) async throws(NetworkError) -> (user: UserName, key: UserKey) {

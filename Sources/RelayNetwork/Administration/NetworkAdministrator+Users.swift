@@ -36,7 +36,7 @@ extension NetworkAdministrator {
     /// Makes a user. One who exists gets what is given here, in force at once. Either gets credentials for a new key;
     /// those from before hold as well.
     /// - Parameters:
-    ///   - rights: what the user may do; a known user keeps what is not named, and a new user gets all of it.
+    ///   - rights: a known user keeps what is not named, and a new user gets all of it.
     ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
     ///   - kind: what the key is for. This machine's own key is made where it has none that holds.
     /// - Returns: the credentials, whose secret is kept nowhere, but for that of this machine's own key.
@@ -95,7 +95,6 @@ extension NetworkAdministrator {
     }
 
     /// Describes a user, or all of them.
-    /// - Throws: `NetworkError.unknownUser`.
     public func users(named name: String? = nil) async throws(NetworkError) -> [NetworkUser] {
         var users: [NetworkUser] = []
         var accounts: [String: Int] = [:]
@@ -127,10 +126,10 @@ extension NetworkAdministrator {
         let after = try directory.knownRecord(of: user)
         let kept = after.rights.subscribe
         let lost = before.rights.subscribe.filter { topic in !kept.contains { SubjectPattern.covers($0, topic) } }
-        let narrowing = lost.isEmpty ? nil : Narrowing(lost: lost, kept: kept)
+        let narrowing = Narrowing(lost: lost, kept: kept)
         log("user changed", user, ["lost": "\(lost.count) topics"])
         // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
-        if let narrowing { try directory.remember(narrowing) }
+        if !lost.isEmpty { try directory.remember(narrowing) }
         let isRunning: Void? = try await enact(identity) { system throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
             if isOver { try? await tell([user], .accessExpired, reason, on: system) }
@@ -140,7 +139,7 @@ extension NetworkAdministrator {
             } else {
                 try await install([user], on: system)
             }
-            if let narrowing {
+            if !lost.isEmpty {
                 try await HostRole.keeping.withJetStream(at: [system.address], identity.issuer, timeout: .seconds(10)) {
                     try await $0.endReaders(of: narrowing, identity.names)
                 }

@@ -22,9 +22,7 @@ public struct NetworkAdministrator: Sendable {
 
     /// Names a network; nothing is read or made yet. The logger receives each act that is done.
     public init(directory: NetworkDirectory = .standard(), name: String? = nil, logger: Logger? = nil) {
-        self.directory = directory
-        self.name = name
-        self.logger = logger ?? .silent
+        (self.directory, self.name, self.logger) = (directory, name, logger ?? .silent)
     }
 
     // MARK: One user
@@ -43,7 +41,7 @@ public struct NetworkAdministrator: Sendable {
                     "Nobody has given this machine a user of the system account, so that it can end no connection: name its credentials by --system-creds when you provision."
                 )
             }
-            let outcome = try await onServer(identity) { system throws(NetworkError) in
+            return try await onServer(identity) { system throws(NetworkError) in
                 let connections = try await system.connections(ofAccounts: accounts)
                 log("user kicked", user, ["connections": "\(connections.count)"])
                 guard !connections.isEmpty else { return 0 }
@@ -56,8 +54,7 @@ public struct NetworkAdministrator: Sendable {
                     break
                 }
                 return connections.count
-            }
-            return outcome ?? 0
+            } ?? 0
         }
     }
 
@@ -74,7 +71,7 @@ public struct NetworkAdministrator: Sendable {
     @discardableResult
     public func unban(user: String) async throws(NetworkError) -> Bool { try await decide(user, \.banned) }
 
-    /// Closes a user's account: as a ban, with another word for it. The user's postboxes stay.
+    /// Closes a user's account, as a ban does. The user's postboxes stay.
     /// - Returns: false when it was closed already; the newest reason counts.
     @discardableResult
     public func deactivate(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
@@ -163,7 +160,7 @@ public struct NetworkAdministrator: Sendable {
         try directory.markFinished(users)
     }
 
-    /// Hands the servers users' accounts as they are kept, for this many connections where that is said.
+    /// Hands the servers users' accounts as they are kept, or for this many connections.
     func install(
         _ users: [UserName], connections: Int64? = nil, on system: SystemInterface
     ) async throws(NetworkError) {
@@ -278,10 +275,9 @@ extension NATSConnection {
         at address: ServerAddress, as credentials: Credentials
     ) async throws(NetworkError) -> NATSConnection {
         func connect(within limit: Duration) async throws(NATSError) -> NATSConnection {
-            try await NATSConnection.connect(
-                to: address,
-                options: ConnectOptions(
-                    name: "parley administrator", authentication: .init(credentials), connectTimeout: limit))
+            let options = ConnectOptions(
+                name: "parley administrator", authentication: .init(credentials), connectTimeout: limit)
+            return try await NATSConnection.connect(to: address, options: options)
         }
         return try await reached {
             do throws(NATSError) { return try await connect(within: .seconds(4)) } catch {

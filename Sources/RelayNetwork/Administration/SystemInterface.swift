@@ -19,7 +19,7 @@ struct SystemInterface: Sendable {
         var id: String
         var name: String
         var version: String
-        /// How many clients are connected to it, of all accounts; nil where it does not say.
+        /// Those of clients, of all accounts; nil where it does not say.
         var connections: Int?
     }
 
@@ -27,7 +27,6 @@ struct SystemInterface: Sendable {
     private static let pageLength: Int64 = 100
     private static let endedPages: Int64 = 10
 
-    /// The server, and as which network's administrator it is asked.
     let address: ServerAddress
     let identity: NetworkIdentity
     private let connection: NATSConnection
@@ -47,8 +46,6 @@ struct SystemInterface: Sendable {
     }
 
     func close() { connection.closeNow() }
-
-    // MARK: Connections
 
     /// The connections of some accounts, or of all users of this network where none are named, to whichever server.
     func connections(
@@ -130,8 +127,6 @@ struct SystemInterface: Sendable {
         }
     }
 
-    // MARK: Accounts
-
     /// Hands the server an account's token, which holds from then on, for open connections too.
     func install(_ token: String) async throws(NetworkError) {
         try Self.check(await ask(token, "$SYS.REQ.CLAIMS.UPDATE"))
@@ -166,8 +161,6 @@ struct SystemInterface: Sendable {
         return found
     }
 
-    // MARK: Servers
-
     func servers() async throws(NetworkError) -> [Server] { try await roll().servers }
 
     /// All servers that answer, and how many they know of: one that was killed counts for some minutes.
@@ -188,8 +181,6 @@ struct SystemInterface: Sendable {
         return (found.sorted { $0.name < $1.name }, max(expected, found.count))
     }
 
-    // MARK: The server's words
-
     private func ask(_ question: String, _ subject: String) async throws(NetworkError) -> MessageValue {
         let reply = try await reached {
             try await connection.request(ByteBuffer(string: question), to: subject, timeout: .seconds(10))
@@ -209,7 +200,6 @@ struct SystemInterface: Sendable {
     }
 }
 
-// One of several servers is enough for most that a network asks.
 extension [ServerAddress] {
     /// Tries one server after the other until one does what it is asked.
     /// - Throws: what the last of them said; that one cannot be reached only where that is so for all.

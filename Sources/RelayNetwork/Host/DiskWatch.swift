@@ -38,7 +38,7 @@ struct DiskWatch: Sendable {
     }
 }
 
-/// Whether the network still stores messages, by the room that the disk has left. A pure value.
+/// Whether the network still stores messages, by the room that the disk has left.
 struct DiskGuard: Hashable, Sendable {
     let reserved: Int64
     /// What the server was told; nil where that is not known, so that the next look tells it.

@@ -13,7 +13,6 @@ package struct EndingSignals {
     private let source: (any DispatchSourceRead)?
     private let watched: [Int32]
 
-    /// The number of the signal that asks the process to stop.
     package static let stopping = SIGTSTP
 
     /// Watches from now on, until ``cancel()``. A signal that comes right after this is not lost.
@@ -44,10 +43,9 @@ package struct EndingSignals {
     /// The next such signal is heard of.
     package func stop() { cprocess_stop() }
 
-    /// Stops watching: the signals have their standard action again.
-    ///
-    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is
-    ///   closed meanwhile does not end it before.
+    /// Gives the signals their standard action again.
+    /// - Parameter endsProcess: whether the process ends as soon as its work is done. A terminal that is closed
+    ///   meanwhile does not end it before.
     package func cancel(endsProcess: Bool = false) {
         source?.cancel()
         Self.hungUp.withLockedValue { $0.watcher = nil }

@@ -11,7 +11,6 @@ struct HostedServer: Sendable {
     let identity: NetworkIdentity
     let program: ServerProgram
     let log: Logger
-    /// Where the server listens; nil for a port of its own choice on 127.0.0.1.
     let listener: NetworkListener?
 
     /// The port of a network's newest server, kept so that clients find the next one where it was.

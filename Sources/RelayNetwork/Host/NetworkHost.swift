@@ -46,8 +46,7 @@ public struct NetworkHost: Sendable {
 
     /// Makes the host of a network; nothing happens before ``run()``.
     public init(directory: NetworkDirectory = .standard(), options: Options = Options()) {
-        self.directory = directory
-        self.options = options
+        (self.directory, self.options) = (directory, options)
     }
 
     /// Runs the network until it is idle or has to end, or cannot go on. The server has ended when this returns.

@@ -32,9 +32,7 @@ struct PushConsumerGuard: Sendable {
     init(
         jetStream: JetStream, users: UserAccounts, limits: NetworkSettings.UserLimits, logger: Logger
     ) throws(NATSError) {
-        self.jetStream = jetStream
-        self.users = users
-        self.logger = logger
+        (self.jetStream, self.users, self.logger) = (jetStream, users, logger)
         entries = limits.presenceEntries
         shares = NIOLockedValueBox(ConsumerShares(bound: limits.consumers))
         let limits = BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropOldest)
@@ -200,9 +198,8 @@ struct PushConsumerGuard: Sendable {
     }
 }
 
-/// Who has made which consumers since the host began to watch, and which are beyond a user's share: a pure value.
-///
-/// A server bounds a stream's consumers, not those of one user; its reports name the account of each call.
+/// Who has made which consumers since the host began to watch, and which are beyond a user's share. A server bounds a
+/// stream's consumers, not those of one user; its reports name the account of each call.
 struct ConsumerShares: Sendable {
     struct Place: Hashable, Sendable {
         var stream: String

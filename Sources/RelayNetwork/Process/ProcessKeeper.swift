@@ -77,16 +77,14 @@ struct ProcessKeeper: Sendable {
 
 /// When to start a process again: at once after a good life, later after short ones, never if it never lives.
 struct RestartPolicy: Hashable, Sendable {
-    /// From this lifetime on, a process counts as having lived.
-    var goodLifetime: Duration = .seconds(10)
+    let goodLifetime = Duration.seconds(10)
     /// The wait after the second short life; it doubles with each further one.
-    var firstDelay: Duration = .milliseconds(100)
-    /// The longest wait.
-    var longestDelay: Duration = .seconds(5)
+    let firstDelay = Duration.milliseconds(100)
+    let longestDelay = Duration.seconds(5)
     /// How many short lives in a row end it.
-    var maximumShortLives = 8
+    let maximumShortLives = 8
     /// How many are enough while none has ever answered: then something is wrong with how it is started.
-    var maximumSilentLives = 3
+    let maximumSilentLives = 3
 
     private var shortLives = 0
 

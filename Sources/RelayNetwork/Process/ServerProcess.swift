@@ -24,7 +24,6 @@ package final class ServerProcess: Sendable {
 
     private init(id: pid_t) { self.id = id }
 
-    /// Starts a child whose output goes to a log.
     package static func start(
         _ command: [String], environment: [String: String], log: LogFile
     ) async throws(NetworkError) -> ServerProcess {
@@ -55,7 +54,6 @@ package final class ServerProcess: Sendable {
         return read(descriptor, &start, start.count) == start.count && start == Array("#!".utf8)
     }
 
-    /// Sends a signal to the process and its children, unless they have ended.
     package func signal(_ number: Int32) {
         // Under the lock that the end takes: the group's number cannot have gone to another group meanwhile.
         state.withLockedValue { state in
@@ -63,17 +61,14 @@ package final class ServerProcess: Sendable {
         }
     }
 
-    /// Whether it has ended.
     package var hasEnded: Bool { state.withLockedValue { $0.status != nil } }
 
     /// Waits for the end; the wait status, or nil when the task was cancelled first.
     package func end() async -> Int32? {
         let waiter = Completion<Int32?>()
-        let known = state.withLockedValue { state in
-            if state.status == nil { state.waiters.append(waiter) }
-            return state.status
+        state.withLockedValue { state in
+            if let status = state.status { waiter.fulfil(status) } else { state.waiters.append(waiter) }
         }
-        if let known { return known }
         return await waiter.value(onCancel: nil)
     }
 
@@ -127,10 +122,8 @@ enum ProcessStart {
     enum Place: Sendable { case child, detached }
 
     /// Starts a process, tied to the calling thread or left to the system, and returns its id. swift-subprocess cannot
-    /// leave one running: each of its calls returns when the child has ended.
-    /// - Parameters:
-    ///   - command: the path of the executable, then its arguments.
-    ///   - output: the descriptor that receives its output; it stays the caller's.
+    /// leave one running: each of its calls returns when the child has ended. The output's descriptor stays the
+    /// caller's.
     static func start(
         _ command: [String], environment: [String: String], output: Int32, place: Place
     ) -> Result<pid_t, NetworkError> {

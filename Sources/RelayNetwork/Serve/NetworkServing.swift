@@ -41,8 +41,7 @@ public struct NetworkServing: Sendable {
 
     /// What is given to the process; nothing happens before ``run()``.
     public init(_ access: ServiceAccess, options: Options = Options()) {
-        self.access = access
-        self.options = options
+        (self.access, self.options) = (access, options)
         life = .init(Life(state: ServiceState(id: NetworkServices.newID(), network: access.plan.names.namespace)))
     }
 
@@ -155,7 +154,7 @@ public struct NetworkServing: Sendable {
     }
 }
 
-/// How a process of a network's services is doing: what its HTTP port tells. A pure value.
+/// How a process of a network's services is doing: what its HTTP port tells.
 struct ServiceState: Hashable, Sendable {
     let id: String
     let network: String
@@ -172,8 +171,6 @@ struct ServiceState: Hashable, Sendable {
     }
 
     mutating func ended(_ reason: String) { (server, hindrance) = (nil, reason) }
-
-    // MARK: What the HTTP port says
 
     func answer(to question: HTTPQuestion, _ figures: ServiceFigures) -> HTTPAnswer {
         guard ["GET", "HEAD"].contains(question.method) else { return HTTPAnswer(status: 405, body: "GET alone\n") }

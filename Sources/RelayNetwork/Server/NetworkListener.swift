@@ -16,9 +16,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
 
         /// Names the files.
         public init(certificateFile: String, keyFile: String, authorityFile: String? = nil) {
-            self.certificateFile = certificateFile
-            self.keyFile = keyFile
-            self.authorityFile = authorityFile
+            (self.certificateFile, self.keyFile, self.authorityFile) = (certificateFile, keyFile, authorityFile)
         }
     }
 

@@ -17,9 +17,7 @@ struct PostboxService: Sendable {
     private let prepared = NIOLockedValueBox<Set<UserName>>([])
 
     init(jetStream: JetStream, plan: NetworkPlan, users: any UserRegister) throws(NATSError) {
-        self.jetStream = jetStream
-        self.plan = plan
-        self.users = users
+        (self.jetStream, self.plan, self.users) = (jetStream, plan, users)
         bucket = try KeyValueBucket(NetworkPlan.postboxes, jetStream)
     }
 
