@@ -596,12 +596,8 @@ struct ProvisionedTests {
             let namespace = NamespaceService(
                 names: names, users: register, issuer: identity.issuer, jetStream: jetStream)
             let (alice, nobody) = try (UserName("alice"), UserName("nobody"))
-            func state(of user: String) async throws -> RecipientReply.State? {
-                let bytes = await postboxes.reply(aboutPostbox: "personal", of: user)
-                return try JSONDecoder().decode(RecipientReply.self, from: Data(bytes)).state
-            }
-            #expect(try await state(of: "alice") == .accepting)
-            #expect(try await state(of: "nobody") == .unknownUser)
+            #expect(await postboxes.state(ofPostbox: "personal", of: "alice") == .accepting)
+            #expect(await postboxes.state(ofPostbox: "personal", of: "nobody") == .unknownUser)
             let refusal = try #require(await namespace.reply(to: nobody, in: ""))
             #expect(String(decoding: refusal, as: UTF8.self).contains("NAMESPACE_RETRIEVE_FAILURE"))
             await owner.close()

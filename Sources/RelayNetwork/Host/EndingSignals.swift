@@ -16,7 +16,6 @@ package struct EndingSignals {
     package static let stopping = SIGTSTP
 
     /// Watches from now on, until ``cancel()``. A signal that comes right after this is not lost.
-    ///
     /// - Parameter stops: whether to watch the signal to stop, too. Whoever hears of it calls ``stop()``.
     package init(stops: Bool = false) {
         watched = [SIGTERM, SIGINT, SIGHUP] + (stops ? [Self.stopping] : [])

@@ -2,9 +2,8 @@ import NATS
 import NIOConcurrencyHelpers
 import Platform
 
-/// A client's share in the private network: as long as one is held, the network stays up.
-///
-/// The kernel frees the share when the process dies, however it dies.
+/// A client's share in the private network: as long as one is held, the network stays up. The kernel frees the share
+/// when the process dies, however it dies.
 public final class NetworkLease: Sendable {
     /// The network's folder.
     public let directory: NetworkDirectory
@@ -22,10 +21,8 @@ public final class NetworkLease: Sendable {
 
     /// Takes a share in the network and starts it when it does not run.
     /// - Parameters:
-    ///   - directory: the network's folder, made when missing.
     ///   - hostCommand: the path of an executable and its arguments that run ``NetworkHost/run()`` for this folder.
     ///   - environment: the environment of the host, in which it also looks for the server.
-    ///   - timeout: how long all of it may take.
     /// - Throws: `NetworkError.serverMissing`, `.hostFailed` with the host's reason, `.hostNotStarted` or `.timedOut`.
     public static func acquire(
         directory: NetworkDirectory = .standard(), hostCommand: [String],
@@ -47,7 +44,6 @@ public final class NetworkLease: Sendable {
     public var url: String { description.url }
 
     /// Makes sure that the network runs: starts the host again if it died. To be called while reconnecting.
-    /// - Returns: the running network.
     /// - Throws: as ``acquire(directory:hostCommand:environment:timeout:)``.
     @discardableResult
     public func ensureRunning(timeout: Duration = .seconds(30)) async throws(NetworkError) -> NetworkDescription {

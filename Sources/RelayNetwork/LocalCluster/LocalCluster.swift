@@ -66,8 +66,7 @@ public struct LocalCluster: Hashable, Sendable {
         return (try await directory.ensureHosted(by: hostCommand, environment, within: .seconds(180)), false)
     }
 
-    /// Ends the servers; what is stored stays.
-    /// - Returns: false when nothing of it ran.
+    /// Ends the servers; what is stored stays. False when nothing of it ran.
     /// - Throws: `NetworkError.timedOut` when it does not end.
     @discardableResult
     public func stop() async throws(NetworkError) -> Bool {

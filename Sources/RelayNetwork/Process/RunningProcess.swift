@@ -70,11 +70,7 @@ struct RunningProcess: Codable, Hashable, Sendable {
 
 enum Pause {
     static func sleep(_ duration: Duration) async throws(NetworkError) {
-        do {
-            try await Task.sleep(for: duration)
-        } catch {
-            throw .cancelled
-        }
+        do { try await Task.sleep(for: duration) } catch { throw .cancelled }
     }
 
     static func untilCancelled() async throws(NetworkError) {

@@ -27,11 +27,8 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     /// How connections are secured; nil in clear, which no address but a loopback one can be.
     public let tls: TLS?
 
-    /// Checks what the server is to listen at.
-    /// - Parameters:
-    ///   - text: an IP address or `localhost`, with or without a port; 4222 is the port where none is written.
-    ///   - tls: the certificate; relative paths are below the working folder.
-    ///   - now: seconds since 1970; nil for the clock's time.
+    /// Checks what the server is to listen at, at a time in seconds since 1970.
+    /// - Parameter text: an IP address or `localhost`, with or without a port; 4222 is the port where none is written.
     /// - Throws: `NetworkError.invalidListener` with what is wrong: an address beyond this machine without TLS, say.
     public init(listen text: String, tls: TLS? = nil, now: Int64? = nil) throws(NetworkError) {
         let address: ServerAddress

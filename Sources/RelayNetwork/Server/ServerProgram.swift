@@ -10,8 +10,6 @@ package struct ServerProgram: Hashable, Sendable {
     let version: String?
 
     /// A program's version, such as `2.9.10`; nil when it says nothing of the kind within the limit.
-    ///
-    /// - Throws: what kept it from being run, or from ending.
     package static func version(of path: String, within limit: Duration) async throws(ShellCommandError) -> String? {
         // The path goes through the environment, where no character of it means anything to the shell.
         let command = ShellCommand(
@@ -50,7 +48,6 @@ package struct ServerProgram: Hashable, Sendable {
     }
 }
 
-/// Where the `nats-server` of this machine is.
 package enum ServerExecutable {
     static let variable = "PARLEY_NATS_SERVER"
     private static let name = "nats-server"
@@ -75,7 +72,6 @@ package enum ServerExecutable {
     }
 }
 
-/// Looks whether a NATS server answers at an address of this machine.
 package enum ServerProbe {
     private static let patience = TimeAmount.seconds(2)
 
@@ -103,7 +99,6 @@ package enum ServerProbe {
     }
 }
 
-/// Ports of 127.0.0.1.
 package enum LoopbackPort {
     /// The port that everybody's NATS server has; a private network never takes it.
     static let reserved = 4222

@@ -37,7 +37,7 @@ struct NamespaceService: Sendable {
     }
 
     func reply(to user: UserName, in account: String) async -> [UInt8]? {
-        guard let known = try? await (record: users.found(user), block: users.block()) else { return nil }
+        guard let known = try? await (record: users.record(of: user), block: users.block()) else { return nil }
         guard let record = known.record else { return Wire.json(Reply()) }
         let now = NetworkAdministrator.now
         if let closure = record.closure(block: known.block, at: now) {

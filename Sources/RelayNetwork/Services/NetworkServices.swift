@@ -174,9 +174,10 @@ struct NetworkServices: Sendable {
             return NamespaceService.streams(of: user, asked: message.bytes, namespace.names)
         case .enrolment where isOwn(NetworkNames.enrolment(of: user.text)):
             return await enrolment.reply(to: message.bytes, of: user)
-        case .recipient where tokens.count == 4: return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2])
+        case .recipient where tokens.count == 4:
+            return Wire.json(RecipientReply(state: await postboxes.state(ofPostbox: tokens[3], of: tokens[2])))
         case .postboxes where tokens.count == 4 && tokens[2] == user.text:
-            return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
+            return Wire.json(await postboxes.reply(to: message.bytes, verb: tokens[3], of: user))
         case .streams, .enrolment, .recipient, .postboxes:
             logger.debug(
                 "a user asks for what is another's", metadata: ["service": "\(request.endpoint)", "user": "\(user)"])
@@ -213,7 +214,7 @@ struct UserAccounts: Sendable {
 
     func user(ofAccount account: String) async -> UserName? {
         if let user = known.withLockedValue({ $0[account] }) { return user }
-        guard let user = await register.owner(ofAccount: account) else { return nil }
+        guard let user = await register.user(ofAccount: account) else { return nil }
         known.withLockedValue { $0[account] = user }
         return user
     }

@@ -34,15 +34,11 @@ struct PostboxService: Sendable {
         }
     }
 
-    func reply(aboutPostbox id: String, of name: String) async -> [UInt8] {
-        Wire.json(RecipientReply(state: await standing(ofPostbox: id, of: name)))
-    }
-
     /// Nil where nobody can say it now, so that the sender tries again.
-    private func standing(ofPostbox id: String, of name: String) async -> RecipientReply.State? {
+    func state(ofPostbox id: String, of name: String) async -> RecipientReply.State? {
         guard let user = try? UserName(name) else { return .unknownUser }
         do {
-            guard try await users.found(user) != nil else { return .unknownUser }
+            guard try await users.record(of: user) != nil else { return .unknownUser }
             let register = try await register(of: user).value
             guard let postbox = register.postboxes.first(where: { $0.id == id }) else { return .unknownPostbox }
             guard postbox.isEnabled else { return .disabled }
@@ -52,14 +48,10 @@ struct PostboxService: Sendable {
         return (try? await jetStream.streamInfo(user.postboxStream))?.isFull == true ? .full : .accepting
     }
 
-    func reply(to payload: [UInt8], verb: String, of user: UserName) async -> [UInt8] {
+    func reply(to payload: [UInt8], verb: String, of user: UserName) async -> PostboxReply {
         guard let request = payload.isEmpty ? PostboxRequest() : Wire.value(PostboxRequest.self, from: payload) else {
-            return Wire.json(PostboxReply(error: .invalidRequest))
+            return PostboxReply(error: .invalidRequest)
         }
-        return Wire.json(await reply(to: request, verb: verb, of: user))
-    }
-
-    private func reply(to request: PostboxRequest, verb: String, of user: UserName) async -> PostboxReply {
         do {
             let (register, _) = try await register(of: user)
             if verb == "list" {

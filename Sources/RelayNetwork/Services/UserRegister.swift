@@ -5,9 +5,9 @@ import Relay
 
 /// Where a network's services find its users: its folder on one machine, or a bucket on a cluster.
 protocol UserRegister: Sendable {
-    func found(_ user: UserName) async throws(NetworkError) -> UserRecord?
+    func record(of user: UserName) async throws(NetworkError) -> UserRecord?
     func block() async throws(NetworkError) -> UserStanding.Decision?
-    func owner(ofAccount account: String) async -> UserName?
+    func user(ofAccount account: String) async -> UserName?
     /// Uses an invitation up for a key, and registers that. Who asks again for the same key missed the answer.
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
@@ -27,15 +27,11 @@ extension UserRecord {
 }
 
 extension NetworkDirectory: UserRegister {
-    func found(_ user: UserName) async throws(NetworkError) -> UserRecord? { try record(of: user) }
-
     func block() -> UserStanding.Decision? {
         guard isBlocked else { return nil }
         // One that cannot be read blocks, too.
         return (try? PrivateFile.readJSON(UserStanding.Decision.self, from: blockMarker)) ?? .init(since: 0)
     }
-
-    func owner(ofAccount account: String) async -> UserName? { user(ofAccount: account) }
 
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
@@ -66,7 +62,7 @@ struct BucketUserRegister: UserRegister {
 
     init(_ jetStream: JetStream) throws(NATSError) { bucket = try KeyValueBucket(NetworkPlan.users, jetStream) }
 
-    func found(_ user: UserName) async throws(NetworkError) -> UserRecord? {
+    func record(of user: UserName) async throws(NetworkError) -> UserRecord? {
         try await reached { try await bucket.decoded(UserRecord.self, Self.key(user))?.value }
     }
 
@@ -74,7 +70,7 @@ struct BucketUserRegister: UserRegister {
         try await value(Self.blocked).map { Wire.value(UserStanding.Decision.self, from: $0) ?? .init(since: 0) }
     }
 
-    func owner(ofAccount account: String) async -> UserName? {
+    func user(ofAccount account: String) async -> UserName? {
         guard let key = try? NKey(account), key.kind == .account,
             let value = try? await value(Self.key(account: account))
         else { return nil }
@@ -84,7 +80,7 @@ struct BucketUserRegister: UserRegister {
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord {
-        guard let record = try await found(user) else { throw .unknownUser(user.text) }
+        guard let record = try await record(of: user) else { throw .unknownUser(user.text) }
         _ = try record.invitationUsed(invitation, for: key, block: try await block(), at: now)
         switch try await claim(invitation, as: key) {
         case key: break
@@ -165,7 +161,7 @@ struct BucketUserRegister: UserRegister {
     /// Writes what the administrator decided about a user, where it is not known already.
     func renew(_ record: UserRecord, of user: UserName) async throws(NetworkError) {
         // What cannot be read is written anew.
-        let known = try? await found(user)
+        let known = try? await self.record(of: user)
         let owner = try await value(Self.key(account: record.account))
         if known != record || owner == nil { try await publish(record, of: user) }
     }
