@@ -1,5 +1,4 @@
 import NATS
-import NIOCore
 import Relay
 
 /// A user of a private network, as its administrator sees it.

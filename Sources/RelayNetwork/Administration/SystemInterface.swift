@@ -1,6 +1,5 @@
 import NATS
 import NIOCore
-import Platform
 import Relay
 
 /// What the server does for its operator: the requests of the system account.

@@ -1,4 +1,3 @@
-import NATS
 import NIOConcurrencyHelpers
 import Platform
 

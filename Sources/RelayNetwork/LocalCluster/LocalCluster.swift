@@ -1,4 +1,3 @@
-import NATS
 import Platform
 
 /// A cluster on this machine alone: three servers, and a network on them with a copy of everything on each. It is a

@@ -1,6 +1,5 @@
 import Logging
 import NATS
-import Platform
 import Relay
 
 /// What of a network is on a cluster, what is otherwise there, and what was done about it: a pure value.

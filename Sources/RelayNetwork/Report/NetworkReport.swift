@@ -1,5 +1,3 @@
-import NATS
-
 /// How a network on several servers is doing: a pure value. What could not be asked is said in ``troubles``.
 package struct NetworkReport: Hashable, Sendable {
     package struct Server: Hashable, Sendable {

@@ -1,4 +1,3 @@
-import NATS
 import Relay
 
 /// What an app's own server asks over HTTP for its users: `POST /tokens` for a bearer token, and `DELETE /tokens/ID`

@@ -1,6 +1,5 @@
 import NATS
 import NIOCore
-import Platform
 
 /// Where a private network's server listens, and with which certificate, when that is not a port of its own choice on
 /// 127.0.0.1: the file `listener.json` of the network's folder.

@@ -1,7 +1,6 @@
 import Logging
 import NATS
 import NIOConcurrencyHelpers
-import Platform
 import Relay
 
 /// All that a process does for a network over one pair of connections: it answers requests, together with any number

@@ -1,6 +1,5 @@
 import NATS
 import NIOConcurrencyHelpers
-import Platform
 import Relay
 
 /// Tells tools such as `nats micro` which services run, by NATS' services protocol (ADR-32): `$SRV.PING`, `$SRV.INFO`

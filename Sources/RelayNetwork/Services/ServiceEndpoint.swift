@@ -1,5 +1,4 @@
 import NATS
-import NIOCore
 import Platform
 import Relay
 

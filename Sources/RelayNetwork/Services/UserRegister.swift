@@ -1,7 +1,5 @@
 import NATS
 import NIOCore
-import Platform
-import Relay
 
 /// Where a network's services find its users: its folder on one machine, or a bucket on a cluster.
 protocol UserRegister: Sendable {
