@@ -46,8 +46,7 @@ extension NetworkDirectory {
     }
 
     func markFinished(_ users: [UserName]) throws(NetworkError) {
-        let known = Set(try unfinishedUsers())
-        if !known.isEmpty { try keepUnfinished(known.subtracting(users)) }
+        try keepUnfinished(Set(unfinishedUsers()).subtracting(users))
     }
 
     private func keepUnfinished(_ users: Set<UserName>) throws(NetworkError) {

@@ -55,10 +55,7 @@ extension NetworkAdministrator {
                 log("user made", user)
                 try await introduce(user, identity)
             }
-            if kind == .identity, try directory.hasOwnKey(of: user) {
-                try directory.renewOwnCredentials(of: user)
-                return try directory.credentials(for: user.text)
-            }
+            if kind == .identity, let own = try directory.renewOwnCredentials(of: user) { return own }
             return try issueKey(of: user, kind).credentials
         }
     }

@@ -130,16 +130,19 @@ extension NetworkDirectory {
         return known?.own
     }
 
-    func renewOwnCredentials(of name: UserName) throws(NetworkError) {
+    /// Has this machine's own credentials end with the user; nil where none hold.
+    @discardableResult
+    func renewOwnCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
-            guard let (own, index) = try ownKey(record, of: name), record.keys[index].revoked == nil else { return }
+            guard let (own, index) = try ownKey(record, of: name), record.keys[index].revoked == nil else { return nil }
             record.keys[index].expires = record.expires
             try keep(record, of: name)
             let account = try record.accountKey(record.keys[index].account)
             let renewed = try identity.issuer.issue(
                 to: own.keyPair, name: name.text, account: account, expires: record.expires)
             try keepOwn(renewed, of: name)
+            return renewed
         }
     }
 

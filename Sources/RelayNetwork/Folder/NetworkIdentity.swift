@@ -27,7 +27,7 @@ struct NetworkIdentity: Sendable {
         let lock = try FileLock.wait(directory.identityLock, .exclusive)
         defer { withExtendedLifetime(lock) {} }
         let files = IdentityFiles(folder: directory.keys)
-        if let names = try PrivateFile.readJSON(Names.self, from: files.names) { return try files.read(names) }
+        if PrivateFile.exists(files.names) { return try files.read() }
         // Keys of its own would be no network's on servers that others run.
         guard try directory.cluster() == nil else {
             throw .invalidProvision("This network was not provisioned to its end: run parley network provision again.")
@@ -148,7 +148,7 @@ struct IdentityFiles {
         let claims = NetworkAccount.claims(account.publicKey, names: newNames, signingKey: signing.publicKey)
         try translated { try write(claims.encode(signedBy: root), to: accountToken) }
         try PrivateFile.writeJSON(newNames, to: names)
-        return try read(newNames)
+        return try read()
     }
 
     func keep(administrator credentials: Credentials) throws(NetworkError) {
@@ -159,11 +159,7 @@ struct IdentityFiles {
         guard let names = try PrivateFile.readJSON(NetworkIdentity.Names.self, from: names) else {
             throw .damaged(path: names, reason: "it is missing")
         }
-        return try read(names)
-    }
-
-    func read(_ names: NetworkIdentity.Names) throws(NetworkError) -> NetworkIdentity {
-        try parsed(folder) {
+        return try parsed(folder) {
             NetworkIdentity(
                 names: names, account: try NKey(AccountClaims.verify(token(accountToken)).subject),
                 signingKey: try NKeyPair(seed: token(signingSeed)),
