@@ -143,8 +143,6 @@ extension NetworkAdministrator {
         throw .unknownKey("There is no token \(id.debugDescription).")
     }
 
-    // MARK: Parts
-
     func issueKey(
         of user: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
         isBearer: Bool = false

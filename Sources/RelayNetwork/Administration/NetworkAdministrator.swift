@@ -119,8 +119,6 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    // MARK: Parts
-
     func log(_ act: String, _ user: UserName? = nil, _ more: Logger.Metadata = [:]) {
         logger.info("\(act)", metadata: more.merging(user.map { ["user": "\($0)"] } ?? [:]) { $1 })
     }

@@ -22,7 +22,6 @@ package final class LogFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The last lines of a log, for an error message.
     package static func tail(of path: String, lines: Int) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

@@ -39,7 +39,6 @@ public struct NetworkDirectory: Hashable, Sendable {
     var serverConfiguration: String { path + "/server.conf" }
     /// Held while keys or users are made.
     var identityLock: String { path + "/identity.lock" }
-    /// Held while an administrator acts.
     var administrationLock: String { path + "/administration.lock" }
     /// The decision that closes the whole network to its users, while there is one.
     var blockMarker: String { path + "/blocked" }
@@ -52,13 +51,11 @@ public struct NetworkDirectory: Hashable, Sendable {
     var keepMarker: String { path + "/keep" }
     var networkFile: String { path + "/network.json" }
     var serverFile: String { path + "/server.json" }
-    /// Where the newest server has written its process.
     var serverProcessFile: String { path + "/server.pid" }
     /// Held by whoever rehearses a full disk; the network finds its disk full as long as it is.
     var fullDiskLock: String { path + "/full-disk.lock" }
     /// There from the moment on in which the newest host was asked to end, until somebody starts another.
     var stopMarker: String { path + "/stopped" }
-    /// Why the newest host gave up.
     var failureFile: String { path + "/failure.json" }
 
     func prepare() throws(NetworkError) {

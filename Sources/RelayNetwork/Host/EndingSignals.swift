@@ -8,7 +8,6 @@ import Platform
 /// closed terminal sends several, and for TSTP, of which those are dropped that come while one is being carried out.
 /// One at a time in a process.
 package struct EndingSignals {
-    /// Each signal that came.
     package let numbers: AsyncStream<Int32>
     private let source: (any DispatchSourceRead)?
     private let watched: [Int32]

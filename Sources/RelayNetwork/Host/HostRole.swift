@@ -42,7 +42,6 @@ enum HostRole: String {
         try issuer.issue(name: name, permissions: permissions)
     }
 
-    /// Connects to one of several servers.
     func connect(
         to addresses: [ServerAddress], _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5),
         logger: Logger = .silent
@@ -53,7 +52,6 @@ enum HostRole: String {
         return try await addresses.firstToTake { try await NATSConnection.connect(to: $0, options: options) }
     }
 
-    /// Runs the body with JetStream as this role reaches it at one of several servers.
     func withJetStream<R>(
         at addresses: [ServerAddress], _ issuer: UserTokenIssuer, timeout: Duration = .seconds(5),
         _ body: (JetStream) async throws -> R

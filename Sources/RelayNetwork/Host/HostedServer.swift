@@ -16,7 +16,6 @@ struct HostedServer: Sendable {
     /// The port of a network's newest server, kept so that clients find the next one where it was.
     private struct Record: Codable { var port: Int }
 
-    /// One process of the server.
     private struct Run {
         let process: ServerProcess
         let address: ServerAddress

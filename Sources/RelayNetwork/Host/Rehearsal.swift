@@ -88,7 +88,6 @@ extension LocalCluster {
         try await awaited("Ending a server", within: .seconds(5)) { process?.isRunning == true ? nil : () }
     }
 
-    /// Returns when a server answers.
     package func awaitServer(named name: String) async throws(NetworkError) {
         let index = try index(ofServer: name)
         try await awaited("Starting a server again", within: Self.patience, every: .milliseconds(50)) {

@@ -103,7 +103,6 @@ public struct LocalCluster: Hashable, Sendable {
     }
 }
 
-/// One of the servers: its name, and where its files are.
 struct LocalClusterServer: Hashable, Sendable {
     let name: String
     let folder: String

@@ -95,7 +95,6 @@ private struct LocalClusterRun: Sendable {
     let options: NetworkHost.Options
     let server: ServerProgram
     let log: Logger
-    /// The ports and the password.
     let known: LocalClusterProcesses
     let record: LocalClusterRecord
 
@@ -127,8 +126,6 @@ private struct LocalClusterRun: Sendable {
                 },
             ])
     }
-
-    // MARK: Servers
 
     private func keeper(ofServer index: Int) -> ProcessKeeper {
         let server = cluster.server(index)
@@ -165,8 +162,6 @@ private struct LocalClusterRun: Sendable {
         try PrivateFile.write(configuration.text.utf8, to: place.configuration)
         return [server.path, "-c", place.configuration]
     }
-
-    // MARK: The network
 
     private func provision() async throws(NetworkError) {
         var wanted = NetworkProvision.Options()

@@ -68,6 +68,14 @@ struct NetworkPlan: Codable, Hashable, Sendable {
         stream.maximumConsumers = 20_000
         return stream
     }
+
+    /// A bucket of keys that are gone 90 s after they were last written.
+    static func passingBucket(_ name: String, bytes: Int64) -> StreamConfiguration {
+        var stream = bucket(name)
+        (stream.maximumAge, stream.duplicateWindow) = (90 * 1_000_000_000, 90 * 1_000_000_000)
+        stream.maximumBytes = bytes
+        return stream
+    }
 }
 
 extension StreamConfiguration {
@@ -115,22 +123,15 @@ public struct NetworkPlacement: Codable, Hashable, Sendable {
 enum PresenceBucket {
     static let name = NetworkNames.presence
     static let stream = NetworkNames.stream(ofBucket: name)
-    /// How long an entry lives, in nanoseconds.
-    static let lifetime: Int64 = 90 * 1_000_000_000
-    /// What all entries may take. Old ones give way, so that nobody keeps others out by filling it; who is here writes
-    /// the own again within 30 s, and the host empties it of whoever does.
-    static let maximumBytes: Int64 = 64 << 20
-    /// The largest entry with its subject and headers: a short text about where somebody is.
-    static let maximumEntryBytes: Int32 = 2_048
 
     static var configuration: StreamConfiguration {
-        var stream = NetworkPlan.bucket(name)
+        // Old entries give way, so that nobody keeps others out by filling it; who is here writes the own again within
+        // 30 s, and the host empties it of whoever does.
+        var stream = NetworkPlan.passingBucket(name, bytes: 64 << 20)
         stream.storage = .memory
         stream.discard = .old
-        stream.maximumAge = lifetime
-        stream.duplicateWindow = lifetime
-        stream.maximumBytes = maximumBytes
-        stream.maximumMessageSize = maximumEntryBytes
+        // The largest entry with its subject and headers: a short text about where somebody is.
+        stream.maximumMessageSize = 2_048
         return stream
     }
 
@@ -145,14 +146,5 @@ enum PresenceBucket {
 /// whose owner died without releasing it does not keep other devices out for long. Owners write theirs every 30 s.
 enum SessionBucket {
     static let name = NetworkNames.sessions
-    /// How long a key lives, in nanoseconds.
-    static let lifetime: Int64 = 90 * 1_000_000_000
-
-    static var configuration: StreamConfiguration {
-        var stream = NetworkPlan.bucket(name)
-        stream.maximumAge = lifetime
-        stream.duplicateWindow = lifetime
-        stream.maximumBytes = 16 << 20
-        return stream
-    }
+    static let configuration = NetworkPlan.passingBucket(name, bytes: 16 << 20)
 }

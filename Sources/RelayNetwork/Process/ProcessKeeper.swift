@@ -14,7 +14,6 @@ struct ProcessKeeper: Sendable {
     let name: String
     let output: String
     let environment: [String: String]
-    /// How long it may take to end when it is asked to.
     var grace = Duration.seconds(10)
     /// Whether a process that was of use once is given up too when it ends again and again.
     var givesUp = false
@@ -28,7 +27,10 @@ struct ProcessKeeper: Sendable {
         var policy = RestartPolicy()
         let hasAnswered = NIOLockedValueBox(false)
         while !Task.isCancelled {
-            try await waitWhileHeldBack()
+            if isHeldBack() {
+                log.notice("a server stays away for a rehearsal", metadata: ["server": "\(name)"])
+                repeat { try await Pause.sleep(.milliseconds(100)) } while isHeldBack()
+            }
             let begin = ContinuousClock.now
             var failure: NetworkError?
             do throws(NetworkError) { try await live { hasAnswered.withLockedValue { $0 = true } } } catch {
@@ -47,12 +49,6 @@ struct ProcessKeeper: Sendable {
             try await Pause.sleep(pause)
         }
         throw .cancelled
-    }
-
-    private func waitWhileHeldBack() async throws(NetworkError) {
-        guard isHeldBack() else { return }
-        log.notice("a server stays away for a rehearsal", metadata: ["server": "\(name)"])
-        repeat { try await Pause.sleep(.milliseconds(100)) } while isHeldBack()
     }
 
     private func live(_ answered: @escaping @Sendable () -> Void) async throws(NetworkError) {
