@@ -601,7 +601,7 @@ struct ProvisionedTests {
             let refusal = try #require(await namespace.reply(to: nobody, in: ""))
             #expect(String(decoding: refusal, as: UTF8.self).contains("NAMESPACE_RETRIEVE_FAILURE"))
             await owner.close()
-            #expect(try await state(of: "alice") == nil)
+            #expect(await postboxes.state(ofPostbox: "personal", of: "alice") == nil)
             #expect(await namespace.reply(to: alice, in: "") == nil)
         }
     }

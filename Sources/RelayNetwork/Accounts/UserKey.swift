@@ -44,10 +44,6 @@ public struct UserKey: Codable, Hashable, Sendable {
     public func holds(at now: Int64) -> Bool { revoked == nil && expires.map { $0 > now } ?? true }
 
     fileprivate func hasEndedUnrevoked(at now: Int64) -> Bool { revoked == nil && !holds(at: now) }
-
-    fileprivate func isMeant(by text: String) -> Bool {
-        text == publicKey || !text.isEmpty && publicKey.dropFirst(2).hasPrefix(text)
-    }
 }
 
 extension [UserKey] {
@@ -71,7 +67,8 @@ extension [UserKey] {
     }
 
     func meant(by text: String, of user: UserName) throws(NetworkError) -> UserKey {
-        let found = filter { $0.isMeant(by: text.uppercased()) }
+        let start = text.uppercased()
+        let found = filter { $0.publicKey == start || !start.isEmpty && $0.publicKey.dropFirst(2).hasPrefix(start) }
         if let key = found.first, found.count == 1 { return key }
         throw .unknownKey(
             found.isEmpty

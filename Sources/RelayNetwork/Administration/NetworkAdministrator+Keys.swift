@@ -60,8 +60,9 @@ extension NetworkAdministrator {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
             if kind == .identity, try directory.hasOwnKey(of: user) { throw .keyInUse(user.text) }
-            let made = try issueKey(
+            let made = try directory.issueKey(
                 of: user, kind, rights: rights.isEmpty ? nil : rights, expires: expires, isBearer: isBearer)
+            logMade(made.key, of: user)
             if made.key.account != nil { try await introduce(user, identity) }
             return made
         }
@@ -143,13 +144,8 @@ extension NetworkAdministrator {
         throw .unknownKey("There is no token \(id.debugDescription).")
     }
 
-    func issueKey(
-        of user: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
-        isBearer: Bool = false
-    ) throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
-        let made = try directory.issueKey(of: user, kind, rights: rights, expires: expires, isBearer: isBearer)
-        log("key made", user, ["key": "\(made.key.id)", "kind": "\(kind.rawValue)"])
-        return made
+    func logMade(_ key: UserKey, of user: UserName) {
+        log("key made", user, ["key": "\(key.id)", "kind": "\(key.kind.rawValue)"])
     }
 
     private func revoke(

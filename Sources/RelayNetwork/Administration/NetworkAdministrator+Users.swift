@@ -56,7 +56,9 @@ extension NetworkAdministrator {
                 try await introduce(user, identity)
             }
             if kind == .identity, let own = try directory.renewOwnCredentials(of: user) { return own }
-            return try issueKey(of: user, kind).credentials
+            let made = try directory.issueKey(of: user, kind)
+            logMade(made.key, of: user)
+            return made.credentials
         }
     }
 

@@ -190,7 +190,6 @@ private struct LocalClusterRun: Sendable {
 
     /// Waits until every stream has a leader: servers that start again tell of a stream before they have agreed on one,
     /// and until then nobody gets an answer who publishes to it.
-    ///
     /// - Throws: `NetworkError.invalidProvision` where a stream is gone that was there, as one that could not be made.
     private func awaitLeaders() async throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()

@@ -108,14 +108,12 @@ private final class CommandRun: Sendable {
 
     /// The environment without names that begin with a digit: for one of those the library refuses to start anything.
     private var variables: [Environment.Key: String] {
-        var variables: [Environment.Key: String] = [:]
-        for (name, value) in command.environment {
-            guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
-                let key = Environment.Key(rawValue: name)
-            else { continue }
-            variables[key] = value
+        command.environment.reduce(into: [:]) { variables, entry in
+            guard let first = entry.key.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
+                let key = Environment.Key(rawValue: entry.key)
+            else { return }
+            variables[key] = entry.value
         }
-        return variables
     }
 
     /// Reads what the shell writes, to its end. The library reaps it afterwards: until then the group's id is its own.
