@@ -85,7 +85,8 @@ public struct LocalCluster: Hashable, Sendable {
 
     /// The process of each server that runs, by the server's name.
     package func serverProcesses() -> [String: Int32] {
-        (processes()?.servers ?? []).enumerated().reduce(into: [:]) { $0[server($1.offset).name] = $1.element.process?.pid }
+        let known = processes()?.servers ?? []
+        return known.indices.reduce(into: [:]) { $0[server($1).name] = known[$1].process?.pid }
     }
 
     /// Makes a person of this machine a user of the network, unless that was done before.

@@ -50,7 +50,8 @@ struct NetworkServices: Sendable {
         issuer: UserTokenIssuer, id: String, figures: NIOLockedValueBox<ServiceFigures>, logger: Logger
     ) throws(NATSError) {
         (ready, turns) = AsyncStream.makeStream()
-        (connection, self.figures, self.users, self.logger) = (answering, figures, UserAccounts(register: users), logger)
+        (connection, self.figures, self.logger) = (answering, figures, logger)
+        self.users = UserAccounts(register: users)
         postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: users)
         namespace = NamespaceService(names: plan.names, users: users, issuer: issuer, jetStream: jetStream)
         enrolment = EnrolmentService(users: users, issuer: issuer, logger: logger)
