@@ -47,7 +47,6 @@ struct PushConsumerGuard: Sendable {
         async let departed: Void = followDepartures()
         async let shut: Void = followBans()
         async let present: Void = watchPresence()
-        var iterator = reports.makeAsyncIterator()
         // A user is named once a minute, however much goes.
         var named: [UserName: ContinuousClock.Instant] = [:]
         // When a stream's consumers were compared with what the reports say.
@@ -55,7 +54,7 @@ struct PushConsumerGuard: Sendable {
         func isDue(_ last: ContinuousClock.Instant?, after pause: Duration) -> Bool {
             last.map { $0.duration(to: .now) > pause } ?? true
         }
-        while let report = try await iterator.next(isolation: nil) {
+        for try await report in reports {
             guard let (made, account) = Self.made(report.bytes) else { continue }
             if Self.isOffender(made) {
                 await delete(offender: made)

@@ -136,9 +136,8 @@ struct NetworkServices: Sendable {
 
     /// Puts requests in line as they come; returns when the connection has ended.
     private func read(_ subscription: NATSSubscription, of endpoint: ServiceEndpoint) async -> NATSError? {
-        var iterator = subscription.makeAsyncIterator()
         do throws(NATSError) {
-            while let message = try await iterator.next(isolation: nil) {
+            for try await message in subscription {
                 guard message.reply != nil, let account = Self.account(of: message) else { continue }
                 let request = Request(endpoint: endpoint, account: account, message: message)
                 switch state.withLockedValue({ $0.queue.arrived(request, from: account) }) {
