@@ -156,8 +156,6 @@ enum NetworkAccount {
     /// Any other request without an answer: longer than any client waits, and a quarter of the server's own time.
     static let answerThreshold: Int64 = 30 * 1_000_000_000
 
-    /// What the account exports.
-    ///
     /// An answer to a single-answer service ends the server's memory of the request; a pull and a batch of stored
     /// messages have many answers and are remembered until their reader stops listening. A subject's newest message is
     /// one answer, so reading keys leaves nothing behind.

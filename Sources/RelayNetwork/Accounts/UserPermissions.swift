@@ -20,8 +20,6 @@ package struct UserPermissions: Hashable, Sendable {
     /// Counted up when users get other imports: a network's accounts are signed anew at its next start then.
     static let importsVersion = 4
 
-    /// Grants rights to a user.
-    ///
     /// A pattern whose last token is `*` is refused: NATS matches the token `>` of a subscription with an allowed `*`,
     /// so the server would let the user read every level below. Patterns of one direction that share topics without one
     /// holding the other are refused too: a message on such a topic would be stored twice.

@@ -109,8 +109,6 @@ public struct NetworkProvision: Sendable {
                 + plan.streams.map { .init(name: "stream \($0.name)", state: .missing) })
     }
 
-    // MARK: The servers
-
     /// - Parameter administrator: the credentials that were named now, which a rehearsal does not keep.
     private func look(
         _ cluster: ClusterNetwork, _ addresses: [ServerAddress], _ root: NKeyPair, _ administrator: Credentials?
