@@ -1,7 +1,7 @@
 import Logging
 
 /// How a client proves who it is. The secrets are held in memory only and never printed.
-public enum Authentication: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable {
     /// Nothing is presented.
     case none
     /// A shared token.
@@ -31,9 +31,6 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomDebugString
         case .bearer: return "bearer JWT"
         }
     }
-
-    /// The kind alone.
-    public var debugDescription: String { description }
 
     /// No children: dumps and failed expectations must not show a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -100,9 +97,7 @@ public struct ConnectOptions: Sendable {
     /// it.
     public var logger: Logger
 
-    /// Creates options; the defaults suit an interactive client.
-    ///
-    /// - Parameter logger: nil logs nothing.
+    /// Creates options; the defaults suit an interactive client. Without a logger nothing is logged.
     public init(
         name: String = "parley", authentication: Authentication = .none, tls: TLSOptions? = nil,
         proxy: ProxyAddress? = nil, inboxPrefix: String? = nil, connectTimeout: Duration = .seconds(5),
@@ -127,11 +122,5 @@ public struct ConnectOptions: Sendable {
 
 extension Duration {
     /// Whole nanoseconds, for the event loop's clock; saturates.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        return whole.addingReportingOverflow(attoseconds / 1_000_000_000).overflow
-            ? .max : whole + attoseconds / 1_000_000_000
-    }
+    var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }

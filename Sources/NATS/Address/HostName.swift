@@ -4,8 +4,6 @@ import Platform
 /// Hosts as people write them, in one form each.
 enum HostName {
     /// A name, or an IPv4 address in any of its forms.
-    ///
-    /// - Throws: `invalidArgument` that says what no host has.
     static func plain(_ text: Substring) throws(NATSError) -> String {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw .invalidArgument("A host has letters of ASCII alone; write its ASCII form, which begins with xn--.")
@@ -31,8 +29,6 @@ enum HostName {
     }
 
     /// An IPv6 address between brackets, perhaps with a zone behind a `%`, which a URL writes as `%25`.
-    ///
-    /// - Throws: `invalidArgument`.
     static func bracketed(_ text: Substring) throws(NATSError) -> String {
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts[0].contains(":"), let address = try? SocketAddress(ipAddress: String(parts[0]), port: 0),

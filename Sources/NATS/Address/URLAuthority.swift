@@ -9,19 +9,11 @@ struct URLAuthority {
 
     /// Scheme, in lower case, and what follows `://`; nil without a scheme.
     static func splitScheme(_ text: String) -> (scheme: String, rest: Substring)? {
-        var start = text.startIndex
-        while start < text.endIndex {
-            if text[start...].hasPrefix("://") {
-                return (text[..<start].lowercased(), text[text.index(start, offsetBy: 3)...])
-            }
-            start = text.index(after: start)
-        }
-        return nil
+        guard let mark = text.firstRange(of: "://") else { return nil }
+        return (text[..<mark.lowerBound].lowercased(), text[mark.upperBound...])
     }
 
-    /// Reads it; `kind` and `example` are for the words of the errors.
-    ///
-    /// - Throws: `invalidArgument` with what to write instead, without the text itself, which may hold a secret.
+    /// Reads it; `kind` and `example` are for the words of the errors, which leave out the text: it may hold a secret.
     init(parsing text: Substring, kind: String, example: String) throws(NATSError) {
         var rest = text
         if let at = rest.lastIndex(of: "@") {

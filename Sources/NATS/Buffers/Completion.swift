@@ -18,7 +18,6 @@ package final class Completion<Value: Sendable>: Sendable {
     @usableFromInline
     let state: NIOLockedValueBox<State>
 
-    /// Makes one that has no value yet.
     @inlinable
     package init() { state = NIOLockedValueBox(.pending) }
 

@@ -35,10 +35,8 @@ final class OutboundBuffer: Sendable {
         var isBelowHighWaterMark: Bool
     }
 
-    /// Appends through `write`. Throws when the connection has ended or the limit is reached.
-    ///
-    /// - Parameter isEnding: whether these few bytes end what earlier ones began: they must not be lost for want of
-    ///   room.
+    /// Appends through `write`. Throws when the connection has ended or the limit is reached, but for bytes that end
+    /// what earlier ones began: these few must not be lost for want of room.
     @inline(__always)
     func append(isEnding: Bool = false, _ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
         try state.withLockedValueThrowing { state throws(NATSError) -> Appended in
@@ -62,9 +60,7 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// Ends a hold.
-    ///
-    /// - Returns: whether the caller has to schedule a flush.
+    /// Ends a hold; returns whether the caller has to schedule a flush.
     func release() -> Bool {
         state.withLockedValue { state in
             state.isFlushScheduled = state.buffer.readableBytes > 0
@@ -94,9 +90,7 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// One write has succeeded or failed.
-    ///
-    /// - Returns: whether another write was put off until now, so that the caller has to flush again.
+    /// One write has succeeded or failed; returns whether another was put off until now, so that a flush is needed.
     func ended() -> Bool {
         state.withLockedValue { state in
             state.writesInFlight -= 1

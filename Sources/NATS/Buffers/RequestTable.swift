@@ -57,10 +57,7 @@ final class RequestTable: Sendable {
             switch self {
             case .message(let answer): answer(result)
             case .storage(let observer, let id, let tag):
-                let acknowledgement = result.flatMap { message in
-                    Result { () throws(NATSError) in try PublishAcknowledgement(message) }
-                }
-                observer.answered(id, tag: tag, acknowledgement)
+                observer.answered(id, tag: tag, PublishAcknowledgement.read(result))
             }
         }
 
@@ -90,7 +87,6 @@ final class RequestTable: Sendable {
     let stem: String
     private let state = NIOLockedValueBox(State())
 
-    /// Creates an empty table for answers that come under `inbox`.
     init(inbox: String) { stem = inbox + "." }
 
     /// The subject that has every answer come.
@@ -108,10 +104,8 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// Registers a request and gives it its token. The caller sees to it that the clock runs.
-    ///
-    /// - Parameter patience: the time that a request gets once more if it may still be on its way when the deadline
-    ///   passes, counted from the moment when the server is known to have it.
+    /// Registers a request and gives it its token. The caller sees to it that the clock runs. A request that may still
+    /// be on its way when the deadline passes gets `patience` once more, from when the server is known to have it.
     func add(
         subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, for asker: Asker
     ) throws(NATSError) -> RequestToken {
@@ -167,9 +161,8 @@ final class RequestTable: Sendable {
         entry?.asker.answer(.failure(error))
     }
 
-    /// Ends those whose time is up.
-    ///
-    /// - Returns: the patient ones among them, which go on until `arrived` says that the server has them.
+    /// Ends those whose time is up; returns the patient ones, which go on until `arrived` says that the server has
+    /// them.
     func expire(at now: NIODeadline) -> [RequestToken] {
         let (expired, patient) = state.withLockedValue { state -> ([Entry], [RequestToken]) in
             let late = state.entries.filter { $0.value.deadline <= now }

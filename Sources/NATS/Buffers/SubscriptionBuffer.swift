@@ -221,11 +221,8 @@ final class SubscriptionBuffer: Sendable {
         }
     }
 
-    /// Waits until messages are there, and moves all into `batch`, the next one last. It stays empty at the
-    /// subscription's end, or when the task is cancelled.
-    ///
-    /// - Parameter count: so many messages are waited for, for a moment.
-    /// - Throws: `timeout` when nothing came until `deadline`; what has ended the subscription.
+    /// Waits until messages are there, `count` of them for a moment, and moves all into `batch`, the next one last. It
+    /// stays empty at the subscription's end, or when the task is cancelled. Throws `timeout` at the deadline.
     func refill(
         _ batch: inout [NATSMessage], until deadline: NIODeadline, gathering count: Int = 1,
         isolation actor: isolated (any Actor)? = #isolation
@@ -260,11 +257,8 @@ final class SubscriptionBuffer: Sendable {
         case wait(Completion<Wakeup>, alarm: NIODeadline?)
     }
 
-    /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest.
-    ///
-    /// - Parameters:
-    ///   - deadline: how long to wait where there is nothing.
-    ///   - gathering: what to wait for where there is little; nil takes what there is.
+    /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest. Where
+    /// there is little, `gathering` says what to wait for; nil takes what there is.
     func take(
         into batch: inout [NATSMessage], until deadline: NIODeadline = .distantFuture, gathering: Gathering? = nil
     ) -> Taken {
@@ -291,16 +285,12 @@ final class SubscriptionBuffer: Sendable {
     /// Has `ring` called at this moment, and whenever that shows to be needed again.
     func setAlarm(_ moment: NIODeadline) {
         let timer = eventLoop.scheduleTask(deadline: moment) { [weak self, eventLoop] in
-            if let next = self?.ring(moment, now: eventLoop.now) { self?.setAlarm(next) }
+            guard let self else { return }
+            let (late, next) = state.withLockedValue { $0.reader.ring(moment, now: eventLoop.now) }
+            late?.fulfil(.deadline)
+            if let next { setAlarm(next) }
         }
         state.withLockedValue { $0.reader.keep(timer, for: moment) }?.cancel()
-    }
-
-    /// Ends the wait if its time is up; otherwise when the alarm is to ring next.
-    private func ring(_ moment: NIODeadline, now: NIODeadline) -> NIODeadline? {
-        let (late, next) = state.withLockedValue { $0.reader.ring(moment, now: now) }
-        late?.fulfil(.deadline)
-        return next
     }
 
     /// No further message will come. What waits can still be read.
@@ -328,9 +318,7 @@ private struct WaitingReader {
     private var alarm: NIODeadline?
     private var timer: Scheduled<Void>?
 
-    /// Has the reader wait for so many messages.
-    ///
-    /// - Returns: what wakes it, and when the caller is to have the alarm ring; nil where it rings by then anyway.
+    /// Has the reader wait for so many messages. The caller sets the alarm, where one is returned.
     mutating func wait(until deadline: NIODeadline, for count: Int) -> (wakeup: Wakeup, alarm: NIODeadline?) {
         let wakeup = Wakeup()
         reader = (wakeup, deadline, count)
@@ -346,9 +334,7 @@ private struct WaitingReader {
         return reader.wakeup
     }
 
-    /// The alarm for this moment rings: takes out the reader if its time is up.
-    ///
-    /// - Returns: it, and when the alarm is to ring next; nil where that is not needed.
+    /// The alarm for this moment rings: takes out the reader if its time is up, and says when to ring next, if ever.
     mutating func ring(_ moment: NIODeadline, now: NIODeadline) -> (late: Wakeup?, alarm: NIODeadline?) {
         if alarm == moment { (alarm, timer) = (nil, nil) }
         if let reader, reader.deadline <= now { return (take(), nil) }
@@ -361,19 +347,15 @@ private struct WaitingReader {
         return alarm
     }
 
-    /// Keeps the timer that makes the alarm ring at this moment.
-    ///
-    /// - Returns: a timer that is not needed, for the caller to cancel: the one before, or this one where the alarm has
-    ///   rung since, has been set to an earlier moment, or where nobody waits any more.
+    /// Keeps the timer that makes the alarm ring at this moment. Returns one that the caller is to cancel: the one
+    /// before, or this one where the alarm has rung since, was set to an earlier moment, or nobody waits any more.
     mutating func keep(_ timer: Scheduled<Void>, for moment: NIODeadline) -> Scheduled<Void>? {
         guard alarm == moment else { return timer }
         defer { self.timer = timer }
         return self.timer
     }
 
-    /// Nobody waits any more.
-    ///
-    /// - Returns: the reader, to wake it, and a timer that is not needed.
+    /// Nobody waits any more: returns the reader, to wake it, and a timer that is not needed.
     mutating func end() -> (reader: Wakeup?, timer: Scheduled<Void>?) {
         defer { (alarm, timer) = (nil, nil) }
         return (take(), timer)

@@ -9,16 +9,13 @@ package protocol ConnectionOwner: Actor {
     /// The addresses whose network is watched; nil watches none.
     var watchedServers: [ServerAddress]? { get }
 
-    /// Waits for all that has to come before a dial.
-    ///
-    /// - Returns: how to dial; nil when the link is no longer wanted.
-    /// - Throws: the reason why dialling is of no use now.
+    /// Waits for all that has to come before a dial; nil when the link is no longer wanted. Throws the reason why
+    /// dialling is of no use now.
     static func dialPlan(for link: ConnectionLink<Self>) async throws(ConnectionReason) -> DialPlan?
 
     func makeAttachment() -> Attachment
-    /// A dial or a connection has failed.
-    ///
-    /// - Returns: the reason as the owner knows it, and whether it asks for other credentials before the next attempt.
+    /// A dial or a connection has failed. Returns the reason as the owner knows it, and whether it asks for other
+    /// credentials before the next attempt.
     func failed(_ reason: ConnectionReason) -> (reason: ConnectionReason, needsCredentials: Bool)
     /// The server has taken the login. Comes before ``restore(over:)``.
     func connectionOpened(_ link: ConnectionLink<Self>)
@@ -30,10 +27,8 @@ package protocol ConnectionOwner: Actor {
     func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus)
     /// A step in the session's life.
     func connectionEvent(_ event: ConnectionEvent)
-    /// The connection is about to be let go.
-    ///
-    /// - Parameter isFarewell: whether this side ends it, so that last words can be said.
-    /// - Returns: what has to be done over it before, within a second or so; nil if nothing has.
+    /// The connection is about to be let go, with last words where this side ends it. Returns what has to be done over
+    /// it before, within a second or so; nil if nothing has.
     func connectionCloses(_ link: ConnectionLink<Self>, isFarewell: Bool) -> (@Sendable () async -> Void)?
     /// The connection is gone.
     func connectionLost()
@@ -87,11 +82,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     private var plan: DialPlan?
     private let log: StatusLog
 
-    /// A connection that nobody has asked for.
-    ///
-    /// - Parameters:
-    ///   - policy: when to try again.
-    ///   - seed: where chances come from, such as the jitter of waits.
+    /// A connection that nobody has asked for. The seed is for chances such as the jitter of waits.
     package init(policy: ReconnectPolicy, seed: UInt64, logger: Logger, surroundings: Surroundings) {
         machine = ConnectionMachine(policy: policy, seed: seed)
         generator = SeededGenerator(seed: ~seed)
@@ -139,9 +130,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     /// Forgets a caller that waits no more.
     package func forget(_ outcome: Completion<ConnectOutcome>) { waiters[ObjectIdentifier(outcome)] = nil }
 
-    /// Leaves the present connection for a new one, at once.
-    ///
-    /// - Returns: false where nothing is or becomes connected, so that there is none to leave.
+    /// Leaves the present connection for a new one, at once; false where nothing is or becomes connected.
     package func reconnect(for owner: isolated Owner) -> Bool {
         guard hasSession, status.state != .suspended else { return false }
         handle(.connectionFailed(generation: generation, reason: .renewalRequested), for: owner)

@@ -3,10 +3,10 @@ extension ConnectionMachine {
     package struct TimerID: Hashable, Sendable {
         /// What a timer is for.
         package enum Kind: Hashable, Sendable, CaseIterable {
-            /// The next attempt.
-            case retry
             /// The end of `connect(timeLimit:)`.
             case timeLimit
+            /// The next attempt.
+            case retry
             /// The end of the policy's reconnection window.
             case window
             /// The moment from which an outage counts as long.
@@ -35,7 +35,6 @@ extension ConnectionMachine {
         /// This dial's credentials are of no use any more for this reason, and others are asked for: the machine says
         /// when (``Action/renewCredentials(generation:)``).
         case credentialsNeeded(generation: UInt64, reason: ConnectionReason)
-        /// A timer reached its moment.
         case timerFired(TimerID)
         /// Somebody called disconnect or close.
         case disconnectRequested
@@ -84,15 +83,12 @@ extension ConnectionMachine {
         case renewCredentials(generation: UInt64)
         /// Report ``Event/timerFired(_:)`` at this moment.
         case startTimer(TimerID, at: ContinuousClock.Instant)
-        /// Forget a timer.
         case cancelTimer(TimerID)
         /// Show the new status; never equal to the one before.
         case publish(ConnectionStatus)
-        /// Tell of a step in the session's life.
         case event(ConnectionEvent)
         /// Answer every caller that waits in connect: nil is success.
         case completeConnect(ConnectionReason?)
-        /// The session has ended.
         case ended(ConnectionReason)
     }
 }

@@ -15,8 +15,10 @@ package struct ConnectionMachine: Sendable {
 
     private struct Session {
         var phase: Phase
-        /// The callers of connect that wait for the first connection, or the next one.
-        var callers: Callers?
+        /// Whether callers of connect wait for the first connection, or the next one.
+        var isAwaited = false
+        /// The earliest limit of any of them.
+        var limit: Duration?
         /// The last of the events of this session.
         var told: ConnectionEvent?
         var recoveries = 0
@@ -39,21 +41,16 @@ package struct ConnectionMachine: Sendable {
             /// The socket is open, and everything on it is being brought back.
             case restoring(Followed)
             /// Between two attempts; without a timer until there is a network.
-            case waiting(RunningTimer?)
+            case waiting
             /// The token provider was asked.
             case renewing(ConnectionReason)
         }
 
         let began: ContinuousClock.Instant
-        var step = Step.waiting(nil)
+        var step = Step.waiting
         var attempt = 0
         var reason: ConnectionReason?
         var isLong = false
-        /// The timer after which the outage counts as long.
-        var longOutage: RunningTimer?
-        var window: RunningTimer?
-
-        var retry: RunningTimer? { if case .waiting(let timer) = step { timer } else { nil } }
     }
 
     private struct Online {
@@ -72,16 +69,6 @@ package struct ConnectionMachine: Sendable {
         var isComplete = true
     }
 
-    private struct Callers {
-        /// The earliest limit of any of them.
-        var limit: (timer: RunningTimer, length: Duration)?
-    }
-
-    private struct RunningTimer {
-        let id: TimerID
-        let deadline: ContinuousClock.Instant
-    }
-
     /// The number of the newest dial; 0 before the first.
     package private(set) var generation: UInt64 = 0
     /// When to try again.
@@ -90,15 +77,13 @@ package struct ConnectionMachine: Sendable {
     private var state = State.outside(.initialized)
     private var isNetworkAvailable = true
     private var generator: SeededGenerator
+    /// The timers that the driver should be running.
+    private var timers: [TimerID.Kind: (id: TimerID, deadline: ContinuousClock.Instant)] = [:]
     private var timerSerial: UInt64 = 0
     private var published = ConnectionStatus.initialized
     private var output: [Action] = []
 
-    /// A machine that was never asked to connect.
-    ///
-    /// - Parameters:
-    ///   - policy: when to try again.
-    ///   - seed: where the jitter starts; equal seeds and events give equal actions.
+    /// A machine that was never asked to connect. Equal seeds and events give equal actions.
     package init(policy: ReconnectPolicy, seed: UInt64) {
         self.policy = policy
         generator = SeededGenerator(seed: seed)
@@ -108,13 +93,9 @@ package struct ConnectionMachine: Sendable {
 
     package var hasSession: Bool { session != nil }
 
-    package var isConnectPending: Bool { session?.callers != nil }
+    package var isConnectPending: Bool { session?.isAwaited == true }
 
-    /// The timers that the driver should be running.
-    package var runningTimers: Set<TimerID> {
-        guard let session else { return [] }
-        return Set(([session.callers?.limit?.timer] + timers(of: session.phase)).compactMap { $0?.id })
-    }
+    package var runningTimers: Set<TimerID> { Set(timers.values.map(\.id)) }
 
     package var status: ConnectionStatus {
         let session: Session
@@ -133,17 +114,12 @@ package struct ConnectionMachine: Sendable {
         case .down(let outage):
             return ConnectionStatus(
                 state: session.told == nil ? .connecting : .reconnecting, reason: outage.reason,
-                attempt: outage.attempt, nextRetryAt: outage.retry?.deadline, outageBegan: outage.began,
+                attempt: outage.attempt, nextRetryAt: timers[.retry]?.deadline, outageBegan: outage.began,
                 isLongOutage: outage.isLong, recoveries: session.recoveries)
         }
     }
 
-    /// Takes in an event.
-    ///
-    /// - Parameters:
-    ///   - event: the event.
-    ///   - now: its moment; moments never go backwards.
-    /// - Returns: the actions, in order.
+    /// Takes in an event and returns the actions, in order. Moments never go backwards.
     package mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         output.removeAll(keepingCapacity: true)
         expire(before: event, at: now)
@@ -161,8 +137,12 @@ package struct ConnectionMachine: Sendable {
             output.append(.renewCredentials(generation: generation))
         case .serverControl(let number, let reason):
             guard number == generation, hasSocket else { break }
+            switch reason {
             // The administrator's word is final even where this version does not know its code.
-            if reason.isUnknown { end(reason) } else if reason.isFinal || reason.isRenewal { fail(reason, at: now) }
+            case .unknown: end(reason)
+            case .permissionsChanged: fail(reason, at: now)
+            default: if reason.isFinal { fail(reason, at: now) }
+            }
         case .followingChanged(let failing, let isComplete):
             followingChanged(Followed(failing: failing, isComplete: isComplete))
         case .timerFired(let id): timerFired(id, at: now)
@@ -225,10 +205,10 @@ package struct ConnectionMachine: Sendable {
         guard online == nil else { return output.append(.completeConnect(nil)) }
         let isNew = session == nil
         if isNew {
-            let longOutage = start(.longOutage, at: now + policy.longOutage)
-            session = Session(phase: .down(Outage(began: now, longOutage: longOutage)))
+            start(.longOutage, at: now + policy.longOutage)
+            session = Session(phase: .down(Outage(began: now)))
         }
-        if session?.callers == nil { session?.callers = Callers() }
+        session?.isAwaited = true
         limitConnect(to: limit, at: now)
         if isNew {
             dialOrPause(at: now)
@@ -242,28 +222,27 @@ package struct ConnectionMachine: Sendable {
     /// All callers of connect share one outcome, so the earliest of their limits holds for all.
     private mutating func limitConnect(to limit: Duration?, at now: ContinuousClock.Instant) {
         guard let limit, limit > .zero else { return }
-        let running = session?.callers?.limit?.timer
-        if let running, running.deadline <= now + limit { return }
-        let timer = start(.timeLimit, at: now + limit, replacing: running)
-        session?.callers?.limit = (timer, limit)
+        if let running = timers[.timeLimit], running.deadline <= now + limit { return }
+        start(.timeLimit, at: now + limit)
+        session?.limit = limit
     }
 
     private mutating func completeConnect(_ reason: ConnectionReason?) {
-        guard let callers = session?.callers else { return }
-        cancel(callers.limit?.timer)
-        session?.callers = nil
+        guard session?.isAwaited == true else { return }
+        cancel(.timeLimit)
+        session?.isAwaited = false
         output.append(.completeConnect(reason))
     }
 
     private mutating func end(_ reason: ConnectionReason) {
         guard let session else { return }
         closeSocket()
-        for timer in [session.callers?.limit?.timer] + timers(of: session.phase) { cancel(timer) }
+        for kind in TimerID.Kind.allCases { cancel(kind) }
         state = .outside(ConnectionStatus(state: .disconnected, reason: reason, recoveries: session.recoveries))
         publish()
         if reason == .windowExpired { output.append(.event(.reconnectFailed)) }
         output.append(.event(.disconnected))
-        if session.callers != nil { output.append(.completeConnect(reason)) }
+        if session.isAwaited { output.append(.completeConnect(reason)) }
         output.append(.ended(reason))
     }
 
@@ -272,7 +251,7 @@ package struct ConnectionMachine: Sendable {
         if case .suspended = phase { return }
         closeSocket()
         // A caller of connect still waits, so its limit still runs.
-        for timer in timers(of: phase) { cancel(timer) }
+        for kind in TimerID.Kind.allCases where kind != .timeLimit { cancel(kind) }
         session?.phase = .suspended(reason)
     }
 
@@ -307,7 +286,7 @@ package struct ConnectionMachine: Sendable {
     private mutating func dialOrPause(at now: ContinuousClock.Instant) {
         guard isNetworkAvailable else { return pause() }
         guard var outage else { return }
-        cancel(outage.retry)
+        cancel(.retry)
         generation += 1
         outage.step = .dialing
         outage.attempt += 1
@@ -319,20 +298,19 @@ package struct ConnectionMachine: Sendable {
 
     /// Waits for the network, without a timer; the attempt count stays as it is.
     private mutating func pause() {
-        cancel(outage?.retry)
-        outage?.step = .waiting(nil)
+        cancel(.retry)
+        outage?.step = .waiting
         outage?.reason = .networkUnavailable
     }
 
     /// Brings the next attempt forward for a person, as far as the policy's spacing of dials allows.
     private mutating func hasten(at now: ContinuousClock.Instant) {
-        guard isNetworkAvailable, case .waiting(let retry)? = outage?.step else { return }
+        guard isNetworkAvailable, case .waiting? = outage?.step else { return }
         let earliest = session?.lastDialAt.map { $0 + policy.nudgeSpacing } ?? now
         if earliest <= now {
             dialOrPause(at: now)
-        } else if let retry, retry.deadline > earliest {
-            let sooner = start(.retry, at: earliest, replacing: retry)
-            outage?.step = .waiting(sooner)
+        } else if let retry = timers[.retry], retry.deadline > earliest {
+            start(.retry, at: earliest)
         }
     }
 
@@ -348,7 +326,7 @@ package struct ConnectionMachine: Sendable {
 
     private mutating func restored(at now: ContinuousClock.Instant) {
         guard let outage, case .restoring(let followed) = outage.step, let told = session.map(\.told) else { return }
-        for timer in [outage.longOutage, outage.window] { cancel(timer) }
+        for kind in [TimerID.Kind.longOutage, .window] { cancel(kind) }
         if told != nil { session?.recoveries += 1 }
         session?.phase = .online(Online(since: now, followed: followed))
         publish()
@@ -380,8 +358,8 @@ package struct ConnectionMachine: Sendable {
         guard isNetworkAvailable else { return pause() }
         session?.backoffStep += 1
         let delay = policy.delay(attempt: session?.backoffStep ?? 1, using: &generator)
-        let retry = start(.retry, at: now + min(delay, limit ?? delay))
-        outage?.step = .waiting(retry)
+        start(.retry, at: now + min(delay, limit ?? delay))
+        outage?.step = .waiting
     }
 
     /// Lets go of the present dial or socket after a failure, and opens an outage if it was connected.
@@ -395,10 +373,9 @@ package struct ConnectionMachine: Sendable {
 
     private mutating func openOutage(_ reason: ConnectionReason?, at now: ContinuousClock.Instant) {
         let isRecovery = session?.told != nil
-        var outage = Outage(began: now, reason: reason)
-        outage.longOutage = start(.longOutage, at: now + policy.longOutage)
-        if isRecovery, let window = policy.window { outage.window = start(.window, at: now + window) }
-        session?.phase = .down(outage)
+        session?.phase = .down(Outage(began: now, reason: reason))
+        start(.longOutage, at: now + policy.longOutage)
+        if isRecovery, let window = policy.window { start(.window, at: now + window) }
         // An outage that begins before the recovery from the last one was complete is the same one.
         guard isRecovery, session?.told != .reconnecting else { return }
         publish()
@@ -416,23 +393,22 @@ package struct ConnectionMachine: Sendable {
     private mutating func expire(before event: Event, at now: ContinuousClock.Instant) {
         if case .restored = event { return }
         if case .disconnectRequested = event { return }
-        let limits = [session?.callers?.limit?.timer, outage?.window].compactMap(\.self)
+        let limits = [timers[.timeLimit], timers[.window]].compactMap(\.self)
         guard let first = limits.min(by: { $0.deadline < $1.deadline }), first.deadline <= now else { return }
         if case .timerFired(let id) = event {
             if id == first.id { return }
-            forget(id)
+            if timers[id.kind]?.id == id { timers[id.kind] = nil }
         }
         output.append(.cancelTimer(first.id))
         timerFired(first.id, at: now)
     }
 
     private mutating func timerFired(_ id: TimerID, at now: ContinuousClock.Instant) {
-        guard runningTimers.contains(id) else { return }
-        let limit = session?.callers?.limit?.length
-        forget(id)
+        guard timers[id.kind]?.id == id else { return }
+        timers[id.kind] = nil
         switch id.kind {
         case .retry: dialOrPause(at: now)
-        case .timeLimit: end(.timeLimit(limit ?? .zero, after: hindrance))
+        case .timeLimit: end(.timeLimit(session?.limit ?? .zero, after: hindrance))
         case .window: end(.windowExpired)
         case .longOutage: outage?.isLong = true
         }
@@ -450,33 +426,17 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    private func timers(of phase: Phase) -> [RunningTimer?] {
-        guard case .down(let outage) = phase else { return [] }
-        return [outage.retry, outage.window, outage.longOutage]
-    }
-
-    private mutating func start(
-        _ kind: TimerID.Kind, at deadline: ContinuousClock.Instant, replacing earlier: RunningTimer? = nil
-    ) -> RunningTimer {
-        cancel(earlier)
+    /// Starts a timer in place of one of its kind that runs.
+    private mutating func start(_ kind: TimerID.Kind, at deadline: ContinuousClock.Instant) {
+        cancel(kind)
         timerSerial += 1
-        let timer = RunningTimer(id: TimerID(kind: kind, serial: timerSerial), deadline: deadline)
-        output.append(.startTimer(timer.id, at: deadline))
-        return timer
+        let id = TimerID(kind: kind, serial: timerSerial)
+        timers[kind] = (id, deadline)
+        output.append(.startTimer(id, at: deadline))
     }
 
-    private mutating func cancel(_ timer: RunningTimer?) {
-        if let timer { output.append(.cancelTimer(timer.id)) }
-    }
-
-    private mutating func forget(_ id: TimerID) {
-        guard runningTimers.contains(id) else { return }
-        switch id.kind {
-        case .retry: outage?.step = .waiting(nil)
-        case .timeLimit: session?.callers?.limit = nil
-        case .window: outage?.window = nil
-        case .longOutage: outage?.longOutage = nil
-        }
+    private mutating func cancel(_ kind: TimerID.Kind) {
+        if let timer = timers.removeValue(forKey: kind) { output.append(.cancelTimer(timer.id)) }
     }
 
     // MARK: Output

@@ -74,18 +74,6 @@ extension ConnectionReason {
         }
     }
 
-    /// Whether the open connection is to be replaced by a new one for this reason.
-    var isRenewal: Bool {
-        if case .permissionsChanged = self { return true }
-        return false
-    }
-
-    /// Whether it is a code that this version does not know.
-    public var isUnknown: Bool {
-        if case .unknown = self { return true }
-        return false
-    }
-
     /// What happened and, where the person can do something, what to do next.
     public var words: String {
         switch self {

@@ -48,16 +48,9 @@ public struct ReconnectPolicy: Hashable, Sendable {
         cap: .seconds(30)
     )
 
-    /// The preset of this name (`parley`, `relayx`, `rongcloud`, `supabase`), as a profile in the configuration says
-    /// it.
+    /// The preset of this name, as a profile in the configuration says it.
     public static func named(_ name: String) -> ReconnectPolicy? {
-        switch name {
-        case "parley": .parley
-        case "relayx": .relayx
-        case "rongcloud": .rongcloud
-        case "supabase": .supabase
-        default: nil
-        }
+        ["parley": parley, "relayx": relayx, "rongcloud": rongcloud, "supabase": supabase][name]
     }
 
     private static let ladder: [Duration] = [
@@ -65,12 +58,7 @@ public struct ReconnectPolicy: Hashable, Sendable {
         .seconds(16), .seconds(32), .seconds(64),
     ]
 
-    /// The wait before a retry.
-    ///
-    /// - Parameters:
-    ///   - attempt: the retry's number, from 1; smaller numbers count as 1.
-    ///   - generator: where the jitter comes from; untouched without jitter.
-    /// - Returns: a wait between zero and ``cap``.
+    /// The wait before a retry, from zero to ``cap``; numbers of retries below 1 count as 1.
     public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         guard !schedule.isEmpty else { return .zero }
         let base = max(.zero, min(schedule[min(max(attempt, 1) - 1, schedule.count - 1)], cap))

@@ -29,10 +29,7 @@ package struct ServerPool: Hashable, Sendable {
     }
 
     /// Takes in what a server said about the others. An empty list changes nothing: a lone server names no others.
-    ///
-    /// - Parameters:
-    ///   - servers: the list, with TLS settings like those of the server that sent it.
-    ///   - generator: draws the order of the new ones.
+    /// The servers have TLS settings like those of the one that named them.
     package mutating func advertise(_ servers: [ServerAddress], using generator: inout some RandomNumberGenerator) {
         guard !servers.isEmpty else { return }
         let current = order.first

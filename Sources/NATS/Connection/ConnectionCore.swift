@@ -61,13 +61,10 @@ final class ConnectionCore: Sendable {
     /// What the server has said of itself.
     var info: ServerInfo { state.withLockedValue(\.info) }
 
-    /// The server says something of itself; what it leaves out stays as it was.
-    func informed(_ newer: ServerInfo) {
-        let limit = state.withLockedValue { state in
-            state.info.update(with: newer)
-            return state.info.maximumPayload
-        }
-        payloadLimit.store(limit, ordering: .relaxed)
+    /// The server says something of itself.
+    func informed(_ newest: ServerInfo) {
+        state.withLockedValue { $0.info = newest }
+        payloadLimit.store(newest.maximumPayload, ordering: .relaxed)
     }
 
     /// The largest message that the server takes, in bytes, as its newest INFO says.
@@ -134,10 +131,8 @@ final class ConnectionCore: Sendable {
     func addSubscription(
         to subject: String, queue: String?, limits: BufferLimits, isStanding: Bool
     ) throws(NATSError) -> SubscriptionBuffer {
-        let buffer = SubscriptionBuffer(
-            sid: newSID(), subject: subject, limits: limits, on: eventLoop)
-        try list(
-            Subscription(subject: subject, queue: queue, buffer: buffer, isStanding: isStanding), as: buffer.sid)
+        let buffer = sharedBuffer(named: subject, limits: limits)
+        try list(Subscription(subject: subject, queue: queue, buffer: buffer, isStanding: isStanding), as: buffer.sid)
         return buffer
     }
 
@@ -168,26 +163,18 @@ final class ConnectionCore: Sendable {
             state.subscriptions[sid] = subscription
         }
         do throws(NATSError) {
-            try ask(for: subscription, as: sid)
+            try ask(for: subscription.subject, queue: subscription.queue, as: sid)
         } catch {
             _ = state.withLockedValue { $0.subscriptions.removeValue(forKey: sid) }
             throw error
         }
     }
 
-    private func ask(for subscription: Subscription, as sid: UInt64) throws(NATSError) {
-        try send {
-            ProtocolEncoder.writeSubscribe(
-                subject: subscription.subject, queue: subscription.queue, sid: sid, into: &$0)
-        }
+    private func ask(for subject: String, queue: String? = nil, as sid: UInt64) throws(NATSError) {
+        try send { ProtocolEncoder.writeSubscribe(subject: subject, queue: queue, sid: sid, into: &$0) }
     }
 
-    func subscribeInbox() throws(NATSError) {
-        try send {
-            ProtocolEncoder.writeSubscribe(
-                subject: self.requests.subscription, queue: nil, sid: Self.inboxSID, into: &$0)
-        }
-    }
+    func subscribeInbox() throws(NATSError) { try ask(for: requests.subscription, as: Self.inboxSID) }
 
     /// Asks the server once more for what it refused; false where nobody needs it any more.
     func subscribeAgain(_ sid: UInt64) throws(NATSError) -> Bool {
@@ -196,7 +183,7 @@ final class ConnectionCore: Sendable {
             return true
         }
         guard let subscription = state.withLockedValue({ $0.subscriptions[sid] }) else { return false }
-        try ask(for: subscription, as: sid)
+        try ask(for: subscription.subject, queue: subscription.queue, as: sid)
         return true
     }
 
@@ -239,9 +226,8 @@ final class ConnectionCore: Sendable {
 
     // MARK: Pings
 
-    /// Sends PING with a waiter in the right order: the waiter is listed before the bytes can leave.
-    ///
-    /// - Parameter deadline: when it has waited for long enough; the caller starts the clock.
+    /// Sends PING with a waiter in the right order: the waiter is listed before the bytes can leave. The caller starts
+    /// the clock for the deadline.
     func sendPing(until deadline: NIODeadline = .distantFuture) throws(NATSError) -> Completion<Result<Void, NATSError>>
     {
         let waiter = Completion<Result<Void, NATSError>>()
@@ -284,9 +270,7 @@ final class ConnectionCore: Sendable {
     /// Whether the caller, which has just sent a question, has to start the timer that watches the unanswered ones.
     func claimClock() -> Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// The timer has fired.
-    ///
-    /// - Returns: whether it has to be set again.
+    /// The timer has fired. Returns whether it has to be set again.
     func clockTicked() -> Bool {
         if isAwaitingAnswers { return true }
         _ = isClockRunning.exchange(false, ordering: .acquiringAndReleasing)

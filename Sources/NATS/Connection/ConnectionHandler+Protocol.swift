@@ -42,10 +42,10 @@ extension ConnectionHandler: ProtocolSink {
         guard isAlive else { return }
         do throws(NATSError) {
             try allowance.informed(bytes: json.count, now: KeepAlive.now)
-            let info = try ServerInfo.decode(json)
+            let info = try ServerInfo.decode(json, after: core.info)
             core.informed(info)
             if case .open = phase {
-                core.emit(.infoChanged(core.info))
+                core.emit(.infoChanged(info))
                 if info.isLameDuck == true { core.emit(.lameDuck) }
             } else {
                 step { $0.infoReceived(info, hasTrailingBytes: hasTrailingBytes) }

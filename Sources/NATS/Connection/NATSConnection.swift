@@ -23,12 +23,8 @@ public final class NATSConnection: Sendable {
         core.channel?.close(promise: nil)
     }
 
-    /// Connects and logs in.
+    /// Connects and logs in. A user or token in the address wins over `options.authentication`.
     ///
-    /// - Parameters:
-    ///   - address: the server; a user or token in its URL wins over `options.authentication`.
-    ///   - options: credentials, TLS, times and limits.
-    ///   - group: the event loops to use; the process's shared ones by default.
     /// - Returns: a connection whose login the server has confirmed.
     /// - Throws: the reason of the failure, `cancelled` when the task was cancelled meanwhile.
     public static func connect(
@@ -73,15 +69,9 @@ public final class NATSConnection: Sendable {
         }
     }
 
-    /// Logs in over a channel that leads to the server already.
-    ///
-    /// - Parameters:
-    ///   - channel: the channel, from which nothing has been read yet: it is to be made with `autoRead` off, which is
-    ///     turned on here. It belongs to the connection from now on, and is closed when the login fails.
-    ///   - address: the server at its other end, for its credentials and TLS, and for errors that name it.
-    ///   - options: as for a connection that is dialled; a proxy among them is not used.
-    /// - Returns: a connection whose login the server has confirmed.
-    /// - Throws: the reason of the failure, `cancelled` when the task was cancelled meanwhile.
+    /// Logs in over a channel that leads to the server already, without a proxy. Nothing may have been read from it
+    /// yet: it is to be made with `autoRead` off, which is turned on here. It belongs to the connection from now on,
+    /// and is closed when the login fails.
     package static func connect(
         over channel: any Channel, to address: ServerAddress, options: ConnectOptions = ConnectOptions()
     ) async throws(NATSError) -> NATSConnection {
@@ -192,13 +182,9 @@ public final class NATSConnection: Sendable {
 
     // MARK: Publishing
 
-    /// Publishes a message. It is written soon; `flush` returns once the server has it.
+    /// Publishes a message, at most ``maximumPayload`` together with its headers. It is written soon; `flush` returns
+    /// once the server has it.
     ///
-    /// - Parameters:
-    ///   - payload: the message, at most what `info.maximumPayload` says together with its headers.
-    ///   - subject: where to; no wildcards.
-    ///   - reply: where answers may go.
-    ///   - headers: names and values; names are case-sensitive.
     /// - Returns: whether fewer bytes wait than the high-water mark. When false, await `drained()` before the next.
     /// - Throws: `invalidSubject`, `payloadTooLarge`, `outboundBufferFull`, or the reason for the connection's end.
     @discardableResult
@@ -247,18 +233,14 @@ public final class NATSConnection: Sendable {
         try await waiter.result()
     }
 
-    /// Waits until the server has taken everything that was published before.
-    ///
-    /// - Parameter timeout: how long that may take, to within 50 ms.
+    /// Waits until the server has taken everything that was published before. The timeout is kept to within 50 ms.
     public func flush(timeout: Duration = .seconds(10)) async throws(NATSError) {
         let waiter = try core.sendPing(until: .now() + .nanoseconds(max(0, timeout.nanoseconds)))
         startClockIfNeeded()
         try await waiter.result()
     }
 
-    /// Measures the round trip to the server and back.
-    ///
-    /// - Parameter timeout: how long the answer may take, to within 50 ms.
+    /// Measures the round trip to the server and back. The timeout is kept to within 50 ms.
     public func ping(timeout: Duration = .seconds(5)) async throws(NATSError) -> Duration {
         let start = ContinuousClock.now
         try await flush(timeout: timeout)
@@ -280,13 +262,8 @@ public final class NATSConnection: Sendable {
 
     // MARK: Requests
 
-    /// Asks and waits for one answer, over the connection's shared inbox.
+    /// Asks and waits for one answer, over the connection's shared inbox. The timeout is kept to within 50 ms.
     ///
-    /// - Parameters:
-    ///   - payload: the request's payload.
-    ///   - subject: the subject that the request goes to.
-    ///   - headers: the request's headers.
-    ///   - timeout: how long the answer may take, to within 50 ms.
     /// - Throws: `noResponders` at once when the subject has no subscriber, `timeout`, `publishNotPermitted`,
     ///   `cancelled` …
     public func request(
@@ -307,12 +284,8 @@ public final class NATSConnection: Sendable {
         return try await completion.result { [core] in core.requests.remove(token) }
     }
 
-    /// Asks, and has `answer` called once, on the event loop: the form for many requests in flight.
-    ///
-    /// - Parameters:
-    ///   - block: the request's headers as they are written on the wire.
-    ///   - isPatient: whether a request that may still be on its way when the time is up has its time once more from
-    ///     when the server has it.
+    /// Asks, and has `answer` called once, on the event loop: the form for many requests in flight. A patient one that
+    /// may still be on its way when the time is up has its time once more from when the server has it.
     @discardableResult
     func request(
         _ payload: ByteBuffer, to subject: String, block: ByteBuffer? = nil, timeout: Duration, isPatient: Bool = false,
@@ -364,14 +337,11 @@ public final class NATSConnection: Sendable {
 
     // MARK: Subscriptions
 
-    /// Subscribes. The server has it after the next `flush`.
+    /// Subscribes to a subject, which may hold `*` for one token and end in `>` for one or more. The server has it
+    /// after the next `flush`. Members of a queue group share the messages.
     ///
-    /// - Parameters:
-    ///   - subject: may hold `*` for one token and end in `>` for one or more.
-    ///   - queue: members of a queue group share the messages.
-    ///   - limits: how much is held for a slow reader.
-    ///   - isStanding: whether it goes on when the server refuses it, or takes it away, and is asked for again after a
-    ///     while. What is published meanwhile is missed.
+    /// - Parameter isStanding: whether it goes on when the server refuses it, or takes it away, and is asked for again
+    ///   after a while. What is published meanwhile is missed.
     /// - Returns: the messages, to be read by one task; the subscription ends with its last reference.
     public func subscribe(
         to subject: String, queue: String? = nil, limits: BufferLimits = BufferLimits(), isStanding: Bool = false
@@ -390,10 +360,8 @@ public final class NATSConnection: Sendable {
     public var events: AsyncStream<NATSConnectionEvent> { core.events() }
 
     /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or
-    /// the end of a stale connection. A server that is slow to take what was sent before counts as being there.
-    ///
-    /// - Parameter limit: how long the answer may take if nothing unsent is queued before the ping; nil for the usual
-    ///   time, which is also the most.
+    /// the end of a stale connection. A server that is slow to take what was sent before counts as being there. The
+    /// limit is for an answer before which nothing unsent is queued, and at most the usual time.
     public func probe(within limit: Duration? = nil) {
         guard core.isOpen else { return }
         core.eventLoop.execute { [core, handler] in
@@ -410,8 +378,7 @@ public final class NATSConnection: Sendable {
     /// Writes what waits, as far as the server takes it within `timeout`, and closes. Later calls throw `closed`.
     public func close(timeout: Duration = .seconds(1)) async {
         if core.isOpen, core.outbound.unwrittenBytes > 0 { try? await flush(timeout: timeout) }
-        core.end(nil)
-        core.channel?.close(promise: nil)
+        closeNow()
     }
 
     /// Closes at once; what waits is lost.

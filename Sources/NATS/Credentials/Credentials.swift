@@ -89,11 +89,9 @@ public struct Credentials: Sendable, Hashable {
     }
 }
 
-extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Credentials: CustomStringConvertible, CustomReflectable {
     /// The user's public key; token and seed stay hidden.
     public var description: String { "Credentials(\(keyPair.publicKey), hidden)" }
-    /// The user's public key; token and seed stay hidden.
-    public var debugDescription: String { description }
     /// A mirror of the user's public key alone, so that `dump` shows neither token nor seed.
     public var customMirror: Mirror { Mirror(self, children: ["publicKey": keyPair.publicKey]) }
 }

@@ -102,11 +102,9 @@ extension NKeyPair: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(publicKey) }
 }
 
-extension NKeyPair: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension NKeyPair: CustomStringConvertible, CustomReflectable {
     /// The public key; the seed stays hidden.
     public var description: String { "NKeyPair(\(publicKey), seed hidden)" }
-    /// The public key; the seed stays hidden.
-    public var debugDescription: String { description }
     /// A mirror of the public key alone, so that `dump` shows no seed.
     public var customMirror: Mirror { Mirror(self, children: ["publicKey": publicKey]) }
 }
@@ -120,25 +118,13 @@ extension ArraySlice where Element == UInt8 {
     /// The slice without the blanks at its ends that a copied text brings: spaces, also those that do not break or have
     /// no width, tabs, line ends, and a byte order mark.
     func trimmingBlanks() -> ArraySlice<UInt8> {
-        let wide: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xC2, 0xA0], [0xE2, 0x80, 0x8B]]
+        let blanks: [[UInt8]] = [
+            [9], [10], [11], [12], [13], [32], [0xEF, 0xBB, 0xBF], [0xC2, 0xA0], [0xE2, 0x80, 0x8B],
+        ]
         var rest = self
-        while let first = rest.first {
-            if first == 32 || (9...13).contains(first) {
-                rest = rest.dropFirst()
-            } else if let blank = wide.first(where: { rest.starts(with: $0) }) {
-                rest = rest.dropFirst(blank.count)
-            } else {
-                break
-            }
-        }
-        while let last = rest.last {
-            if last == 32 || (9...13).contains(last) {
-                rest = rest.dropLast()
-            } else if let blank = wide.first(where: { rest.suffix($0.count).elementsEqual($0) }) {
-                rest = rest.dropLast(blank.count)
-            } else {
-                break
-            }
+        while let blank = blanks.first(where: { rest.starts(with: $0) }) { rest = rest.dropFirst(blank.count) }
+        while let blank = blanks.first(where: { rest.suffix($0.count).elementsEqual($0) }) {
+            rest = rest.dropLast(blank.count)
         }
         return rest
     }

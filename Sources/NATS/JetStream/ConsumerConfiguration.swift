@@ -33,7 +33,7 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
     /// A description for people.
     public var description: String?
     /// The server's word for the start.
-    var deliverPolicy: String
+    var deliverPolicy = "all"
     /// First sequence, with the policy "by_start_sequence".
     var startSequence: UInt64?
     /// First time, with the policy "by_start_time".
@@ -81,7 +81,6 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
         self.filter = filter ?? (start == .lastPerSubject ? ">" : nil)
         self.acknowledgement = acknowledgement
         durableName = isDurable ? name : nil
-        deliverPolicy = "all"
         begin(at: start)
     }
 

@@ -6,21 +6,15 @@ import Platform
 /// send nanoseconds and clients several forms.
 package enum DateText {
     /// Reads a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an offset (`+02:00`,
-    /// `+0200`, `+02`) or none, which counts as UTC. Years have four digits.
-    ///
-    /// - Returns: seconds since 1970-01-01T00:00:00Z, and nanoseconds from 0 to 999,999,999 after that; nil for
-    ///   anything else, including dates that no calendar has.
+    /// `+0200`, `+02`) or none, which counts as UTC. Years have four digits. The nanoseconds follow the seconds since
+    /// 1970; nil for anything else, including dates that no calendar has.
     package static func read(_ text: String) -> (seconds: Int64, nanoseconds: Int64)? {
         var reader = Reader(rest: Substring(text).utf8)
         return reader.moment()
     }
 
-    /// Writes a moment in UTC. Years outside 0000 to 9999 have a sign and as many digits as they need.
-    ///
-    /// - Parameters:
-    ///   - seconds: seconds since 1970-01-01T00:00:00Z.
-    ///   - fraction: the fraction of a second, in units of 10 to the power of `-digits`.
-    ///   - digits: the number of digits of the fraction.
+    /// Writes a moment in UTC, seconds since 1970 and a fraction of a second in units of 10 to the power of `-digits`.
+    /// Years outside 0000 to 9999 have a sign and as many digits as they need.
     package static func write(seconds: Int64, fraction: Int64, digits: Int) -> String {
         var moment = time_t(seconds)
         var date = tm()

@@ -16,13 +16,8 @@ public struct JetStream: Sendable {
     package var leftConsumers = LeftConsumers()
     let prefix: String
 
-    /// Creates the interface.
-    ///
-    /// - Parameters:
-    ///   - connection: a connection to a server with JetStream.
-    ///   - apiPrefix: what the subjects of the calls begin with: `$JS.API`, `$JS.<domain>.API` for a JetStream domain,
-    ///     or the prefix under which an account imports JetStream from another one.
-    ///   - timeout: how long one call may take.
+    /// Creates the interface. The prefix of the calls' subjects is `$JS.API`, `$JS.<domain>.API` for a JetStream
+    /// domain, or that under which an account imports JetStream from another one.
     public init(
         _ connection: NATSConnection, apiPrefix: String = JetStream.standardPrefix, timeout: Duration = .seconds(5)
     ) {
@@ -67,12 +62,8 @@ public struct JetStream: Sendable {
         var config: [String: JSONValue]
     }
 
-    /// Describes a stream.
-    ///
-    /// - Parameter subjectsFilter: also counts the messages of each subject that matches.
-    public func streamInfo(
-        _ stream: String, subjectsFilter: String? = nil
-    ) async throws(NATSError) -> StreamInfo {
+    /// Describes a stream; with a filter, counts the messages of each subject that matches too.
+    public func streamInfo(_ stream: String, subjectsFilter: String? = nil) async throws(NATSError) -> StreamInfo {
         let subject = "STREAM.INFO.\(try name(stream))"
         guard let subjectsFilter else { return try await call(subject) }
         return try await call(subject, ["subjects_filter": subjectsFilter])
@@ -93,10 +84,7 @@ public struct JetStream: Sendable {
         }
     }
 
-    /// Removes messages from a stream.
-    ///
-    /// - Parameter filter: only those of this subject, wildcards allowed; all when nil.
-    /// - Returns: how many were removed.
+    /// Removes messages from a stream, those of a subject, wildcards allowed, or all, and returns how many they were.
     @discardableResult
     public func purgeStream(_ stream: String, filter: String? = nil) async throws(NATSError) -> UInt64 {
         let subject = "STREAM.PURGE.\(try name(stream))"
@@ -118,9 +106,8 @@ public struct JetStream: Sendable {
         return try reply.message.stored()
     }
 
-    /// Reads the newest message of a subject from any replica, which needs a permission for that subject only.
-    ///
-    /// - Returns: nil when the stream holds none.
+    /// Reads the newest message of a subject from any replica, which needs a permission for that subject only; nil when
+    /// the stream holds none.
     public func lastMessageDirect(in stream: String, subject: String) async throws(NATSError) -> StoredMessage? {
         let message = try await connection.request(
             ByteBuffer(), to: prefix + "DIRECT.GET.\(try name(stream)).\(subject)", timeout: timeout)
@@ -140,9 +127,7 @@ public struct JetStream: Sendable {
             headers: headers, payload: message.payload)
     }
 
-    /// Deletes one message.
-    ///
-    /// - Parameter erases: whether its bytes are overwritten on disk first, which is slower.
+    /// Deletes one message. One that `erases` has its bytes overwritten on disk first, which is slower.
     public func deleteMessage(
         in stream: String, sequence: UInt64, erases: Bool = false
     ) async throws(NATSError) {
@@ -254,12 +239,14 @@ public struct JetStream: Sendable {
     package func call<Reply: Decodable>(
         _ subject: String, _ request: some Encodable & Sendable
     ) async throws(NATSError) -> Reply {
-        let body: Data
-        do { body = try JSONEncoder().encode(request) } catch {
+        let body = try Self.json(request)
+        return try APIReply.decode(await connection.requestAPI(body, to: prefix + subject, timeout: timeout))
+    }
+
+    static func json(_ request: some Encodable) throws(NATSError) -> ByteBuffer {
+        do { return try ByteBuffer(bytes: JSONEncoder().encode(request)) } catch {
             throw .invalidArgument("The request cannot be written as JSON.")
         }
-        return try APIReply.decode(
-            await connection.requestAPI(ByteBuffer(bytes: body), to: prefix + subject, timeout: timeout))
     }
 }
 

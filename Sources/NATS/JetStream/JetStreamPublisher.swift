@@ -13,11 +13,7 @@ public final class JetStreamPublisher: Sendable {
     private let window: Int
     private let state = NIOLockedValueBox(State())
 
-    /// Creates a publisher.
-    ///
-    /// - Parameters:
-    ///   - jetStream: where to.
-    ///   - window: most messages in flight, at least 1.
+    /// Creates a publisher with at most `window` messages in flight, or 1.
     public init(_ jetStream: JetStream, window: Int = 1_000) {
         self.jetStream = jetStream
         self.window = max(1, window)
@@ -26,14 +22,9 @@ public final class JetStreamPublisher: Sendable {
     /// Messages that were sent and not answered yet.
     public var inFlight: Int { state.withLockedValue { $0.inFlight } }
 
-    /// Sends a message in order, waiting while the window is full.
+    /// Sends a message in order to a subject that some stream stores, waiting while the window is full. An id makes a
+    /// repeated publish harmless. The answer comes once, on the connection's event loop.
     ///
-    /// - Parameters:
-    ///   - payload: the message.
-    ///   - subject: a subject that some stream stores.
-    ///   - messageID: makes a repeated publish harmless.
-    ///   - headers: further headers.
-    ///   - answered: called once, on the connection's event loop, with the acknowledgement or the failure.
     /// - Throws: what keeps the message from being sent; `answered` is then not called.
     public func publish(
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,

@@ -22,13 +22,8 @@ struct PagedList<Item> {
     /// How far it goes back at once.
     private static var stride: Int { 256 }
 
-    /// Takes a page in.
-    ///
-    /// - Parameters:
-    ///   - page: its places; nothing is in that of an item that is just being deleted.
-    ///   - total: how long the whole list is now, as the server says.
-    ///   - name: what tells an item from the others.
-    /// - Returns: whether another page is to be asked for, from ``offset`` on.
+    /// Takes a page in, in which nothing is in the place of an item that is just being deleted. Returns whether another
+    /// is to be asked for, from ``offset`` on; a list that is longer than can be is a `protocolViolation`.
     /// - Throws: `protocolViolation` for a list that is longer than can be.
     mutating func take(
         _ page: [Item?], of total: Int, named name: (Item) -> String

@@ -31,6 +31,10 @@ public struct PublishAcknowledgement: Sendable, Hashable {
         self.init(stream: stream, sequence: sequence, isDuplicate: reply.duplicate ?? false)
     }
 
+    static func read(_ answer: Result<NATSMessage, NATSError>) -> Result<PublishAcknowledgement, NATSError> {
+        answer.flatMap { message in Result { () throws(NATSError) in try PublishAcknowledgement(message) } }
+    }
+
     private struct Reply: Decodable {
         var stream: String?
         var seq: ServerNumber?
@@ -76,24 +80,15 @@ public struct PublishAcknowledgement: Sendable, Hashable {
 
 /// Hears how messages ended that a stream was asked to store.
 public protocol StorageObserver: AnyObject, Sendable {
-    /// The answer for one message; called on the connection's event loop.
-    ///
-    /// - Parameters:
-    ///   - id: the message's id.
-    ///   - tag: what was given with it.
-    ///   - result: the acknowledgement or the failure; `timeout` only when the server had the message for so long: a
-    ///     slow link does not make it late.
+    /// The answer for one message, with the id and the tag that were given with it; called on the connection's event
+    /// loop. `timeout` comes only when the server had the message for so long: a slow link does not make it late.
     func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>)
 }
 
 extension JetStream {
-    /// Publishes and waits until a stream has stored the message.
+    /// Publishes and waits until a stream has stored the message. An id makes a repeated publish harmless while the
+    /// stream remembers it (its duplicate window).
     ///
-    /// - Parameters:
-    ///   - payload: the message.
-    ///   - subject: a subject that some stream stores.
-    ///   - messageID: makes a repeated publish harmless while the stream remembers the id (its duplicate window).
-    ///   - headers: further headers.
     /// - Throws: `noResponders` when no stream stores the subject; `timeout` leaves open whether it was stored, so
     ///   repeat it with the same id.
     public func publish(
@@ -105,14 +100,9 @@ extension JetStream {
     }
 
     /// Sends a message at once, in order, and reports later: the form for callers that keep count of what is in flight.
+    /// The answer comes once, on the connection's event loop; `timeout` only when the server had the message for so
+    /// long: a slow link does not make it late.
     ///
-    /// - Parameters:
-    ///   - payload: the message.
-    ///   - subject: a subject that some stream stores.
-    ///   - messageID: makes a repeated publish harmless.
-    ///   - headers: further headers.
-    ///   - answered: called once, on the connection's event loop, with the acknowledgement or the failure; `timeout`
-    ///     only when the server had the message for so long: a slow link does not make it late.
     /// - Throws: what keeps the message from being sent; `answered` is then not called.
     public func send(
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,
@@ -120,25 +110,19 @@ extension JetStream {
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         if headers == nil, let messageID, NATSHeaders.isWritable(value: messageID) {
-            let asker = RequestTable.Asker.message { answered(Self.acknowledgement($0)) }
+            let asker = RequestTable.Asker.message { answered(PublishAcknowledgement.read($0)) }
             return try connection.requestStorage(
                 payload, to: subject, messageID: messageID, timeout: timeout, for: asker)
         }
         let block = try Self.headers(headers, messageID).flatMap { headers throws(NATSError) in try headers.block() }
         try connection.request(payload, to: subject, block: block, timeout: timeout, isPatient: true) {
-            answered(Self.acknowledgement($0))
+            answered(PublishAcknowledgement.read($0))
         }
     }
 
-    /// Sends bytes at once, in order, and tells an observer later: the form for very many messages.
+    /// Sends bytes at once, in order, and tells an observer later: the form for very many messages. The observer, which
+    /// the connection keeps until then, hears of each once, by `id`, or `messageID` without one, and the tag.
     ///
-    /// - Parameters:
-    ///   - payload: the message.
-    ///   - subject: a subject that some stream stores.
-    ///   - messageID: makes a repeated publish harmless.
-    ///   - id: what the observer knows the message by; `messageID` when nil.
-    ///   - tag: whatever the observer is to be told beside the id.
-    ///   - observer: hears once of each message that was sent. The connection keeps it until then.
     /// - Throws: what keeps the message from being sent; the observer then hears nothing.
     public func send(
         _ payload: [UInt8], to subject: String, messageID: String, id: String? = nil, tag: UInt64,
@@ -151,12 +135,6 @@ extension JetStream {
         try connection.requestStorage(
             payload, to: subject, messageID: messageID, timeout: timeout,
             for: .storage(observer, id: id ?? messageID, tag: tag))
-    }
-
-    private static func acknowledgement(
-        _ answer: Result<NATSMessage, NATSError>
-    ) -> Result<PublishAcknowledgement, NATSError> {
-        answer.flatMap { message in Result { () throws(NATSError) in try PublishAcknowledgement(message) } }
     }
 
     static func headers(_ headers: NATSHeaders?, _ messageID: String?) -> NATSHeaders? {

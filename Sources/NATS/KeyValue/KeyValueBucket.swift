@@ -19,11 +19,6 @@ public struct KeyValueBucket: Sendable {
     }
 
     /// Makes the bucket; one that exists with the same settings is taken as it is.
-    ///
-    /// - Parameters:
-    ///   - history: values kept for each key, 1 to 64.
-    ///   - storage: where values are kept.
-    ///   - replicas: number of servers that hold a copy, 1 to 5.
     public func create(
         history: Int = 1, storage: StreamConfiguration.Storage = .file, replicas: Int = 1
     ) async throws(NATSError) {
@@ -44,18 +39,14 @@ public struct KeyValueBucket: Sendable {
         return entry
     }
 
-    /// Sets a key, whatever it was.
-    ///
-    /// - Returns: the new revision.
+    /// Sets a key, whatever it was; returns the new revision.
     @discardableResult
     public func put(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
         try await jetStream.publish(value, to: subject(key)).sequence
     }
 
-    /// Sets a key that has no value.
-    ///
-    /// - Returns: the new revision.
-    /// - Throws: `jetStream` with `wrongLastSequence` when the key has a value.
+    /// Sets a key that has no value, and returns the new revision. Throws `jetStream` with `wrongLastSequence` when it
+    /// has one.
     @discardableResult
     public func create(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
         do throws(NATSError) {
@@ -69,10 +60,8 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// Sets a key only when its newest revision is the one given.
-    ///
-    /// - Returns: the new revision.
-    /// - Throws: `jetStream` with `wrongLastSequence` when somebody else was faster.
+    /// Sets a key only when its newest revision is the one given, and returns the new one. Throws `jetStream` with
+    /// `wrongLastSequence` when somebody else was faster.
     @discardableResult
     public func update(
         _ value: ByteBuffer, for key: String, revision: UInt64
@@ -82,10 +71,8 @@ public struct KeyValueBucket: Sendable {
         ).sequence
     }
 
-    /// Deletes a key; its history stays.
-    ///
-    /// - Parameter revision: deletes only when this is the key's newest revision; nil deletes whatever it is.
-    /// - Throws: `jetStream` with `wrongLastSequence` when somebody else was faster.
+    /// Deletes a key; its history stays. With a revision, throws `jetStream` with `wrongLastSequence` when that is not
+    /// the key's newest one.
     public func delete(_ key: String, revision: UInt64? = nil) async throws(NATSError) {
         var headers: NATSHeaders = ["KV-Operation": "DEL"]
         if let revision { headers["Nats-Expected-Last-Subject-Sequence"] = String(revision) }
@@ -106,23 +93,17 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// The keys that have a value, in the order of their last change.
-    ///
-    /// - Parameter pattern: only keys that match; `*` matches one token, `>` the rest.
-    /// - Throws: as ``forEachEntry(matching:_:)``.
+    /// The keys that have a value and match, in the order of their last change. Throws as
+    /// ``forEachEntry(matching:_:)``.
     public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
         var found: [String] = []
         try await forEachEntry(matching: pattern) { found.append($0.key) }
         return found
     }
 
-    /// Reads the keys that have a value, each with it, in the order of their last change. Of what was read, only the
-    /// names are held. A key that changes meanwhile is told of once.
-    ///
-    /// - Parameters:
-    ///   - pattern: only keys that match; `*` matches one token, `>` the rest.
-    ///   - body: is given each entry before the next one is read.
-    /// - Throws: `timeout` when the server lets `jetStream.timeout` pass without the next entry.
+    /// Reads the keys that have a value and match, each with it, in the order of their last change. Of what was read,
+    /// only the names are held. A key that changes meanwhile is told of once. Throws `timeout` when the server lets
+    /// `jetStream.timeout` pass without the next entry.
     public func forEachEntry(
         matching pattern: String = ">", _ body: (KeyValueEntry) -> Void
     ) async throws(NATSError) {
@@ -151,14 +132,10 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// The newest value of each matching key, then every change.
+    /// The newest value of each key that matches the pattern, then every change; or the changes alone.
     ///
     /// Reading it throws `timeout` when the server lets `jetStream.timeout` pass without the first answer, or without
     /// the next of the values that it has. A change may take as long as it takes.
-    ///
-    /// - Parameters:
-    ///   - pattern: a key, or a pattern with `*` and `>`.
-    ///   - onlyChanges: leaves out what is there already.
     public func watch(_ pattern: String = ">", onlyChanges: Bool = false) throws(NATSError) -> KeyValueChanges {
         guard Subject.isSubscribable(pattern) else { throw .invalidSubject(pattern) }
         return KeyValueChanges(
@@ -247,9 +224,7 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
     let base: OrderedMessages
 
     /// Starts reading.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(self)
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// Reads one change after the other.
     public struct Iterator: AsyncIteratorProtocol {

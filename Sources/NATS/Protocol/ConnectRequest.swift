@@ -1,13 +1,7 @@
 /// The CONNECT operation's fields. The server's own defaults differ, so every choice is sent.
 struct ConnectRequest {
-    var verbose = false
-    var pedantic = false
     var tlsRequired = false
     var name: String?
-    var language = "swift"
-    var version = "0.1.0"
-    /// 1 asks the server for later INFOs.
-    var protocolLevel = 1
     var echo = true
     var headers = true
     var noResponders = true
@@ -24,13 +18,13 @@ struct ConnectRequest {
         var line = Array("CONNECT {".utf8)
         line.reserveCapacity(512 + (jwt?.utf8.count ?? 0))
         for (key, truth) in [
-            ("verbose", verbose), ("pedantic", pedantic), ("tls_required", tlsRequired), ("echo", echo),
+            ("verbose", false), ("pedantic", false), ("tls_required", tlsRequired), ("echo", echo),
             ("headers", headers), ("no_responders", noResponders),
         ] {
             line += "\"\(key)\":\(truth),".utf8
         }
         for (key, text) in [
-            ("name", name), ("lang", language), ("version", version), ("user", user), ("pass", password),
+            ("name", name), ("lang", "swift"), ("version", "0.1.0"), ("user", user), ("pass", password),
             ("auth_token", token), ("nkey", nkey), ("jwt", jwt), ("sig", signature),
         ] {
             guard let text else { continue }
@@ -38,7 +32,8 @@ struct ConnectRequest {
             Self.append(text, to: &line)
             line.append(UInt8(ascii: ","))
         }
-        line += "\"protocol\":\(protocolLevel)}\r\n".utf8
+        // The protocol's level 1 asks the server for later INFOs.
+        line += "\"protocol\":1}\r\n".utf8
         return line
     }
 

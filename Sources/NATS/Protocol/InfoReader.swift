@@ -21,14 +21,13 @@ struct InfoReader {
 
     private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// What the text says; nil for what is no JSON object.
-    static func read(_ json: [UInt8]) -> ServerInfo? {
+    /// Takes in what the text says; false for what is no JSON object.
+    static func read(_ json: [UInt8], into info: inout ServerInfo) -> Bool {
         json.withUnsafeBytes { bytes in
             var reader = InfoReader(bytes)
-            var info = ServerInfo()
-            guard reader.object(depth: 0, { info.take($1, for: $0) }) else { return nil }
+            guard reader.object(depth: 0, { info.take($1, for: $0) }) else { return false }
             reader.skipSpace()
-            return reader.position == bytes.count ? info : nil
+            return reader.position == bytes.count
         }
     }
 
@@ -128,32 +127,31 @@ struct InfoReader {
 }
 
 extension ServerInfo {
-    /// Takes in a field, unless it is of a type that it does not have: servers of different versions send different
-    /// ones.
+    /// Takes in a field, unless it is too long or of a type that it does not have: servers of different versions send
+    /// different ones. An empty list or identity is no news.
     fileprivate mutating func take(_ value: InfoReader.Value, for key: String) {
+        if case .text(let text) = value, text.utf8.count > Self.maximumText { return }
         switch (key, value) {
-        case ("server_id", .text(let text)): serverID = Self.short(text) ?? ""
-        case ("server_name", .text(let text)): serverName = Self.short(text)
-        case ("version", .text(let text)): version = Self.short(text) ?? ""
-        case ("host", .text(let text)): host = Self.short(text)
+        case ("server_id", .text(let text)) where !text.isEmpty: serverID = text
+        case ("server_name", .text(let text)): serverName = text
+        case ("version", .text(let text)) where !text.isEmpty: version = text
+        case ("host", .text(let text)): host = text
         case ("port", .number(let number)): port = number
         case ("headers", .truth(let truth)): supportsHeaders = truth
-        case ("max_payload", .number(let number)): state(maximumPayload: number)
+        case ("max_payload", .number(let number)): maximumPayload = number
         case ("jetstream", .truth(let truth)): hasJetStream = truth
         case ("auth_required", .truth(let truth)): requiresAuthentication = truth
         case ("tls_required", .truth(let truth)): requiresTLS = truth
         case ("tls_available", .truth(let truth)): offersTLS = truth
         case ("client_id", .number(let number)): clientID = UInt64(exactly: number)
-        case ("client_ip", .text(let text)): clientAddress = Self.short(text)
-        case ("nonce", .text(let text)): nonce = Self.short(text)
-        case ("cluster", .text(let text)): cluster = Self.short(text)
-        case ("domain", .text(let text)): domain = Self.short(text)
-        case ("connect_urls", .texts(let urls)): connectURLs = urls
+        case ("client_ip", .text(let text)): clientAddress = text
+        case ("nonce", .text(let text)): nonce = text
+        case ("cluster", .text(let text)): cluster = text
+        case ("domain", .text(let text)): domain = text
+        case ("connect_urls", .texts(let urls)) where !urls.isEmpty: connectURLs = urls
         case ("ldm", .truth(let truth)): isLameDuck = truth
-        case ("remote_account", .text(let text)): account = Self.short(text)
+        case ("remote_account", .text(let text)): account = text
         default: break
         }
     }
-
-    private static func short(_ text: String) -> String? { text.utf8.count <= maximumText ? text : nil }
 }

@@ -14,8 +14,6 @@ public struct ServerInfo: Sendable, Hashable {
     public var supportsHeaders: Bool?
     /// Largest message it takes, in bytes, headers included. An account's limit may lower it after login.
     public var maximumPayload: Int = 1_048_576
-    /// Whether the INFO named the limit; otherwise it is the servers' default.
-    private var statesMaximumPayload = false
     /// Whether JetStream is on at this server.
     public var hasJetStream: Bool?
     /// Whether credentials are needed.
@@ -41,48 +39,25 @@ public struct ServerInfo: Sendable, Hashable {
     /// The account this connection belongs to; newer servers name it after the login.
     public var account: String?
 
-    init() {}
-
     /// More servers than a client ever tries.
     static let maximumConnectURLs = 128
     /// No name or address is longer, in bytes.
     static let maximumText = 1_024
 
-    mutating func state(maximumPayload limit: Int) {
-        maximumPayload = limit
-        statesMaximumPayload = true
-    }
+    init() {}
 
-    static func decode(_ json: [UInt8]) throws(NATSError) -> ServerInfo {
-        guard let info = InfoReader.read(json) else { throw .protocolViolation("its INFO is not readable") }
+    /// Reads INFO. What a later one leaves out stays as it was, but for what concerns the login and the server's end.
+    static func decode(_ json: [UInt8], after known: ServerInfo = ServerInfo()) throws(NATSError) -> ServerInfo {
+        var info = known
+        info.nonce = nil
+        info.isLameDuck = nil
+        info.requiresAuthentication = nil
+        info.requiresTLS = nil
+        info.offersTLS = nil
+        guard InfoReader.read(json, into: &info) else { throw .protocolViolation("its INFO is not readable") }
         return info
     }
 
-    /// Takes over what a later INFO says; what it leaves out stays as it was.
-    mutating func update(with newer: ServerInfo) {
-        let older = self
-        self = newer
-        if newer.serverID.isEmpty { serverID = older.serverID }
-        if newer.version.isEmpty { version = older.version }
-        if !newer.statesMaximumPayload {
-            maximumPayload = older.maximumPayload
-            statesMaximumPayload = older.statesMaximumPayload
-        }
-        host = newer.host ?? older.host
-        port = newer.port ?? older.port
-        if newer.connectURLs?.isEmpty ?? true { connectURLs = older.connectURLs }
-        supportsHeaders = newer.supportsHeaders ?? older.supportsHeaders
-        hasJetStream = newer.hasJetStream ?? older.hasJetStream
-        clientID = newer.clientID ?? older.clientID
-        serverName = newer.serverName ?? older.serverName
-        account = newer.account ?? older.account
-        cluster = newer.cluster ?? older.cluster
-        domain = newer.domain ?? older.domain
-        clientAddress = newer.clientAddress ?? older.clientAddress
-    }
-}
-
-extension ServerInfo {
     /// Whether the server is of this version or a later one. One that names no version is taken for a new one.
     public func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
         let numbers = version.split(separator: ".").prefix(2).map { Int($0) ?? 0 }

@@ -53,19 +53,16 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
         guard event is SOCKSProxyEstablishedEvent || event is HTTPTunnel.Established else {
             return context.fireUserInboundEventTriggered(event)
         }
-        established(context)
+        if !isEstablished {
+            isEstablished = true
+            if isActive || context.channel.isActive { context.fireChannelActive() }
+        }
         // Its handler is still at work in the call that brought this event.
         let pipeline = context.pipeline.syncOperations
         context.eventLoop.assumeIsolated().execute {
             if let client = self.client { pipeline.removeHandler(client, promise: nil) }
             pipeline.removeHandler(self, promise: nil)
         }
-    }
-
-    private func established(_ context: ChannelHandlerContext) {
-        guard !isEstablished else { return }
-        isEstablished = true
-        if isActive || context.channel.isActive { context.fireChannelActive() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

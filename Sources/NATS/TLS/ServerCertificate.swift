@@ -41,54 +41,36 @@ public struct ServerCertificate: Sendable, Hashable {
 
     /// Whether the issuer of a certificate in DER is its subject (RFC 5280, 4.1).
     static func isSelfSigned(_ bytes: [UInt8]) -> Bool {
-        var whole = DERReader(bytes[...])
-        guard var certificate = whole.content(of: 0x30), var signed = certificate.content(of: 0x30) else {
-            return false
-        }
-        // The version, where there is one, then number and algorithm.
-        _ = signed.skip(0xA0)
-        guard signed.skip(0x02), signed.skip(0x30), let issuer = signed.element(0x30), signed.skip(0x30),
-            let subject = signed.element(0x30)
+        var all = DERReader(rest: bytes[...])
+        guard var certificate = all.next(0x30).map({ DERReader(rest: $0.content) }),
+            var signed = certificate.next(0x30).map({ DERReader(rest: $0.content) })
         else { return false }
-        return issuer.elementsEqual(subject)
+        // The version, where there is one, then number and algorithm.
+        _ = signed.next(0xA0)
+        guard signed.next(0x02) != nil, signed.next(0x30) != nil, let issuer = signed.next(0x30),
+            signed.next(0x30) != nil, let subject = signed.next(0x30)
+        else { return false }
+        return issuer.whole.elementsEqual(subject.whole)
     }
 }
 
 /// Reads elements of DER (X.690), one after the other.
 private struct DERReader {
-    private var rest: ArraySlice<UInt8>
+    var rest: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
-
-    mutating func skip(_ tag: UInt8) -> Bool { element(tag) != nil }
-
-    /// What is inside the next element, which has this tag.
-    mutating func content(of tag: UInt8) -> DERReader? {
-        guard let (length, header) = header(tag) else { return nil }
-        let content = rest.dropFirst(header).prefix(length)
-        rest = rest.dropFirst(header + length)
-        return DERReader(content)
-    }
-
-    /// The next element with its tag and length; nil where it has another tag.
-    mutating func element(_ tag: UInt8) -> ArraySlice<UInt8>? {
-        guard let (length, header) = header(tag) else { return nil }
-        let element = rest.prefix(header + length)
-        rest = rest.dropFirst(header + length)
-        return element
-    }
-
-    /// How long the next element's content is, and what is before it.
-    private func header(_ tag: UInt8) -> (length: Int, header: Int)? {
+    /// The next element, with its tag and length, and what is inside it; nil where it has another tag.
+    mutating func next(_ tag: UInt8) -> (whole: ArraySlice<UInt8>, content: ArraySlice<UInt8>)? {
         let bytes = rest.prefix(6).map { Int($0) }
         guard bytes.count > 1, bytes[0] == Int(tag) else { return nil }
-        let digits = bytes[1] & 0x7F
-        guard bytes[1] >= 0x80 else { return check(bytes[1], 2) }
-        guard (1...4).contains(digits), bytes.count >= 2 + digits else { return nil }
-        return check(bytes[2..<2 + digits].reduce(0) { $0 << 8 | $1 }, 2 + digits)
-    }
-
-    private func check(_ length: Int, _ header: Int) -> (length: Int, header: Int)? {
-        header + length <= rest.count ? (length, header) : nil
+        var (length, header) = (bytes[1], 2)
+        if length >= 0x80 {
+            header += length & 0x7F
+            guard (3...6).contains(header), bytes.count >= header else { return nil }
+            length = bytes[2..<header].reduce(0) { $0 << 8 | $1 }
+        }
+        guard header + length <= rest.count else { return nil }
+        let whole = rest.prefix(header + length)
+        rest = rest.dropFirst(header + length)
+        return (whole, whole.dropFirst(header))
     }
 }

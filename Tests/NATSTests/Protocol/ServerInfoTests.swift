@@ -4,7 +4,9 @@ import Testing
 
 @Suite("INFO")
 struct ServerInfoTests {
-    private func info(_ text: String) throws -> ServerInfo { try ServerInfo.decode(Array(text.utf8)) }
+    private func info(_ text: String, after known: ServerInfo = ServerInfo()) throws -> ServerInfo {
+        try ServerInfo.decode(Array(text.utf8), after: known)
+    }
 
     @Test("reads the fields of old and new servers, and no others")
     func fields() throws {
@@ -84,7 +86,7 @@ struct ServerInfoTests {
             {"server_id":"N1","version":"2.9.10","max_payload":2048,"headers":true,"client_id":5,"jetstream":true,
             "connect_urls":["a:1","b:2"],"host":"h","port":4111}
             """)
-        current.update(with: try info("{\"connect_urls\":[],\"ldm\":true}"))
+        current = try info("{\"connect_urls\":[],\"ldm\":true}", after: current)
         #expect(current.serverID == "N1" && current.version == "2.9.10" && current.clientID == 5)
         #expect(current.maximumPayload == 2_048)
         #expect(current.supportsHeaders == true && current.hasJetStream == true)
@@ -92,9 +94,9 @@ struct ServerInfoTests {
         #expect(current.host == "h" && current.port == 4_111)
         #expect(current.isLameDuck == true)
         // An INFO without the list is no news of the cluster.
-        current.update(with: try info("{\"cluster\":\"C\"}"))
+        current = try info("{\"cluster\":\"C\"}", after: current)
         #expect(current.connectURLs == ["a:1", "b:2"] && current.cluster == "C")
-        current.update(with: try info("{\"max_payload\":16,\"connect_urls\":[\"c:3\"]}"))
+        current = try info("{\"max_payload\":16,\"connect_urls\":[\"c:3\"]}", after: current)
         #expect(current.maximumPayload == 16)
         #expect(current.connectURLs == ["c:3"])
     }

@@ -47,10 +47,8 @@ struct NetworkPath: Sendable, Hashable {
         Self.needsRoute(servers) ? !ways.isEmpty || !wayAddresses.isEmpty && routes == nil : isLoopbackRunning
     }
 
-    /// What to tell a client of these servers when this snapshot follows another; nil when nothing that it would notice
-    /// has changed.
-    ///
-    /// - Parameter previous: nil where the system did not say, which counts as available.
+    /// What to tell a client of these servers when this snapshot follows another, or none where the system did not say,
+    /// which counts as available; nil when nothing that it would notice has changed.
     func change(since previous: NetworkPath?, for servers: [ServerAddress]) -> Change? {
         let isUsable = isUsable(for: servers)
         guard let previous else { return isUsable ? nil : .unavailable }

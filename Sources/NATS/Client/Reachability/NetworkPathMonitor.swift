@@ -13,12 +13,8 @@ final class NetworkPathMonitor: Sendable {
     private let continuation: AsyncStream<NetworkPath.Change>.Continuation
     private let socket: RouteSocket?
 
-    /// Begins to watch.
-    ///
-    /// - Parameters:
-    ///   - servers: those the client speaks with, or the proxy that it goes through. Servers on this machine need no
-    ///     route; an empty list means servers that are not known yet, and needs none either.
-    ///   - open: opens the route socket.
+    /// Begins to watch. Servers on this machine need no route, and servers that are not known yet, an empty list, need
+    /// none either.
     init(
         servers: [ServerAddress], open: () -> CInt = parley_route_socket_open,
         snapshot: @escaping @Sendable () -> NetworkPath? = NetworkPath.current

@@ -39,7 +39,7 @@ final class RouteSocket: Sendable {
             }
         }
         // The number may be used again only once the source has stopped listening.
-        source.base.setCancelHandler { Self.closeDescriptor(descriptor) }
+        source.base.setCancelHandler { _ = Platform.close(descriptor) }
         source.base.activate()
     }
 
@@ -47,10 +47,6 @@ final class RouteSocket: Sendable {
 
     /// Ends it and gives the descriptor back.
     func close() { source.base.cancel() }
-
-    private static func closeDescriptor(_ descriptor: CInt) {
-        _ = Platform.close(descriptor)
-    }
 
     /// Throws away what has come; false when the socket can give nothing any more.
     private static func drain(_ descriptor: CInt) -> Bool {

@@ -4,9 +4,7 @@ struct WatchedNetwork: Sendable {
     private var servers: [ServerAddress]?
     private var watcher: Task<Void, Never>?
 
-    /// Watches the network of these servers, unless it is watched already.
-    ///
-    /// - Parameter changed: hears what changes, and for which servers.
+    /// Watches the network of these servers, unless it is watched already; `changed` hears what changes, and for which.
     mutating func follow(
         _ servers: [ServerAddress],
         _ changed: @escaping @Sendable (NetworkPath.Change, [ServerAddress]) async -> Void

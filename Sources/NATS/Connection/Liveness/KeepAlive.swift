@@ -148,9 +148,8 @@ final class LoopAlarm {
     /// Whether the call is still to come.
     var isSet: Bool { timer != nil }
 
-    /// Sets the alarm in place of one that is set.
-    ///
-    /// - Parameter late: called when the loop is very late, and the call is put off.
+    /// Sets the alarm in place of one that is set; `late` is called when the loop is very late, and the call is put
+    /// off.
     func set(at moment: NIODeadline, _ ring: @escaping () -> Void, late: @escaping () -> Void = {}) {
         schedule(at: moment) {
             guard NIODeadline.now() - moment > Self.patience else { return ring() }

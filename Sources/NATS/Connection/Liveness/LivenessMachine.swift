@@ -67,10 +67,8 @@ struct LivenessMachine {
         probe = nil
     }
 
-    /// Brings the next PING forward to now, unless an answer is being waited for already.
-    ///
-    /// - Parameter limit: how long its answer may take at most if nothing is queued before it, within the usual limit.
-    /// - Returns: whether the moment has come.
+    /// Brings the next PING forward to now, unless an answer is being waited for already; returns whether it did. The
+    /// limit, within the usual one, is for an answer before which nothing is queued.
     mutating func hasten(now: Int64, limit: Int64) -> Bool {
         if let probe, !probe.hasHeard { return false }
         probe = nil

@@ -23,9 +23,7 @@ struct SilenceMachine {
     /// The progress of the outbound bytes when the peer was asked; nil before.
     private var acknowledged: Int?
 
-    /// Bytes arrived.
-    ///
-    /// - Returns: whether that ended a silence.
+    /// Bytes arrived; returns whether that ended a silence.
     mutating func heard() -> Bool {
         hasHeard = true
         defer { isSilent = false }
@@ -35,9 +33,8 @@ struct SilenceMachine {
     /// Nothing waits for an answer, or this side could not hear one: the time begins anew.
     mutating func excuse() { since = nil }
 
-    /// Something waits for an answer.
-    ///
-    /// - Parameter outbound: called only if needed. A peer that takes bytes from a long queue is slow, not silent.
+    /// Something waits for an answer. A peer that takes bytes from a long queue, which is looked at only if needed, is
+    /// slow, not silent.
     mutating func waits(now: Int64, outbound: () -> LivenessMachine.Outbound) -> Action? {
         guard let since, !hasHeard else {
             (self.since, hasHeard, acknowledged) = (now, false, nil)

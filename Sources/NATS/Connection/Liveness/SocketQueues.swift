@@ -5,27 +5,23 @@ import Platform
 enum SocketQueues {
     /// Bytes that the peer's system has not acknowledged yet; 0 when the system does not say.
     static func unacknowledgedBytes(_ channel: any Channel) -> Int {
-        let bytes = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-            descriptor -> Int in
+        ask(channel) { descriptor -> Int? in
             var count: CInt = 0
             #if os(Linux)
-                return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
+                return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? max(0, Int(count)) : nil
             #else
                 var size = socklen_t(MemoryLayout<CInt>.size)
-                return getsockopt(descriptor, SOL_SOCKET, SO_NWRITE, &count, &size) == 0 ? Int(count) : 0
+                return getsockopt(descriptor, SOL_SOCKET, SO_NWRITE, &count, &size) == 0 ? max(0, Int(count)) : nil
             #endif
-        }
-        return max(0, bytes.flatMap { $0 } ?? 0)
+        } ?? 0
     }
 
     /// Whether bytes of the peer have come that nobody has read yet.
     static func hasUnread(_ channel: any Channel) -> Bool {
-        let has = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-            descriptor -> Bool in
+        ask(channel) { descriptor -> Bool? in
             var count: CInt = 0
             return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count > 0
-        }
-        return has.flatMap { $0 } ?? false
+        } ?? false
     }
 
     /// Bytes that the peer's system has acknowledged since the connection began; nil when the system does not say.
@@ -34,21 +30,26 @@ enum SocketQueues {
             // `tcpi_bytes_acked` of `struct tcp_info`, which grows at its end and never changes before it; not all C
             // libraries know so much of it.
             let place = 120
-            let bytes = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-                of: NIOBSDSocket.Handle.self
-            ) { descriptor -> UInt64? in
-                withUnsafeTemporaryAllocation(byteCount: place + 8, alignment: 8) { info in
+            return ask(channel) { descriptor in
+                withUnsafeTemporaryAllocation(byteCount: place + 8, alignment: 8) { info -> Int? in
                     var size = socklen_t(info.count)
                     guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, info.baseAddress, &size) == 0,
                         size == info.count
                     else { return nil }
-                    return info.load(fromByteOffset: place, as: UInt64.self)
+                    return Int(clamping: info.load(fromByteOffset: place, as: UInt64.self))
                 }
             }
-            return bytes.flatMap { $0 }.flatMap { $0 }.map { Int(clamping: $0) }
         #else
             return nil
         #endif
+    }
+
+    private static func ask<Answer>(
+        _ channel: any Channel, _ question: (NIOBSDSocket.Handle) -> Answer?
+    ) -> Answer? {
+        let answer = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self, question)
+        return answer.flatMap { $0 }
     }
 
     /// Has the system give up a connection whose peer acknowledges nothing, or takes nothing, for so long (RFC 5482).

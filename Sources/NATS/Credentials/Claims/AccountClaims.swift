@@ -27,9 +27,9 @@ public struct AccountGrant: ClaimsGrant {
     /// A text for people.
     public var description: String?
     /// `account`.
-    public private(set) var type: String
+    public private(set) var type: String = AccountGrant.type
     /// 2.
-    public private(set) var version: Int?
+    public private(set) var version: Int? = 2
 
     /// Makes an account's grant.
     public init(
@@ -44,16 +44,11 @@ public struct AccountGrant: ClaimsGrant {
         self.exports = exports.isEmpty ? nil : exports
         self.imports = imports.isEmpty ? nil : imports
         self.mappings = mappings.isEmpty ? nil : mappings
-        self.type = Self.type
-        self.version = 2
     }
 
     /// Whether the token of a user, issued at the time, is revoked here.
     public func isRevoked(user: String, issuedAt: Int64) -> Bool {
-        guard let revocations else { return false }
-        return [user, "*"].contains { key in
-            revocations[key].map { $0 >= issuedAt } ?? false
-        }
+        [user, "*"].contains { revocations?[$0].map { $0 >= issuedAt } ?? false }
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -175,16 +170,14 @@ public struct OperatorGrant: ClaimsGrant {
     /// Further operator keys that may issue accounts.
     public var signingKeys: [String]?
     /// `operator`.
-    public private(set) var type: String
+    public private(set) var type: String = OperatorGrant.type
     /// 2.
-    public private(set) var version: Int?
+    public private(set) var version: Int? = 2
 
     /// Makes an operator's grant.
     public init(systemAccount: NKey? = nil, signingKeys: [NKey] = []) {
         self.systemAccount = systemAccount?.text
         self.signingKeys = signingKeys.isEmpty ? nil : signingKeys.map(\.text)
-        self.type = Self.type
-        self.version = 2
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -65,32 +65,27 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
         if let notBefore, notBefore > now { throw .notYetValid(notBefore) }
     }
 
-    /// Issues these claims as a token, with the signer as issuer.
+    /// Issues these claims as a token, with the signer as issuer and with their hash as id.
     /// - Throws: `CredentialsError.wrongIssuer` when this kind of key may not issue them, `.signingFailed` when
     ///   encoding or signing fails.
     public func encode(signedBy signer: NKeyPair) throws(CredentialsError) -> String {
-        try JSONWebToken(issuing: self, signedBy: signer).text
-    }
-
-    /// The claims with the issuer and the id filled in.
-    func issued(by issuer: NKey) throws(CredentialsError) -> Self {
+        guard Grant.issuers.contains(signer.publicKey.kind) else { throw .wrongIssuer }
         var claims = self
-        claims.issuer = issuer.text
+        claims.issuer = signer.publicKey.text
         claims.id = nil
-        let digest = try SHA256.hash(data: claims.json())
-        claims.id = String(decoding: Base32.encode(digest), as: UTF8.self)
-        return claims
+        claims.id = try String(decoding: Base32.encode(SHA256.hash(data: claims.json())), as: UTF8.self)
+        let header = Base64URL.encode(#"{"typ":"JWT","alg":"\#(JSONWebToken.algorithm)"}"#.utf8)
+        let content = try "\(header).\(Base64URL.encode(claims.json()))"
+        let signature = signer.sign(content.utf8)
+        guard signature.count == 64 else { throw .signingFailed }
+        return "\(content).\(Base64URL.encode(signature))"
     }
 
     /// The claims as JSON, the same bytes for the same claims.
-    func json() throws(CredentialsError) -> [UInt8] {
+    private func json() throws(CredentialsError) -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do {
-            return try Array(encoder.encode(self))
-        } catch {
-            throw .signingFailed
-        }
+        do { return try encoder.encode(self) } catch { throw .signingFailed }
     }
 }
 

@@ -43,22 +43,6 @@ public struct JSONWebToken: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// Issues a token: encodes the claims with the signer as issuer and with their hash as id, and signs them.
-    /// - Throws: `CredentialsError.wrongIssuer` when this kind of key may not issue these claims,
-    ///   `CredentialsError.signingFailed` when encoding or signing fails.
-    init<Grant: ClaimsGrant>(issuing claims: Claims<Grant>, signedBy signer: NKeyPair) throws(CredentialsError) {
-        guard Grant.issuers.contains(signer.publicKey.kind) else { throw .wrongIssuer }
-        let signed = try claims.issued(by: signer.publicKey)
-        let header = Base64URL.encode(Array(#"{"typ":"JWT","alg":"\#(Self.algorithm)"}"#.utf8))
-        let payload = try signed.json()
-        let content = "\(header).\(Base64URL.encode(payload))"
-        let signature = signer.sign(content.utf8)
-        guard signature.count == 64 else { throw .signingFailed }
-        self.text = "\(content).\(Base64URL.encode(signature))"
-        self.payload = payload
-        self.signature = signature
-    }
-
     /// Whether the key made the signature.
     public func isSigned(by key: NKey) -> Bool {
         guard let end = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }

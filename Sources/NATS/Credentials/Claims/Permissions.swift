@@ -55,28 +55,21 @@ public struct ResponseRules: Codable, Hashable, Sendable {
 /// Comparison of NATS subject patterns.
 package enum SubjectPattern {
     /// Whether some subject matches both patterns.
-    package static func overlaps(_ first: String, _ second: String) -> Bool {
-        let first = first.split(separator: ".", omittingEmptySubsequences: false)
-        let second = second.split(separator: ".", omittingEmptySubsequences: false)
-        for (one, other) in zip(first, second) {
-            if one == ">" || other == ">" { return true }
-            if one != "*", other != "*", one != other { return false }
-        }
-        return first.count == second.count
-    }
+    /// Whether some subject matches both patterns.
+    package static func overlaps(_ first: String, _ second: String) -> Bool { intersection(first, second) != nil }
 
     /// The pattern of all subjects that match both patterns; nil where none does.
     package static func intersection(_ first: String, _ second: String) -> String? {
-        guard overlaps(first, second) else { return nil }
         let first = first.split(separator: ".", omittingEmptySubsequences: false)
         let second = second.split(separator: ".", omittingEmptySubsequences: false)
         var common: [Substring] = []
         for (one, other) in zip(first, second) {
             if one == ">" { return (common + second[common.count...]).joined(separator: ".") }
             if other == ">" { return (common + first[common.count...]).joined(separator: ".") }
+            guard one == other || one == "*" || other == "*" else { return nil }
             common.append(one == "*" ? other : one)
         }
-        return common.joined(separator: ".")
+        return first.count == second.count ? common.joined(separator: ".") : nil
     }
 
     /// Whether every subject that matches `inner` matches `outer` too.

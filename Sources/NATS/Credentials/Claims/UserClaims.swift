@@ -51,17 +51,15 @@ public struct UserGrant: ClaimsGrant {
     /// Words that the issuer attached.
     public var tags: [String]?
     /// `user`.
-    public private(set) var type: String
+    public private(set) var type: String = UserGrant.type
     /// 2.
-    public private(set) var version: Int?
+    public private(set) var version: Int? = 2
 
     /// Makes a user's grant.
     /// - Parameter issuerAccount: the account, when the token will be signed by a signing key of it.
     public init(permissions: Permissions = .init(), issuerAccount: NKey? = nil) {
         self.template = Template(permissions: permissions)
         self.issuerAccount = issuerAccount?.text
-        self.type = Self.type
-        self.version = 2
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -19,16 +19,11 @@ extension JetStream {
     /// So many messages at most are asked for at once, as the buffer between the socket and the reader is bounded.
     private static let largestBatch = 1_000
 
-    /// One page of a stream, in order, with a single request for every few MiB and no consumer. Whoever holds a copy of
-    /// the stream answers, which takes no notice of what the stream's leader alone knows yet.
+    /// One page of a stream that allows direct access, in order, with a single request for every few MiB and no
+    /// consumer. Whoever holds a copy of the stream answers, which takes no notice of what the stream's leader alone
+    /// knows yet. Deleted messages are skipped. A page ends before the message that would make it more than `bytes`,
+    /// headers included, and has one message at least where there is one.
     ///
-    /// - Parameters:
-    ///   - stream: a stream that allows direct access.
-    ///   - filter: only messages of this subject, wildcards allowed.
-    ///   - sequence: where the page begins; deleted messages are skipped.
-    ///   - limit: most messages, 1 or more.
-    ///   - bytes: most bytes of all of them together, headers included. A page ends before the message that would make
-    ///     it more, and has one message at least where there is one.
     /// - Returns: the messages and how many match behind them; nil where this connection has no batches
     ///   (``readsBatches``, and a server before 2.11), or the answer is none: a consumer reads the page then.
     package func batch(
@@ -66,10 +61,7 @@ extension JetStream {
 
     /// One request and its answers; nil where these are no batch, or not all of one.
     private func ask(_ request: BatchRequest, of subject: String) async throws(NATSError) -> BatchPart? {
-        let body: Data
-        do { body = try JSONEncoder().encode(request) } catch {
-            throw .invalidArgument("The request cannot be written as JSON.")
-        }
+        let body = try Self.json(request)
         let inbox = connection.newInbox()
         let largest = max(64 << 20, min(connection.maximumPayload, Int(Int32.max)))
         let limits = BufferLimits(
@@ -77,7 +69,7 @@ extension JetStream {
         let subscription = try connection.subscribe(to: inbox, limits: limits)
         // Whatever the server keeps for this request goes with the subscription.
         defer { subscription.unsubscribe() }
-        try connection.publish(ByteBuffer(bytes: body), to: subject, reply: inbox)
+        try connection.publish(body, to: subject, reply: inbox)
         connection.confirm()
         // Where all has come, the connection is there still.
         defer { readerEnded() }

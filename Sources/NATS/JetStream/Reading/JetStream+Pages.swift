@@ -1,15 +1,10 @@
 import NIOCore
 
 extension JetStream {
-    /// One page of a stream, in order, with two requests, and a further one for every few MiB.
+    /// One page of a stream, in order, with two requests, and a further one for every few MiB. Deleted messages are
+    /// skipped. A page ends before the message that would make it more than `bytes`, headers and subjects included, and
+    /// has one message at least where there is one.
     ///
-    /// - Parameters:
-    ///   - stream: the stream.
-    ///   - filter: only messages of this subject, wildcards allowed.
-    ///   - start: where the page begins; deleted messages are skipped.
-    ///   - limit: most messages, 1 or more.
-    ///   - bytes: most bytes of all of them together, headers and subjects included. A page ends before the message
-    ///     that would make it more, and has one message at least where there is one.
     /// - Returns: the messages and how many match behind them. Where that is more than none, and the messages are fewer
     ///   than `limit`, it was `bytes` that ended the page; where there are no messages at all, a replica that answered
     ///   is not as far as the stream.
@@ -21,10 +16,8 @@ extension JetStream {
         return try await read(configuration, in: stream, limit: limit, bytes: bytes)
     }
 
-    /// The headers of messages, with empty payloads.
-    ///
-    /// - Returns: them in order, and how many messages match behind them. There may be fewer than `limit` even so, and
-    ///   none where a replica that answers is not as far as the stream.
+    /// The headers of messages, with empty payloads, in order, and how many messages match behind them. There may be
+    /// fewer than `limit` even so, and none where a replica that answers is not as far as the stream.
     package func heads(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {

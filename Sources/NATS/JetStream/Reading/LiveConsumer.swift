@@ -75,14 +75,8 @@ package final class LiveConsumer {
 
     var received: UInt64 { expectedConsumerSequence - 1 }
 
-    /// Makes a consumer: everything stored from here on is delivered.
-    ///
-    /// - Parameters:
-    ///   - stream: the stream.
-    ///   - filter: only messages of this subject, wildcards allowed.
-    ///   - start: where to begin.
-    ///   - caution: how many messages are to be asked for one by one.
-    ///   - limit: how long making it may take, within the usual time.
+    /// Makes a consumer: everything stored from here on is delivered. So many messages as `caution` says are asked for
+    /// one by one; making it takes no longer than the limit, or than usual.
     package init(
         in stream: String, filter: String?, from start: StartPosition, caution: Int = 0, within limit: Duration? = nil,
         _ jetStream: JetStream, isolation actor: isolated (any Actor)? = #isolation
@@ -127,13 +121,8 @@ package final class LiveConsumer {
         try pulls.add(count, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
     }
 
-    /// Waits for messages, and takes those that are at hand then.
-    ///
-    /// - Parameters:
-    ///   - limits: how many to take, and how long to wait for more than one.
-    ///   - deadline: when to throw `timeout`; nil for never.
-    /// - Returns: messages; none where no more come, for which ``ending`` has the reason.
-    /// - Throws: a failure, once the messages before it were taken.
+    /// Waits for messages, and takes those that are at hand then; none where no more come, for which ``ending`` has the
+    /// reason. Throws `timeout` at the deadline, and a failure once the messages before it were taken.
     package func next(
         _ limits: BatchLimits, until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
     ) async throws(NATSError) -> [StoredMessage] {

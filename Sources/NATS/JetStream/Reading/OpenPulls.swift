@@ -15,10 +15,7 @@ final class OpenPulls {
     /// What they may still bring.
     private(set) var budget: PullBudget
 
-    /// - Parameters:
-    ///   - consumer: `<stream>.<consumer>`.
-    ///   - messages: most messages that wait to be read.
-    ///   - bytes: the most bytes that a pull is to ask for.
+    /// Pulls of `<stream>.<consumer>`, which ask for so many bytes at most.
     init(from consumer: String, messages: Int, bytes: Int = .max, _ jetStream: JetStream) {
         self.jetStream = jetStream
         subject = jetStream.prefix + "CONSUMER.MSG.NEXT." + consumer
@@ -35,13 +32,8 @@ final class OpenPulls {
 
     var isEmpty: Bool { budget.pulls.isEmpty }
 
-    /// Sends a request for up to `count` messages.
-    ///
-    /// - Parameters:
-    ///   - bytes: how many it may bring; nil for what the budget has.
-    ///   - isBounded: whether it is to end before a message that would make it too many bytes.
-    ///   - expires: how long the server waits for messages; zero takes only what is there.
-    ///   - heartbeat: how often the server says meanwhile that it waits; nil for never.
+    /// Sends a request for up to `count` messages and as many bytes as the budget has, or as are given. A bounded one
+    /// ends before a message that would make it more; with zero `expires` it takes only what is there.
     func add(
         _ count: Int, bytes: Int? = nil, isBounded: Bool = true, expires: Duration, heartbeat: Duration? = nil
     ) throws(NATSError) {
@@ -65,10 +57,8 @@ final class OpenPulls {
     /// Has each request ask for a single message from now on, or for many again.
     func askForSingles(_ isSingle: Bool) { budget.isSingle = isSingle }
 
-    /// Takes a stored message off what its request still allows.
-    ///
-    /// - Returns: whether it has ended its request early, as one without headers and payload does on its way through an
-    ///   import: the server keeps back what would follow it.
+    /// Takes a stored message off what its request still allows. Returns whether it has ended its request early, as one
+    /// without headers and payload does on its way through an import: the server keeps back what would follow it.
     func received(_ message: NATSMessage) -> Bool {
         guard let index = index(of: message) else { return false }
         let source = budget.pulls[index].source

@@ -142,12 +142,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
 }
 
 extension JetStream {
-    /// The messages of a stream in order, each once.
-    ///
-    /// - Parameters:
-    ///   - stream: the stream.
-    ///   - filter: only messages of this subject, wildcards allowed.
-    ///   - start: where to begin.
+    /// The messages of a stream in order, each once; with a filter, which may have wildcards, those of its subjects.
     public func orderedMessages(
         in stream: String, filter: String? = nil, from start: StartPosition = .all
     ) throws(NATSError) -> OrderedMessages {

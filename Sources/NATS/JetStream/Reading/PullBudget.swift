@@ -39,13 +39,9 @@ struct PullBudget {
     static let singles = 384
     private var least: Int { isSingle ? min(Self.singleBytes, usual) : usual }
 
-    /// Creates a budget without pulls.
-    ///
-    /// - Parameters:
-    ///   - maximumPayload: the largest message that the server takes now. The stream may hold larger ones.
-    ///   - asked: bytes of a pull where no message is larger; twice as many of all pulls together, unless a single one
-    ///     has to ask for more.
-    ///   - most: bytes of a pull where fewer are wanted.
+    /// Creates a budget without pulls. The largest payload is what the server takes now; the stream may hold larger
+    /// ones. A pull asks for `asked` bytes where no message is larger, or for `most`; all together ask for twice as
+    /// many, unless a single one has to ask for more.
     init(maximumPayload: Int, asked: Int = PullBudget.usualBytes, most: Int = .max) {
         largest = max(64 << 20, min(maximumPayload, Int(Int32.max))) + 64 << 10
         self.asked = asked
@@ -77,13 +73,7 @@ struct PullBudget {
         pulls.isEmpty || messages < count && bytes + next <= 2 * asked
     }
 
-    /// A pull was sent.
-    ///
-    /// - Parameters:
-    ///   - source: the subscription over which its messages come.
-    ///   - messages: how many it asks for.
-    ///   - bytes: how many it asks for, or is expected to bring where it says nothing of bytes.
-    ///   - isBounded: whether it names its bytes.
+    /// A pull was sent; one that names no bytes is expected to bring these.
     mutating func began(_ source: UInt64, messages: Int, bytes: Int, isBounded: Bool = true) {
         pulls.append(
             Pull(source: source, bytes: bytes, isBounded: isBounded, messagesLeft: messages, bytesLeft: bytes))
@@ -91,9 +81,7 @@ struct PullBudget {
         self.bytes += bytes
     }
 
-    /// A pull has brought a message.
-    ///
-    /// - Returns: whether it has ended with that one.
+    /// A pull has brought a message; returns whether it has ended with that one.
     mutating func received(_ size: Int, at index: Int) -> Bool {
         let pull = pulls[index]
         // Only with exactly as many bytes as were left the server ends it; what it counts otherwise it says.
@@ -109,10 +97,8 @@ struct PullBudget {
         return true
     }
 
-    /// The server said that a pull has ended.
-    ///
-    /// - Parameter isTooSmall: whether the next message does not fit into what was left of its bytes.
-    /// - Throws: `jetStream` for a message that no pull can bring.
+    /// The server said that a pull has ended, where it is too small as the next message does not fit into what was left
+    /// of its bytes. Throws `jetStream` for a message that no pull can bring.
     mutating func ended(at index: Int, isTooSmall: Bool) throws(NATSError) {
         let pull = pulls[index]
         remove(index)

@@ -8,22 +8,14 @@ public struct PullConsumer: Sendable {
     private let consumer: String
 
     /// Creates the reader of an existing consumer.
-    ///
-    /// - Parameters:
-    ///   - consumer: its name.
-    ///   - stream: its stream's name.
-    ///   - jetStream: where they live.
     public init(_ consumer: String, in stream: String, _ jetStream: JetStream) throws(NATSError) {
         self.jetStream = jetStream
         self.stream = try jetStream.name(stream)
         self.consumer = try jetStream.name(consumer)
     }
 
-    /// Fetches up to `batch` messages, waiting at most `expires` for all of them.
+    /// Fetches up to `batch` messages, waiting at most `expires` for all of them; zero takes only what is there.
     ///
-    /// - Parameters:
-    ///   - batch: most messages.
-    ///   - expires: how long the server waits for messages; zero takes only what is there.
     /// - Returns: the messages in order; empty when none came. Those that came before a failure are returned, and the
     ///   failure is the next call's.
     /// - Throws: `noResponders` where the consumer is gone, or where the server does not know of it yet, as another one
@@ -48,17 +40,11 @@ public struct PullConsumer: Sendable {
     /// How long a server waits for a message that it has announced and that was deleted since.
     private static let patience = Duration.seconds(1)
 
-    /// As the public form, and throws what happens midway, too.
-    ///
-    /// - Parameters:
-    ///   - bytes: ends before a message that would make all of them together more than so many bytes, unless it is the
-    ///     first.
-    ///   - oneByOne: asks for each message by itself, for as many at a time as there are. More messages than the bytes
-    ///     allow may be taken from the consumer then. Otherwise there is one request at a time, and a message without
-    ///     headers and payload may end it.
-    ///   - isWhole: whether such a message ends no request, as where JetStream is no import.
-    ///   - messages: takes them; what is in it counts.
-    /// - Returns: whether such a message has ended a request, so that what follows it is lost.
+    /// As the public form, and throws what happens midway, too. What is in `messages` counts; a message that would make
+    /// all of them more than so many bytes ends it, unless it is the first. One by one, messages are asked for as many
+    /// at a time as there are, and more may be taken from the consumer than the bytes allow. Otherwise there is one
+    /// request at a time, and a message without headers and payload may end it, but not where `isWhole` says so, as
+    /// JetStream is no import. Returns whether such a message has ended a request, so that what follows it is lost.
     @discardableResult
     func fetch(
         _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool = false, isWhole: Bool = false,

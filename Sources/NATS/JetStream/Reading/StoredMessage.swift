@@ -86,7 +86,9 @@ struct DeliveryPlace: Equatable {
     var consumerSequence: UInt64
     var time: Int64
     var pending: UInt64
+}
 
+extension DeliveryPlace {
     /// `$JS.ACK.` as one number.
     private static let prefix = "$JS.ACK.".utf8.reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
 
@@ -130,12 +132,5 @@ struct DeliveryPlace: Equatable {
         }
         guard let parsed else { return nil }
         self = parsed
-    }
-
-    private init(streamSequence: UInt64, consumerSequence: UInt64, time: Int64, pending: UInt64) {
-        self.streamSequence = streamSequence
-        self.consumerSequence = consumerSequence
-        self.time = time
-        self.pending = pending
     }
 }
