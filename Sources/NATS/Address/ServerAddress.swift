@@ -55,17 +55,12 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         userInfo = authority.userInfo
     }
 
-    /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to.
+    /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to; nil when it
+    /// is no `host:port`.
     ///
     /// It is reached with TLS if `known` is. An IP address does not show which names its certificate has, so the
     /// certificate is expected to have the name that `known` has. Whoever answers at `known` may name any server, so a
-    /// login in a URL goes to its own host alone.
-    ///
-    /// - Parameters:
-    ///   - entry: the entry.
-    ///   - known: the server that sent it.
-    ///   - configured: further servers that the user has named, with their logins.
-    /// - Returns: nil when the entry is no `host:port`.
+    /// login in a URL, of `known` or of a `configured` server, goes to its own host alone.
     public init?(discovered entry: String, like known: ServerAddress, configured: [ServerAddress] = []) {
         guard URLAuthority.splitScheme(entry) == nil, !entry.contains("@"),
             let authority = try? URLAuthority(parsing: entry[...], kind: "server address", example: "host:port")

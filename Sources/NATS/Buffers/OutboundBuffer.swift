@@ -12,7 +12,6 @@ final class OutboundBuffer: Sendable {
         var isHeld = false
         /// Bytes appended and not yet taken by the socket.
         var unwritten = 0
-        /// Bytes taken by the socket so far.
         var written = 0
         var drainWaiters: [Completion<Result<Void, NATSError>>] = []
         var closedBy: NATSError?
@@ -30,7 +29,6 @@ final class OutboundBuffer: Sendable {
     }
 
     struct Appended {
-        /// The caller has to schedule a flush.
         var needsFlush: Bool
         var isBelowHighWaterMark: Bool
     }

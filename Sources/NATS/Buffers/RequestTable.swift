@@ -1,8 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Distinguishes one request's answer from all others: 64 random bits, so that having seen some does not help to guess
-/// another.
+/// Distinguishes one request's answer from all others: 64 random bits, so that no token helps to guess another.
 struct RequestToken: Hashable {
     /// Characters of its text: ten of six bits, behind one with the four that are left.
     static let length = 11
@@ -61,7 +60,6 @@ final class RequestTable: Sendable {
             }
         }
 
-        /// Whether the message's subject is of use.
         fileprivate var wantsSubject: Bool { if case .message = self { true } else { false } }
     }
 
@@ -94,7 +92,6 @@ final class RequestTable: Sendable {
 
     var isEmpty: Bool { state.withLockedValue { $0.entries.isEmpty } }
 
-    /// Where the answer to a request is to go.
     func reply(for token: RequestToken) -> String {
         let start = stem.utf8.count
         return String(unsafeUninitializedCapacity: start + RequestToken.length) { text in
@@ -161,8 +158,7 @@ final class RequestTable: Sendable {
         entry?.asker.answer(.failure(error))
     }
 
-    /// Ends those whose time is up; returns the patient ones, which go on until `arrived` says that the server has
-    /// them.
+    /// Ends those whose time is up; returns the patient ones, which go on until `arrived` says the server has them.
     func expire(at now: NIODeadline) -> [RequestToken] {
         let (expired, patient) = state.withLockedValue { state -> ([Entry], [RequestToken]) in
             let late = state.entries.filter { $0.value.deadline <= now }
@@ -194,7 +190,6 @@ final class RequestTable: Sendable {
     /// The server has the answers' subscription: requests can be added again.
     func permit() { state.withLockedValue { $0.refusal = nil } }
 
-    /// Ends all; none can be added any more.
     func close(_ error: NATSError) { end(error) { $0.closedBy = $0.closedBy ?? error } }
 
     private func end(_ error: NATSError, _ change: (inout State) -> Void) {

@@ -13,8 +13,7 @@ public struct BufferLimits: Sendable, Hashable {
 
     /// Most messages held, at least 1.
     public var messages: Int
-    /// Most bytes held, headers included, at least 1. Of subject and reply subject only what goes beyond 512 bytes
-    /// counts.
+    /// Most bytes held, headers included, at least 1; of the two subjects only what goes beyond 512 bytes counts.
     public var bytes: Int
     /// What happens beyond that.
     public var overflow: Overflow
@@ -37,7 +36,6 @@ struct Gathering {
 
     /// So many bytes are enough, however few messages they are.
     static let bytes = 128 << 10
-    /// For so long at most.
     static let patience = TimeAmount.milliseconds(5)
 
     init?(of count: Int, now: NIODeadline = .now()) {
@@ -131,7 +129,6 @@ final class SubscriptionBuffer: Sendable {
     }
 
     var dropped: Int { state.withLockedValue { $0.dropped } }
-    /// Bytes of the messages that wait to be read.
     var waitingBytes: Int { state.withLockedValue { $0.bytes } }
     var delivered: Int { state.withLockedValue { $0.delivered } }
 

@@ -9,8 +9,7 @@ package protocol ConnectionOwner: Actor {
     /// The addresses whose network is watched; nil watches none.
     var watchedServers: [ServerAddress]? { get }
 
-    /// Waits for all that has to come before a dial; nil when the link is no longer wanted. Throws the reason why
-    /// dialling is of no use now.
+    /// Waits for all that has to come before a dial; nil when no dial is wanted. Throws why dialling is of no use now.
     static func dialPlan(for link: ConnectionLink<Self>) async throws(ConnectionReason) -> DialPlan?
 
     func makeAttachment() -> Attachment
@@ -25,19 +24,16 @@ package protocol ConnectionOwner: Actor {
     func renewCredentials(generation: UInt64)
     /// The status has changed; never to an equal one.
     func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus)
-    /// A step in the session's life.
     func connectionEvent(_ event: ConnectionEvent)
     /// The connection is about to be let go, with last words where this side ends it. Returns what has to be done over
     /// it before, within a second or so; nil if nothing has.
     func connectionCloses(_ link: ConnectionLink<Self>, isFarewell: Bool) -> (@Sendable () async -> Void)?
-    /// The connection is gone.
     func connectionLost()
     func sessionEnded(_ reason: ConnectionReason)
     /// A timer of the connection has woken the process.
     func connectionWoke()
 }
 
-/// Where to dial, and how.
 package struct DialPlan: Sendable {
     package var servers: [ServerAddress]
     package var options: ConnectOptions
@@ -49,7 +45,6 @@ package struct DialPlan: Sendable {
     }
 }
 
-/// The outcome of a call of connect.
 package enum ConnectOutcome: Sendable {
     case connected
     /// The session ended first, for this reason.
@@ -64,8 +59,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     package let surroundings: Surroundings
     /// The present dial, and the connection that it leads to.
     package private(set) var link: ConnectionLink<Owner>?
-    /// The last words over a connection that was let go, and its end. The next dial comes after it: there is one socket
-    /// at a time.
+    /// The last words over a connection that was let go. The next dial comes after it: there is one socket at a time.
     package private(set) var farewell: Task<Void, Never>?
 
     private var machine: ConnectionMachine
@@ -78,7 +72,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     /// Draws the order of servers that others name.
     private var generator: SeededGenerator
     private var network = WatchedNetwork()
-    /// How the newest dial goes.
     private var plan: DialPlan?
     private let log: StatusLog
 
@@ -86,7 +79,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     package init(policy: ReconnectPolicy, seed: UInt64, logger: Logger, surroundings: Surroundings) {
         machine = ConnectionMachine(policy: policy, seed: seed)
         generator = SeededGenerator(seed: ~seed)
-        log = StatusLog(logger)
+        log = StatusLog(logger: logger)
         self.surroundings = surroundings
     }
 
@@ -98,7 +91,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         completeConnect(.cancelled)
     }
 
-    /// The status as the machine has it.
     package var status: ConnectionStatus { machine.status }
     /// The present link, where everything on its connection is as it is to be.
     package var restoredLink: ConnectionLink<Owner>? { status.state == .connected ? link : nil }
@@ -127,7 +119,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         return outcome
     }
 
-    /// Forgets a caller that waits no more.
     package func forget(_ outcome: Completion<ConnectOutcome>) { waiters[ObjectIdentifier(outcome)] = nil }
 
     /// Leaves the present connection for a new one, at once; false where nothing is or becomes connected.
@@ -157,7 +148,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         return duration
     }
 
-    /// Finds out at once whether the connection lives.
     package func probe() { link?.connection?.probe(within: .seconds(2)) }
 
     /// Everything on a link's connection is as it is to be.
@@ -287,7 +277,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         handle(.dialSucceeded(generation: link.generation), for: owner)
     }
 
-    /// Takes in which other servers the network has.
     func advertised(_ info: ServerInfo, by connection: NATSConnection) {
         guard let plan, plan.followsCluster else { return }
         var needsLogin = false

@@ -51,7 +51,6 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
         if isLate { task.cancel() }
     }
 
-    /// The connection is of no use any more.
     package func lost(_ reason: ConnectionReason) async {
         let (connection, lastToHear) = state.withLockedValue { ($0.connection, $0.lastToHear) }
         if connection?.isOpen == false { for task in lastToHear { await task.value } }
@@ -109,7 +108,6 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
 
     // MARK: The connection's events
 
-    /// Listens to the connection's own events.
     func follow(_ connection: NATSConnection) {
         let events = connection.events
         start { link in

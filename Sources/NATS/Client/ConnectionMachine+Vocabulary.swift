@@ -1,7 +1,6 @@
 extension ConnectionMachine {
     /// Names one timer. A timer that was cancelled or replaced has another serial, so that a late firing is recognised.
     package struct TimerID: Hashable, Sendable {
-        /// What a timer is for.
         package enum Kind: Hashable, Sendable, CaseIterable {
             /// The end of `connect(timeLimit:)`.
             case timeLimit
@@ -52,8 +51,7 @@ extension ConnectionMachine {
         case nudged
         /// A round trip to the server was measured on this dial's socket.
         case roundTrip(generation: UInt64, Duration)
-        /// Since this moment nothing has arrived on this dial's socket, although an answer is awaited; nil when
-        /// something has arrived again.
+        /// Since this moment nothing has arrived on this dial's socket, although an answer is awaited; nil once it has.
         case silence(generation: UInt64, since: ContinuousClock.Instant?)
         /// The network's administrator said on this dial's socket why it is about to end.
         case serverControl(generation: UInt64, reason: ConnectionReason)

@@ -34,7 +34,6 @@ package struct ConnectionMachine: Sendable {
         case suspended(ConnectionReason?)
     }
 
-    /// The time without a connection.
     private struct Outage {
         enum Step {
             case dialing
@@ -61,7 +60,6 @@ package struct ConnectionMachine: Sendable {
         var slowReaders = 0
     }
 
-    /// The subscriptions over a connection.
     private struct Followed: Equatable {
         /// Those that are not live, by name.
         var failing: [String] = []
@@ -71,7 +69,6 @@ package struct ConnectionMachine: Sendable {
 
     /// The number of the newest dial; 0 before the first.
     package private(set) var generation: UInt64 = 0
-    /// When to try again.
     package let policy: ReconnectPolicy
 
     private var state = State.outside(.initialized)

@@ -3,18 +3,14 @@
 /// Configured servers come first, in their order; those that a server names in its INFO (`connect_urls`) follow in
 /// random order, so that not every client goes to the same one. A server that fails goes to the end.
 package struct ServerPool: Hashable, Sendable {
-    package private(set) var configured: [ServerAddress]
+    package private(set) var configured: [ServerAddress] = []
     /// Every known server, the next one first.
-    package private(set) var order: [ServerAddress]
+    package private(set) var order: [ServerAddress] = []
     private var advertised: [ServerAddress] = []
     /// More servers than any client tries; a longer list is taken for its beginning.
     static let maximumAdvertised = 128
 
-    package init(_ configured: [ServerAddress] = []) {
-        self.configured = []
-        order = []
-        configure(configured)
-    }
+    package init(_ configured: [ServerAddress] = []) { configure(configured) }
 
     package var next: ServerAddress? { order.first }
 

@@ -2,9 +2,7 @@ import Logging
 
 /// The log of a connection's decisions; each single connection logs beside it.
 struct StatusLog: Sendable {
-    private let logger: Logger
-
-    init(_ logger: Logger) { self.logger = logger }
+    let logger: Logger
 
     func note(_ action: ConnectionMachine.Action, before: ConnectionStatus, now: ContinuousClock.Instant) {
         switch action {

@@ -29,9 +29,7 @@ package protocol Timekeeper: Sendable {
     var now: ContinuousClock.Instant { get }
     /// Seconds since 1970, by the clock on the wall, which may be wrong.
     var secondsSince1970: Int64 { get }
-    /// Returns when the moment has come.
-    ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// Returns when the moment has come; throws `CancellationError` when the task is cancelled first.
     func sleep(until moment: ContinuousClock.Instant) async throws
 }
 

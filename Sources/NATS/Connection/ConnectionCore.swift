@@ -82,14 +82,8 @@ final class ConnectionCore: Sendable {
     @discardableResult
     func send(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Bool {
         let appended = try outbound.append(write)
-        if appended.needsFlush { eventLoop.execute { self.flushOnLoop() } }
-        return appended.isBelowHighWaterMark
-    }
-
-    /// As `send`, for what ends a subscription: the server would keep it for ever.
-    func sendEnding(_ write: (inout ByteBuffer) -> Void) {
-        guard let appended = try? outbound.append(isEnding: true, write) else { return }
         if appended.needsFlush { startFlush() }
+        return appended.isBelowHighWaterMark
     }
 
     /// Delays writes until ``release()``, so that they leave together; false where a flush is scheduled already.
@@ -200,7 +194,11 @@ final class ConnectionCore: Sendable {
     /// Ends one subscription; the buffer it shares with others goes on.
     func removeSource(_ sid: UInt64) {
         guard state.withLockedValue({ $0.subscriptions.removeValue(forKey: sid) }) != nil else { return }
-        sendEnding { ProtocolEncoder.writeUnsubscribe(sid: sid, after: nil, into: &$0) }
+        // The server would keep it for ever.
+        let appended = try? outbound.append(isEnding: true) {
+            ProtocolEncoder.writeUnsubscribe(sid: sid, after: nil, into: &$0)
+        }
+        if appended?.needsFlush == true { startFlush() }
     }
 
     /// The server refused or took away a subscription; without a number, subject and queue group identify it.
@@ -288,7 +286,9 @@ final class ConnectionCore: Sendable {
             let key = state.nextEventStream
             state.nextEventStream += 1
             state.eventStreams[key] = continuation
-            continuation.onTermination = { [weak self] _ in self?.dropEventStream(key) }
+            continuation.onTermination = { [weak self] _ in
+                _ = self?.state.withLockedValue { $0.eventStreams.removeValue(forKey: key) }
+            }
             return nil
         }
         if let ended {
@@ -296,10 +296,6 @@ final class ConnectionCore: Sendable {
             continuation.finish()
         }
         return stream
-    }
-
-    private func dropEventStream(_ key: UInt64) {
-        _ = state.withLockedValue { $0.eventStreams.removeValue(forKey: key) }
     }
 
     func emit(_ event: NATSConnectionEvent) {

@@ -66,7 +66,6 @@ extension IOError {
     }
 }
 
-/// An error of the event loop as a clause for a person.
 package func systemWords(_ error: any Error) -> String {
     (error as? IOError)?.words ?? "\(error)"
 }

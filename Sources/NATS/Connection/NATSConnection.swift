@@ -98,7 +98,6 @@ public final class NATSConnection: Sendable {
     private struct Attempt {
         let core: ConnectionCore
         let handler: ConnectionHandler
-        /// How long all of it may take.
         let timeout: TimeAmount
         let ready: EventLoopPromise<Void>
 
@@ -174,7 +173,6 @@ public final class NATSConnection: Sendable {
     /// Whether the connection is still open, as far as this side knows.
     public var isOpen: Bool { core.isOpen }
 
-    /// Whether some request waits for its answer.
     package var hasOpenRequests: Bool { !core.requests.isEmpty }
 
     /// A unique subject under the permitted inbox prefix.

@@ -58,7 +58,8 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         @inline(__always)
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> NATSMessage? {
             if let message = batch.popLast() { return message }
-            return try await refill(until: .distantFuture, isolation: actor)
+            try await subscription.buffer.refill(&batch, until: .distantFuture, isolation: actor)
+            return batch.popLast()
         }
 
         /// As `next`, but throws `timeout` when nothing came until `deadline`.
@@ -66,12 +67,6 @@ public final class NATSSubscription: AsyncSequence, Sendable {
             until deadline: NIODeadline, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) -> NATSMessage? {
             if let message = batch.popLast() { return message }
-            return try await refill(until: deadline, isolation: actor)
-        }
-
-        private mutating func refill(
-            until deadline: NIODeadline, isolation actor: isolated (any Actor)?
-        ) async throws(NATSError) -> NATSMessage? {
             try await subscription.buffer.refill(&batch, until: deadline, isolation: actor)
             return batch.popLast()
         }

@@ -3,7 +3,6 @@
 /// It is written by hand because Foundation has no base32, and because what is decoded may be a seed, whose bytes must
 /// be wiped where the text turns out to be wrong.
 package enum Base32 {
-    /// The text of the bytes.
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.underestimatedCount * 8 / 5 + 2)

@@ -9,8 +9,7 @@ public enum Base64URL {
         return String(decoding: text.map(exchanged), as: UTF8.self)
     }
 
-    /// The bytes of the text, or nil when it holds padding, a foreign character, an impossible length or
-    /// unused bits that are not zero.
+    /// The bytes; nil for padding, a foreign character, an impossible length or unused bits that are not zero.
     public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         let given = Array(text)
         let padding = [UInt8](repeating: UInt8(ascii: "="), count: -given.count & 3)

@@ -8,14 +8,12 @@ public struct Credentials: Sendable, Hashable {
     /// The user's key pair.
     public let keyPair: NKeyPair
 
-    /// Joins a token and a seed that were handed out separately.
-    /// - Throws: `CredentialsError` when either is not valid or they do not belong together.
+    /// Joins a token and a seed that were handed out separately; throws when one is not valid or they do not fit.
     public init(jwt: String, seed: String) throws(CredentialsError) {
         try self.init(jwt: jwt, keyPair: NKeyPair(seed: seed))
     }
 
-    /// Joins a token and a key pair.
-    /// - Throws: `CredentialsError` when the token is not valid or they do not belong together.
+    /// Joins a token and a key pair; throws when the token is not valid or they do not belong together.
     public init(jwt: String, keyPair: NKeyPair) throws(CredentialsError) {
         let token = try JSONWebToken(parsing: jwt)
         let claims = try token.claims(as: UserClaims.self)
@@ -25,8 +23,7 @@ public struct Credentials: Sendable, Hashable {
         self.keyPair = keyPair
     }
 
-    /// Reads the text of a credentials file.
-    /// - Throws: `CredentialsError` naming what is missing or wrong.
+    /// Reads the text of a credentials file; throws `CredentialsError` naming what is missing or wrong.
     public init(parsing text: String) throws(CredentialsError) {
         var bytes = Array(text.utf8)
         defer { Wiping.wipe(&bytes) }
@@ -44,7 +41,6 @@ public struct Credentials: Sendable, Hashable {
     }
 
     /// The claims of the token, not verified: only the issuer's key, which the server has, could do that.
-    /// - Throws: `CredentialsError.malformedToken`, which ``init(parsing:)`` has already ruled out.
     public func claims() throws(CredentialsError) -> UserClaims {
         try UserClaims.decode(jwt)
     }

@@ -25,8 +25,7 @@ public struct NKey: Hashable, Sendable {
     /// The 32 bytes of the key, without prefix and checksum.
     public let bytes: [UInt8]
 
-    /// Makes a key from its bare bytes.
-    /// - Throws: `CredentialsError.malformedKey` when there are not exactly 32.
+    /// Makes a key from its bare bytes; throws `CredentialsError.malformedKey` when there are not exactly 32.
     public init(kind: Kind, bytes: [UInt8]) throws(CredentialsError) {
         guard bytes.count == Self.keyLength else { throw .malformedKey(.badLength) }
         self.kind = kind
@@ -58,19 +57,6 @@ public struct NKey: Hashable, Sendable {
 extension NKey: CustomStringConvertible {
     /// The text of the key; a public key is no secret.
     public var description: String { text }
-}
-
-extension NKey: Codable {
-    /// Reads the key from its text.
-    public init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Writes the key as its text.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
 }
 
 /// CRC-16/XMODEM (polynomial 0x1021, start 0), appended to nkeys low byte first.

@@ -32,11 +32,8 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
     public var durableName: String?
     /// A description for people.
     public var description: String?
-    /// The server's word for the start.
     var deliverPolicy = "all"
-    /// First sequence, with the policy "by_start_sequence".
     var startSequence: UInt64?
-    /// First time, with the policy "by_start_time".
     var startTime: ServerTime?
     /// What is expected of the reader.
     public var acknowledgement: Acknowledgement
@@ -97,7 +94,6 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
         return configuration
     }
 
-    /// Has it begin elsewhere.
     mutating func begin(at start: StartPosition) {
         (startSequence, startTime) = (nil, nil)
         switch start {

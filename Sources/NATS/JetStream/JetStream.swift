@@ -74,7 +74,6 @@ public struct JetStream: Sendable {
         let _: Outcome = try await call("STREAM.DELETE.\(try name(stream))")
     }
 
-    /// Names all streams.
     package func streamNames() async throws(NATSError) -> [String] {
         var list = PagedList<String>()
         while true {
@@ -106,8 +105,7 @@ public struct JetStream: Sendable {
         return try reply.message.stored()
     }
 
-    /// Reads the newest message of a subject from any replica, which needs a permission for that subject only; nil when
-    /// the stream holds none.
+    /// The newest message of a subject from any replica, nil for none. It needs a permission for that subject only.
     public func lastMessageDirect(in stream: String, subject: String) async throws(NATSError) -> StoredMessage? {
         let message = try await connection.request(
             ByteBuffer(), to: prefix + "DIRECT.GET.\(try name(stream)).\(subject)", timeout: timeout)
@@ -132,7 +130,8 @@ public struct JetStream: Sendable {
         in stream: String, sequence: UInt64, erases: Bool = false
     ) async throws(NATSError) {
         let _: Outcome = try await call(
-            "STREAM.MSG.DELETE.\(try name(stream))", DeleteRequest(seq: sequence, skipsErase: !erases))
+            "STREAM.MSG.DELETE.\(try name(stream))",
+            ["seq": JSONValue.integer(Int64(clamping: sequence)), "no_erase": .bool(!erases)])
     }
 
     // MARK: Consumers
@@ -200,15 +199,6 @@ public struct JetStream: Sendable {
     struct Outcome: Decodable {
         var success: Bool?
         var purged: ServerNumber?
-    }
-
-    private struct DeleteRequest: Encodable {
-        var seq: UInt64
-        var skipsErase: Bool
-        private enum CodingKeys: String, CodingKey {
-            case seq
-            case skipsErase = "no_erase"
-        }
     }
 
     private struct ConsumerRequest: Encodable {

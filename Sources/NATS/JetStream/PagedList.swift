@@ -5,9 +5,7 @@
 /// those after them have moved up past the end of what was read: the list goes back to what it knows. So no item is
 /// missing that was there all the time.
 struct PagedList<Item> {
-    /// What has come, each once.
     private(set) var items: [Item] = []
-    /// The place at which the next page begins.
     private(set) var offset = 0
     /// Whether a known item is expected there.
     private var isAnchored = false
@@ -19,12 +17,10 @@ struct PagedList<Item> {
 
     /// More than any server has.
     private static var limit: Int { 1 << 20 }
-    /// How far it goes back at once.
     private static var stride: Int { 256 }
 
     /// Takes a page in, in which nothing is in the place of an item that is just being deleted. Returns whether another
     /// is to be asked for, from ``offset`` on; a list that is longer than can be is a `protocolViolation`.
-    /// - Throws: `protocolViolation` for a list that is longer than can be.
     mutating func take(
         _ page: [Item?], of total: Int, named name: (Item) -> String
     ) throws(NATSError) -> Bool {

@@ -4,19 +4,15 @@
 /// numbers fits into `Int64` and one of four into `UInt64`, so that what a server sends cannot make a calculation
 /// overflow.
 package struct ServerNumber: Hashable, Sendable {
-    /// The largest number that is accepted.
     package static let limit = UInt64(Int64.max / 2)
 
-    /// The number, from 0 to ``limit``.
     package let value: UInt64
 
-    /// Accepts a number; nil for one above the limit.
     package init?(_ value: UInt64) {
         guard value <= Self.limit else { return nil }
         self.value = value
     }
 
-    /// Reads decimal digits; nil for anything else.
     package init?(_ text: some StringProtocol) {
         guard let value = UInt64(text) else { return nil }
         self.init(value)
@@ -24,7 +20,6 @@ package struct ServerNumber: Hashable, Sendable {
 }
 
 extension ServerNumber: Decodable {
-    /// Reads a number of a JSON text.
     package init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer().decode(UInt64.self)
         guard let number = ServerNumber(value) else {

@@ -8,9 +8,7 @@ public struct KeyValueBucket: Sendable {
     public let jetStream: JetStream
     var stream: String { "KV_" + name }
 
-    /// Creates the interface of a bucket, without asking the server.
-    ///
-    /// - Throws: `invalidArgument` for a name outside `[A-Za-z0-9_-]+`.
+    /// Creates the interface of a bucket without asking the server; a name outside `[A-Za-z0-9_-]+` is refused.
     public init(_ name: String, _ jetStream: JetStream) throws(NATSError) {
         let isName = !name.isEmpty && name.utf8.count <= 200 && name.utf8.allSatisfy(Self.isNameByte)
         guard isName else { throw .invalidArgument("A bucket's name has letters, digits, _ and - only.") }
@@ -45,8 +43,7 @@ public struct KeyValueBucket: Sendable {
         try await jetStream.publish(value, to: subject(key)).sequence
     }
 
-    /// Sets a key that has no value, and returns the new revision. Throws `jetStream` with `wrongLastSequence` when it
-    /// has one.
+    /// Sets a key that has no value; returns the new revision, or throws `jetStream` with `wrongLastSequence`.
     @discardableResult
     public func create(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
         do throws(NATSError) {
@@ -60,8 +57,7 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// Sets a key only when its newest revision is the one given, and returns the new one. Throws `jetStream` with
-    /// `wrongLastSequence` when somebody else was faster.
+    /// Sets a key if this is its newest revision; returns the new one, or throws `jetStream` with `wrongLastSequence`.
     @discardableResult
     public func update(
         _ value: ByteBuffer, for key: String, revision: UInt64
@@ -71,8 +67,7 @@ public struct KeyValueBucket: Sendable {
         ).sequence
     }
 
-    /// Deletes a key; its history stays. With a revision, throws `jetStream` with `wrongLastSequence` when that is not
-    /// the key's newest one.
+    /// Deletes a key, not its history; throws `jetStream` with `wrongLastSequence` if this is not the newest revision.
     public func delete(_ key: String, revision: UInt64? = nil) async throws(NATSError) {
         var headers: NATSHeaders = ["KV-Operation": "DEL"]
         if let revision { headers["Nats-Expected-Last-Subject-Sequence"] = String(revision) }
@@ -93,8 +88,7 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// The keys that have a value and match, in the order of their last change. Throws as
-    /// ``forEachEntry(matching:_:)``.
+    /// The keys that have a value and match, in the order of their last change; throws as `forEachEntry`.
     public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
         var found: [String] = []
         try await forEachEntry(matching: pattern) { found.append($0.key) }
@@ -203,7 +197,6 @@ public struct KeyValueEntry: Sendable {
     /// How many entries the server held behind this one; nil when not known.
     public var pending: UInt64?
 
-    /// Reads a message of any bucket's stream.
     package init(_ message: StoredMessage) {
         // No bucket's name has a dot: `$KV.<bucket>.<key>`.
         let parts = message.subject.split(separator: ".", maxSplits: 2)

@@ -22,8 +22,7 @@ public enum NATSError: Error, Sendable, Hashable {
     case tls(String)
     /// The server insists on TLS and this client was not set up for it.
     case tlsRequired
-    /// The server wants TLS before its first word, and this client waits for that word; the text is the server's
-    /// address.
+    /// The server wants TLS before its first word, which this client waits for; the text is the server's address.
     case tlsFirst(String)
     /// The server speaks before TLS, and this client begins with TLS; the text is the server's address.
     case speaksBeforeTLS(String)

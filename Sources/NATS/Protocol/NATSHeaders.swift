@@ -63,9 +63,7 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The block as it is written on the wire; nil without a header.
-    ///
-    /// - Throws: `invalidArgument` for a header that cannot be written without changing the frame around it.
+    /// The block as it is written on the wire; nil without a header. Throws for one that changes the frame around it.
     func block() throws(NATSError) -> ByteBuffer? {
         guard !isEmpty else { return nil }
         guard isWritable else {

@@ -26,8 +26,7 @@ public struct NATSMessage: Sendable {
         self.source = source
     }
 
-    /// What the message counts as where bytes are limited. An ordinary subject belongs to what any message costs; only
-    /// a long one counts.
+    /// What it counts as where bytes are limited. Of the subjects, which any message has, only a long one counts.
     var size: Int { content.readableBytes + max(0, subject.utf8.count + (reply?.utf8.count ?? 0) - 512) }
 
     /// Whether it has neither headers nor a payload. A server that brings an account the answers of another account's

@@ -41,10 +41,8 @@ enum ProtocolEncoder {
         idOpening.utf8CodeUnitCount + messageID.utf8.count + idClosing.utf8CodeUnitCount
     }
 
-    /// Appends an HPUB frame whose one header is the message's id, and whose answer is found by its token. This is what
-    /// each message for a stream is, so nothing is made on the way that only holds a part of it.
-    ///
-    /// - Parameter stem: what the subject of answers begins with.
+    /// Appends an HPUB frame whose one header is the message's id, and whose answer comes to a subject of stem and
+    /// token. This is what each message for a stream is, so nothing is made on the way that only holds a part of it.
     @inline(__always)
     static func writePublish(
         _ payload: some PublishPayload, messageID: String, subject: String, stem: String, token: RequestToken,

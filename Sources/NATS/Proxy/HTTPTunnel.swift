@@ -16,7 +16,6 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
     private let failure: ProxyFailure
     private var hasAsked = false
     private var isOver = false
-    /// What has come and is not read.
     private var answer = ByteBuffer()
 
     init(_ failure: ProxyFailure) { self.failure = failure }
@@ -55,9 +54,8 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Takes the heads of answers off what has come: an informational one (1xx) is followed by another.
-    ///
-    /// - Returns: whether the tunnel is open.
+    /// Takes the heads of answers off what has come: an informational one (1xx) is followed by another. Returns whether
+    /// the tunnel is open.
     private func takeHeads() throws(NATSError) -> Bool {
         while let length = try headLength(), let head = answer.readString(length: length) {
             let lines = head.split(separator: "\r\n")

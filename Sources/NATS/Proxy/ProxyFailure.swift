@@ -72,7 +72,6 @@ struct ProxyFailure {
         }
     }
 
-    /// What the failures of all the proxy's addresses mean together.
     func dialError(_ errors: [any Error]) -> NATSError {
         let translated = errors.map { error($0) }
         func isRefusal(_ error: NATSError) -> Bool { if case .proxy = error { true } else { false } }

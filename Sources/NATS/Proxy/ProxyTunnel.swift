@@ -16,9 +16,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
 
     // MARK: Building
 
-    /// Adds the handlers that ask the proxy for a tunnel to the server.
-    ///
-    /// - Throws: `invalidArgument` when the proxy's protocol cannot name the server.
+    /// Adds the handlers that ask the proxy for a tunnel; throws `invalidArgument` if it cannot name the server.
     static func begin(_ failure: ProxyFailure, in channel: any Channel) throws {
         // Addresses need not come from a URL; these bytes go into a request as they are.
         guard URLAuthority.isUsable(host: failure.server.host), (1...65_535).contains(failure.server.port) else {

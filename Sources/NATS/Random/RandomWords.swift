@@ -32,13 +32,11 @@ package struct RandomWords: RandomNumberGenerator {
     }
 }
 
-/// Names that cannot be guessed, however many others are known: 22 characters of base 62, 130 bits of the system's
-/// generator.
+/// Names that cannot be guessed, however many others are known: 22 characters of base 62, 130 random bits.
 package enum UniqueToken {
     private static let length = 22
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// A new token.
     package static func next() -> String {
         var generator = RandomWords()
         return String(unsafeUninitializedCapacity: length) { text in
@@ -63,10 +61,8 @@ package enum UniqueToken {
 package struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
     private var state: UInt64
 
-    /// Equal seeds give equal sequences.
     package init(seed: UInt64) { state = seed }
 
-    /// The next number of the sequence.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

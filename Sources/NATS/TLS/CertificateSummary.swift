@@ -26,7 +26,6 @@ struct CertificateSummary: Hashable {
             + "name the authority's file if the server is yours"
     }
 
-    /// Why its names do not do.
     func wrongName(_ name: String) -> String {
         let shown = names.prefix(3).map(Self.shown).joined(separator: ", ")
         return "the certificate is not for \(name)" + (shown.isEmpty ? "" : " but for \(shown)")

@@ -9,10 +9,7 @@ struct PEMFile {
     /// Larger files hold something else.
     private static let maximumBytes = 4 << 20
 
-    /// Reads a file.
-    ///
-    /// - Parameter role: what the file is to hold, as in `the certificate`.
-    /// - Throws: `invalidArgument` with the file's name.
+    /// Reads a file that is to hold something, as in `the certificate`; throws `invalidArgument` with its name.
     init(_ path: String, role: String) throws(NATSError) {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
@@ -67,8 +64,7 @@ enum TextEncoding: Equatable {
 
 extension TLSOptions {
     /// Reads all the files that the options name, so that what is wrong with them is known before anything is dialled.
-    ///
-    /// - Throws: `invalidArgument` that names the file.
+    /// Throws `invalidArgument` that names the file.
     public func check() throws(NATSError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         try apply(to: &configuration)

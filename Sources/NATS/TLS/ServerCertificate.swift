@@ -14,8 +14,7 @@ public struct ServerCertificate: Sendable, Hashable {
     public let isSelfSigned: Bool
     private let summary: CertificateSummary
 
-    /// Reads the first certificate of a PEM file; authorities between it and the root may follow.
-    /// - Throws: `NATSError.invalidArgument` when there is none.
+    /// Reads the first certificate of a PEM file, behind which authorities may follow; throws when there is none.
     public init(pemFile path: String) throws(NATSError) {
         let certificate = try PEMFile(path, role: "the certificate").certificates()[0]
         guard let bytes = try? certificate.toDERBytes() else {
@@ -33,8 +32,7 @@ public struct ServerCertificate: Sendable, Hashable {
     /// Whether it is for a host name or an IP address.
     public func isFor(_ host: String) -> Bool { summary.isFor(host) }
 
-    /// Checks that a PEM file holds a private key.
-    /// - Throws: `NATSError.invalidArgument`.
+    /// Checks that a PEM file holds a private key; throws `NATSError.invalidArgument`.
     public static func checkKey(pemFile path: String) throws(NATSError) {
         _ = try PEMFile(path, role: "the certificate's key").key()
     }

@@ -33,7 +33,6 @@ struct TLSFailure {
         return "\(reason)".contains("WRONG_VERSION_NUMBER")
     }
 
-    /// The certificate is valid, but for another name.
     var wrongName: String { certificate?.wrongName(name) ?? "the certificate is not for \(name)" }
 
     private var refusal: String {

@@ -7,8 +7,7 @@ final class TLSProbe: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A handshake's first message as TLS 1.2 has it (RFC 5246, 7.4.1.2), with one cipher: any answer to it tells
-    /// enough.
+    /// A handshake's first message in TLS 1.2 (RFC 5246, 7.4.1.2), with one cipher: any answer to it tells enough.
     private static let hello: [UInt8] = {
         let random = [UInt8](repeating: 0x2A, count: 32)
         let body: [UInt8] = [3, 3] + random + [0, 0, 2, 0xC0, 0x2F, 1, 0]

@@ -5,7 +5,6 @@ extension NetworkPath {
     private static let loopback: UInt32 = 0x8
     private static let running: UInt32 = 0x40
 
-    /// What the system says now; nil when it does not say.
     static func current() -> NetworkPath? {
         guard let interfaces = interfaces() else { return nil }
         #if os(Linux)
@@ -40,7 +39,6 @@ extension NetworkPath {
         return Array(found.values)
     }
 
-    /// An IP address as text, without its zone; nil for addresses of other kinds.
     private static func text(of address: UnsafePointer<sockaddr>) -> String? {
         let size: Int
         switch Int32(address.pointee.sa_family) {

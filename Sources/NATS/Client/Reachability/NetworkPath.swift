@@ -1,6 +1,5 @@
 /// What the system knows of its networks at one moment, as far as it matters to a client: a pure value.
 struct NetworkPath: Sendable, Hashable {
-    /// What a client learns.
     enum Change: Sendable, Hashable {
         /// There is no way to any server.
         case unavailable
@@ -21,9 +20,7 @@ struct NetworkPath: Sendable, Hashable {
         var addresses: Set<String> = []
     }
 
-    /// A way to some addresses.
     struct Route: Sendable, Hashable {
-        /// The interface that it goes over.
         var interface: String
         /// Destination and prefix length as the system writes them; only compared.
         var destination: String
@@ -44,7 +41,8 @@ struct NetworkPath: Sendable, Hashable {
     ///
     /// Servers on this machine need no route, only the loopback interface; so does a client that knows no server yet.
     func isUsable(for servers: [ServerAddress]) -> Bool {
-        Self.needsRoute(servers) ? !ways.isEmpty || !wayAddresses.isEmpty && routes == nil : isLoopbackRunning
+        guard Self.needsRoute(servers) else { return interfaces.values.contains { $0.isLoopback && $0.isRunning } }
+        return !ways.isEmpty || !wayAddresses.isEmpty && routes == nil
     }
 
     /// What to tell a client of these servers when this snapshot follows another, or none where the system did not say,
@@ -65,8 +63,6 @@ struct NetworkPath: Sendable, Hashable {
         let name = host.lowercased()
         return name == "localhost" || name.hasSuffix(".localhost") || IPLiteral(host)?.isLoopback == true
     }
-
-    private var isLoopbackRunning: Bool { interfaces.values.contains { $0.isLoopback && $0.isRunning } }
 
     /// The routes that lead out of this machine and work.
     private var ways: Set<Route> {

@@ -7,14 +7,12 @@ import NIOConcurrencyHelpers
 /// sandbox), the network counts as available, and no change follows. It ends, and its changes with it, with its last
 /// reference.
 final class NetworkPathMonitor: Sendable {
-    /// The state now, as `.available` or `.unavailable`, and what changes from then on; a few may wait, the oldest give
-    /// way. For one reader.
+    /// The state now, as available or unavailable, then its changes, of which a few may wait. For one reader.
     let changes: AsyncStream<NetworkPath.Change>
     private let continuation: AsyncStream<NetworkPath.Change>.Continuation
     private let socket: RouteSocket?
 
-    /// Begins to watch. Servers on this machine need no route, and servers that are not known yet, an empty list, need
-    /// none either.
+    /// Begins to watch. Servers on this machine need no route, and no list that is empty: they are not known yet.
     init(
         servers: [ServerAddress], open: () -> CInt = parley_route_socket_open,
         snapshot: @escaping @Sendable () -> NetworkPath? = NetworkPath.current

@@ -4,7 +4,6 @@ import NIOCore
 /// answers. Belongs to the connection's event loop.
 final class KeepAlive {
     private let core: ConnectionCore
-    /// Called when the peer is gone.
     private let gone: () -> Void
     private var liveness: LivenessMachine
     private var silence = SilenceMachine()
@@ -145,7 +144,6 @@ final class LoopAlarm {
 
     init(on eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Whether the call is still to come.
     var isSet: Bool { timer != nil }
 
     /// Sets the alarm in place of one that is set; `late` is called when the loop is very late, and the call is put

@@ -13,7 +13,6 @@ struct LivenessMachine {
         case stale
     }
 
-    /// How far this side's bytes have come.
     struct Outbound: Equatable {
         /// Grows whenever the peer's system takes bytes; the amount means nothing.
         var acknowledged = 0
@@ -77,7 +76,6 @@ struct LivenessMachine {
         return true
     }
 
-    /// The moment has come.
     mutating func momentCame(now: Int64, outbound: Outbound) -> Action {
         // A process that was stopped, or found no processor, has not read either.
         if now > Self.sum(due, limit) { probe?.isExcused = true }

@@ -18,7 +18,6 @@ struct ServerAllowance {
 
     init(now: Int64) { last = now }
 
-    /// INFO of so many bytes came.
     mutating func informed(bytes: Int, now: Int64) throws(NATSError) {
         let regained = (max(0, now - last) / 1_000).multipliedReportingOverflow(by: Int64(Self.rate))
         left = min(
@@ -28,7 +27,6 @@ struct ServerAllowance {
         guard left >= 0 else { throw .protocolViolation("it sends INFO without end") }
     }
 
-    /// The server refused something, after this side had sent so many bytes.
     mutating func refused(afterSending bytes: Int) throws(NATSError) {
         refused += 1
         guard refused <= Self.refusals + bytes / Self.shortestRequest else {
@@ -43,7 +41,6 @@ struct ServerAllowance {
 struct PongDebt {
     /// No server pings so often without taking an answer.
     static let limit = 1 << 16
-    /// Answers in one write.
     static let batch = 1 << 10
 
     private var waiting = 0

@@ -16,7 +16,6 @@ struct SilenceMachine {
     /// From here on the peer is asked, and the progress of a long queue is looked at.
     private static let suspicion = limit / 2
 
-    /// Whether the peer is silent, as far as was said.
     private(set) var isSilent = false
     private var since: Int64?
     private var hasHeard = false

@@ -16,8 +16,7 @@ public struct AccountExport: Codable, Hashable, Sendable {
     public var kind: AccountExchangeKind
     /// How many answers come; nil for a stream.
     public var responseType: ResponseType?
-    /// How long the server remembers a request without a further answer, in nanoseconds; nil for its default, 2
-    /// minutes.
+    /// How long the server remembers a request without a further answer, in nanoseconds; nil for 2 minutes.
     public var responseThreshold: Int64?
 
     /// Offers a service: others may send requests to the subject.
@@ -66,8 +65,7 @@ public struct AccountImport: Codable, Hashable, Sendable {
         AccountImport(name: subject, subject: subject, account: account.text, kind: .stream)
     }
 
-    /// The subject that users of the importing account publish or subscribe to, with `*` in the place of `$1` and so
-    /// on.
+    /// The subject that users of the importing account use, with `*` in the place of `$1` and so on.
     public var usedSubject: String {
         guard let localSubject else { return subject }
         return localSubject.split(separator: ".", omittingEmptySubsequences: false)

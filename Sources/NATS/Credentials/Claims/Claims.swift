@@ -57,9 +57,7 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
         return claims
     }
 
-    /// Checks the token's time against a clock.
-    /// - Parameter now: seconds since 1970.
-    /// - Throws: `CredentialsError.expired` or `.notYetValid`.
+    /// Checks the token's time against a clock, in seconds since 1970; throws `.expired` or `.notYetValid`.
     public func checkTime(at now: Int64) throws(CredentialsError) {
         if let expires, expires > 0, expires <= now { throw .expired(expires) }
         if let notBefore, notBefore > now { throw .notYetValid(notBefore) }

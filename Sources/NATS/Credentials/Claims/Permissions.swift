@@ -29,8 +29,7 @@ public struct SubjectRules: Codable, Hashable, Sendable {
         self.deny = deny.isEmpty ? nil : deny
     }
 
-    /// Whether every subject of a pattern is allowed to a subscription without a queue group, and none of the denied
-    /// ones covers it whole.
+    /// Whether a subscription to the pattern without a queue group is allowed, and no denied one covers it whole.
     public func permits(_ pattern: String) -> Bool {
         if let deny, deny.contains(where: { SubjectPattern.covers($0, pattern) }) { return false }
         guard let allow, !allow.isEmpty else { return true }
@@ -52,9 +51,7 @@ public struct ResponseRules: Codable, Hashable, Sendable {
     }
 }
 
-/// Comparison of NATS subject patterns.
 package enum SubjectPattern {
-    /// Whether some subject matches both patterns.
     /// Whether some subject matches both patterns.
     package static func overlaps(_ first: String, _ second: String) -> Bool { intersection(first, second) != nil }
 

@@ -55,8 +55,7 @@ public struct UserGrant: ClaimsGrant {
     /// 2.
     public private(set) var version: Int? = 2
 
-    /// Makes a user's grant.
-    /// - Parameter issuerAccount: the account, when the token will be signed by a signing key of it.
+    /// Makes a user's grant, which names the account when a signing key of it will sign the token.
     public init(permissions: Permissions = .init(), issuerAccount: NKey? = nil) {
         self.template = Template(permissions: permissions)
         self.issuerAccount = issuerAccount?.text

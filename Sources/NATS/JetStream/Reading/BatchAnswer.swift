@@ -13,7 +13,6 @@ enum BatchAnswer {
     /// Nothing matches.
     case nothing
 
-    /// Where a stored message is among those of its batch.
     struct Place: Hashable {
         let sequence: UInt64
         /// The sequence of the message before it in the batch; 0 for the first.

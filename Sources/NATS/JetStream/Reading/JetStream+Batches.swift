@@ -2,7 +2,6 @@ import NIOCore
 import Platform
 
 extension JetStream {
-    /// What is asked of `DIRECT.GET.<stream>`.
     private struct BatchRequest: Encodable {
         var seq: UInt64
         var filter: String

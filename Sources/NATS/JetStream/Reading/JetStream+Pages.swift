@@ -84,8 +84,7 @@ extension JetStream {
         return info
     }
 
-    /// Removes a consumer without waiting. Where the connection ends before that is done, the client's next one does
-    /// it.
+    /// Removes a consumer without waiting, or has the client's next connection do it where this one has ended.
     func discardConsumer(_ consumer: String, in stream: String) {
         let isLeft = { @Sendable [connection, leftConsumers] in
             if !connection.isOpen { leftConsumers.add(.init(consumer: consumer, stream: stream)) }

@@ -15,7 +15,6 @@ package final class LeftConsumers: Sendable {
     private static let most = 1_000
     private let names = NIOLockedValueBox<[Name]>([])
 
-    /// None.
     package init() {}
 
     func add(_ name: Name) {

@@ -4,7 +4,6 @@ import NIOCore
 package final class LiveConsumer {
     /// How many messages a reader takes at once.
     package struct BatchLimits: Sendable {
-        /// Most messages.
         package var count: Int
         /// With so many bytes no further message is taken.
         package var bytes = Int.max
@@ -38,8 +37,7 @@ package final class LiveConsumer {
     /// So many pulls for one message are under way where the server has no messages.
     private static let idleSingles = 4
 
-    /// What one read from the socket brings must not use up what the server may send: it would wait for the next
-    /// request.
+    /// One read from the socket must not use up what the server may send: it would wait for the next request.
     private static let batch = 2_000
     /// As long as nothing bounds a pull's bytes it asks for fewer, as the reader's buffer does have a bound.
     private static let unboundedBatch = 500
@@ -62,12 +60,10 @@ package final class LiveConsumer {
     private let listed: UInt64
     /// Why no more messages come, as it was found behind the last of them.
     package private(set) var ending: Ending?
-    /// The filter of what it delivers, and the stream's sequence that it has come to; nil where the server did not say
-    /// where it begins.
+    /// Its filter, and the stream's sequence that it has come to; nil where the server did not say where it begins.
     private let filter: String?
     private var position: UInt64?
-    /// How often the server has said that there is nothing, and after how many times another copy of the stream is
-    /// asked.
+    /// How often the server has said that there is nothing, and when another copy of the stream is asked.
     private var silence = (count: 0, nextComparison: 2)
     /// How many messages the server has that have not come, as far as it has said.
     package private(set) var pending: UInt64

@@ -17,10 +17,8 @@ package final class PullLimit: Sendable {
     private static let memory = TimeAmount.minutes(10)
     private let state = NIOLockedValueBox(State())
 
-    /// A limit that no cut has lowered.
     package init() {}
 
-    /// - Parameter maximumPayload: the largest message that the server takes.
     package func bytes(maximumPayload: Int, at now: NIODeadline = .now()) -> Int {
         let halvings = state.withLockedValue { state in
             if let cutAt = state.cutAt, now - cutAt > Self.memory { state = State() }
@@ -39,7 +37,6 @@ package final class PullLimit: Sendable {
 }
 
 extension JetStream {
-    /// How many bytes a reader asks for at once.
     var pullBytes: Int { pullLimit.bytes(maximumPayload: connection.maximumPayload) }
 
     /// A reader for whom the server had more ends: takes in where that is because the server cut off the connection.
