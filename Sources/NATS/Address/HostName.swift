@@ -84,7 +84,6 @@ package struct IPLiteral: Hashable, Sendable {
         }
     }
 
-    /// Whether it is this machine's own.
     package var isLoopback: Bool {
         bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
     }

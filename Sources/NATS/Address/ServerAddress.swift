@@ -76,6 +76,12 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
 
     private static func isIPAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
 
+    /// The name that the server's certificate must carry, without the root's dot, which no certificate has.
+    var expectedCertificateName: String {
+        let name = certificateName ?? host
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
+
     /// The address as a URL, without user name, password or token.
     public var description: String {
         "\(usesTLS ? "tls" : "nats")://\(URLAuthority.text(host: host, port: port))"

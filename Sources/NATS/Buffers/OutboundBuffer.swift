@@ -6,7 +6,6 @@ final class OutboundBuffer: Sendable {
     private struct State {
         var buffer: ByteBuffer
         var isFlushScheduled = false
-        /// Buffers that were taken and that the socket has not accepted yet.
         var writesInFlight = 0
         /// Whether a buffer was asked for while too many writes were in flight.
         var isHeld = false
@@ -111,7 +110,6 @@ final class OutboundBuffer: Sendable {
     /// Bytes appended and not yet taken by the socket.
     var unwrittenBytes: Int { state.withLockedValue { $0.unwritten } }
 
-    /// Bytes taken by the socket so far, and those that wait for it.
     var progress: (written: Int, unwritten: Int) { state.withLockedValue { ($0.written, $0.unwritten) } }
 
     /// Registers a waiter for the fall below half the high-water mark; nil when it need not wait.

@@ -121,7 +121,6 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// Registers a request whose whole answer is wanted.
     func add(
         subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, answer: @escaping Answer
     ) throws(NATSError) -> RequestToken {

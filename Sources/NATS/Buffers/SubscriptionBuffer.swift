@@ -279,7 +279,7 @@ final class SubscriptionBuffer: Sendable {
         return taken
     }
 
-    /// Has `ring` called at this moment, and whenever that shows to be needed again.
+    /// Has the alarm ring at this moment, and whenever that shows to be needed again.
     func setAlarm(_ moment: NIODeadline) {
         let timer = eventLoop.scheduleTask(deadline: moment) { [weak self, eventLoop] in
             guard let self else { return }

@@ -30,7 +30,6 @@ package protocol ConnectionOwner: Actor {
     func connectionCloses(_ link: ConnectionLink<Self>, isFarewell: Bool) -> (@Sendable () async -> Void)?
     func connectionLost()
     func sessionEnded(_ reason: ConnectionReason)
-    /// A timer of the connection has woken the process.
     func connectionWoke()
 }
 
@@ -57,7 +56,6 @@ package enum ConnectOutcome: Sendable {
 /// servers, dials and waits, and nothing of what is said over the connection.
 package final class ConnectionDriver<Owner: ConnectionOwner> {
     package let surroundings: Surroundings
-    /// The present dial, and the connection that it leads to.
     package private(set) var link: ConnectionLink<Owner>?
     /// The last words over a connection that was let go. The next dial comes after it: there is one socket at a time.
     package private(set) var farewell: Task<Void, Never>?
@@ -69,7 +67,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     /// The event that is handled, and those that came meanwhile.
     private var pendingEvents: [ConnectionMachine.Event] = []
     private var pool = ServerPool()
-    /// Draws the order of servers that others name.
     private var generator: SeededGenerator
     private var network = WatchedNetwork()
     private var plan: DialPlan?
@@ -247,7 +244,6 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
 
     // MARK: The link
 
-    /// The server to dial next; nil when none is known.
     func nextServer(of plan: DialPlan) -> ServerAddress? {
         self.plan = plan
         pool.configure(plan.servers)

@@ -17,7 +17,6 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
 
     package let generation: UInt64
     package let surroundings: Surroundings
-    /// What the owner has over this connection alone.
     package let attachment: Owner.Attachment
     private let owner: @Sendable () -> Owner?
     private let state = NIOLockedValueBox(State())

@@ -7,12 +7,6 @@
 ///
 /// The driver feeds events one at a time and carries out the actions in order.
 package struct ConnectionMachine: Sendable {
-    private enum State {
-        /// No session: none yet, or the last one is over.
-        case outside(ConnectionStatus)
-        case session(Session)
-    }
-
     private struct Session {
         var phase: Phase
         /// Whether callers of connect wait for the first connection, or the next one.
@@ -71,7 +65,9 @@ package struct ConnectionMachine: Sendable {
     package private(set) var generation: UInt64 = 0
     package let policy: ReconnectPolicy
 
-    private var state = State.outside(.initialized)
+    private var session: Session?
+    /// The status without a session: there was none yet, or the last one is over.
+    private var outside = ConnectionStatus.initialized
     private var isNetworkAvailable = true
     private var generator: SeededGenerator
     /// The timers that the driver should be running.
@@ -89,17 +85,12 @@ package struct ConnectionMachine: Sendable {
     package mutating func reseed(_ seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
     package var hasSession: Bool { session != nil }
-
     package var isConnectPending: Bool { session?.isAwaited == true }
 
     package var runningTimers: Set<TimerID> { Set(timers.values.map(\.id)) }
 
     package var status: ConnectionStatus {
-        let session: Session
-        switch state {
-        case .outside(let status): return status
-        case .session(let present): session = present
-        }
+        guard let session else { return outside }
         switch session.phase {
         case .suspended(let reason):
             return ConnectionStatus(state: .suspended, reason: reason, recoveries: session.recoveries)
@@ -173,11 +164,6 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: The state
 
-    private var session: Session? {
-        get { if case .session(let session) = state { session } else { nil } }
-        set { if let newValue { state = .session(newValue) } }
-    }
-
     private var outage: Outage? {
         get { if case .down(let outage)? = session?.phase { outage } else { nil } }
         set { if let newValue, outage != nil { session?.phase = .down(newValue) } }
@@ -235,7 +221,8 @@ package struct ConnectionMachine: Sendable {
         guard let session else { return }
         closeSocket()
         for kind in TimerID.Kind.allCases { cancel(kind) }
-        state = .outside(ConnectionStatus(state: .disconnected, reason: reason, recoveries: session.recoveries))
+        self.session = nil
+        outside = ConnectionStatus(state: .disconnected, reason: reason, recoveries: session.recoveries)
         publish()
         if reason == .windowExpired { output.append(.event(.reconnectFailed)) }
         output.append(.event(.disconnected))
@@ -443,7 +430,6 @@ package struct ConnectionMachine: Sendable {
         output.append(.event(event))
     }
 
-    /// Adds the status to the actions if it is news.
     private mutating func publish() {
         let status = status
         guard status != published else { return }

@@ -133,7 +133,6 @@ extension ConnectionReason: CustomStringConvertible {
 }
 
 extension ConnectionReason {
-    /// What a failure of the wire means for the connection.
     package init(_ error: NATSError) {
         switch error {
         case .authorization(.violation): self = .authenticationFailed("")

@@ -10,7 +10,6 @@ package struct Surroundings: Sendable {
     /// How long a question to JetStream waits for its answer.
     package var answerLimit: Duration
 
-    /// The system's own network and time, unless others are given.
     package init(
         dial: @escaping Dialer = { (address, options) async throws(NATSError) in
             try await NATSConnection.connect(to: address, options: options)
@@ -68,10 +67,8 @@ package struct TimerSet<ID: Hashable & Sendable> {
         }
     }
 
-    /// Forgets a timer, which has fired or is of no use any more.
     package mutating func cancel(_ id: ID) { tasks.removeValue(forKey: id)?.cancel() }
 
-    /// Whether a timer was started and not forgotten since.
     package func isRunning(_ id: ID) -> Bool { tasks[id] != nil }
 
     package func cancelAll() {

@@ -23,7 +23,6 @@ final class ConnectionCore: Sendable {
         var isStanding = false
     }
 
-    /// A ping that was sent, and until when its answer may come.
     private struct ExpectedPong {
         var waiter: Completion<Result<Void, NATSError>>
         var deadline: NIODeadline
@@ -58,10 +57,8 @@ final class ConnectionCore: Sendable {
         outbound = OutboundBuffer(highWaterMark: options.outboundHighWaterMark, limit: options.outboundLimit)
     }
 
-    /// What the server has said of itself.
     var info: ServerInfo { state.withLockedValue(\.info) }
 
-    /// The server says something of itself.
     func informed(_ newest: ServerInfo) {
         state.withLockedValue { $0.info = newest }
         payloadLimit.store(newest.maximumPayload, ordering: .relaxed)

@@ -45,7 +45,6 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Messages of one read for one reader, which are handed over together.
     var staged: [NATSMessage] = []
     var reader: SubscriptionBuffer?
-    /// The read that is being decoded.
     private var chunk = ReadChunk(number: 0, capacity: 0)
     /// Nil while the decoder does not run.
     private var backlog: Backlog?
@@ -212,8 +211,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func startTLS(_ context: ChannelHandlerContext) {
         do {
-            let handler = try TLSContext.clientHandler(
-                for: address, options: core.options.tls ?? TLSOptions(), isProxied: core.options.proxy != nil)
+            let handler = try (core.options.tls ?? TLSOptions())
+                .clientHandler(for: address, isProxied: core.options.proxy != nil)
             try context.pipeline.syncOperations.addHandler(handler, position: .first)
         } catch let error as NATSError {
             fail(error)

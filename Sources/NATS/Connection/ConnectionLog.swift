@@ -24,7 +24,6 @@ struct ConnectionLog: Sendable {
             ])
     }
 
-    /// Logs an event, `closed` among them.
     func note(_ event: NATSConnectionEvent) {
         switch event {
         case .infoChanged: logger.trace("The server sent a new INFO")

@@ -2,7 +2,6 @@ import NIOCore
 import NIOPosix
 import Platform
 
-/// Turns the errors of sockets and TLS into this module's own.
 enum ErrorTranslation {
     /// - Parameter certificate: the server's, as far as it has come.
     static func natsError(

@@ -81,6 +81,5 @@ struct HandshakeMachine {
         }
     }
 
-    /// PONG came, which is the login's verdict.
     func pongReceived() -> Action { state == .waitingForVerdict ? .succeed : .wait }
 }

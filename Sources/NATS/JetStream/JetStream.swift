@@ -196,10 +196,7 @@ public struct JetStream: Sendable {
 
     private struct StoredReply: Decodable { var message: EncodedMessage }
 
-    struct Outcome: Decodable {
-        var success: Bool?
-        var purged: ServerNumber?
-    }
+    private struct Outcome: Decodable { var purged: ServerNumber? }
 
     private struct ConsumerRequest: Encodable {
         var stream: String

@@ -19,12 +19,10 @@ struct InfoReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
-    private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
     /// Takes in what the text says; false for what is no JSON object.
     static func read(_ json: [UInt8], into info: inout ServerInfo) -> Bool {
         json.withUnsafeBytes { bytes in
-            var reader = InfoReader(bytes)
+            var reader = InfoReader(bytes: bytes)
             guard reader.object(depth: 0, { info.take($1, for: $0) }) else { return false }
             reader.skipSpace()
             return reader.position == bytes.count

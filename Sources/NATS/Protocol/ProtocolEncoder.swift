@@ -11,7 +11,7 @@ enum ProtocolEncoder {
         // "HPUB " + subject + " " + reply + " " + digits + " " + digits + CRLF + headers + payload + CRLF
         let room = subject.utf8.count + (reply?.utf8.count ?? 0) + size + 64
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
-            var writer = RawWriter(target)
+            var writer = RawWriter(target: target)
             if headers != nil { writer.write(byte: UInt8(ascii: "H")) }
             writer.write("PUB ")
             writer.write(subject)
@@ -52,7 +52,7 @@ enum ProtocolEncoder {
         let size = block + payload.count
         let room = subject.utf8.count + stem.utf8.count + RequestToken.length + size + 64
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
-            var writer = RawWriter(target)
+            var writer = RawWriter(target: target)
             writer.write("HPUB ")
             writer.write(subject)
             writer.write(byte: 0x20)
@@ -99,10 +99,8 @@ extension ByteBuffer: PublishPayload {
 }
 
 private struct RawWriter {
-    private let target: UnsafeMutableRawBufferPointer
-    private(set) var count = 0
-
-    init(_ target: UnsafeMutableRawBufferPointer) { self.target = target }
+    let target: UnsafeMutableRawBufferPointer
+    var count = 0
 
     /// The next bytes, for others to fill.
     @inline(__always)

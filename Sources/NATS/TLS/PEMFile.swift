@@ -1,3 +1,4 @@
+import NIOCore
 import NIOSSL
 import Platform
 
@@ -68,6 +69,31 @@ extension TLSOptions {
     public func check() throws(NATSError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         try apply(to: &configuration)
+    }
+
+    /// The handler that secures a connection to a server.
+    func clientHandler(for address: ServerAddress, isProxied: Bool) throws(NATSError) -> NIOSSLClientHandler {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        do throws(NATSError) {
+            try apply(to: &configuration, authorityFile: address.authorityFile)
+        } catch {
+            // They were well when the options were checked.
+            throw .tls("\(error)")
+        }
+        let name = address.expectedCertificateName
+        // SNI cannot hold an IP address; the library then checks the certificate against the address of the socket's
+        // other end. If that is not the server's own, only the connection's own check of the name counts.
+        let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
+        if isAddress, isProxied || name != address.host {
+            configuration.certificateVerification = .noHostnameVerification
+        }
+        do {
+            let context = try NIOSSLContext(configuration: configuration)
+            return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
+        } catch {
+            throw .tls("the settings cannot be used: \(error)")
+        }
     }
 
     /// Has a connection trust and present what the files hold. A key in the certificate's own file is its key.

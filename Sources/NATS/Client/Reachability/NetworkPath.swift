@@ -14,7 +14,6 @@ struct NetworkPath: Sendable, Hashable {
         var name: String
         /// Whether it is switched on and has a carrier.
         var isRunning: Bool
-        /// Whether it leads nowhere but to this machine.
         var isLoopback = false
         /// Its IP addresses as text, without zones.
         var addresses: Set<String> = []

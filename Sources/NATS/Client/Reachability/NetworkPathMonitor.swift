@@ -42,6 +42,5 @@ final class NetworkPathMonitor: Sendable {
         continuation.finish()
     }
 
-    /// The socket's descriptor; nil when it could not be opened.
     var descriptor: CInt? { socket?.descriptor }
 }

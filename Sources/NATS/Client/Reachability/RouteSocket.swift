@@ -45,7 +45,6 @@ final class RouteSocket: Sendable {
 
     deinit { source.base.cancel() }
 
-    /// Ends it and gives the descriptor back.
     func close() { source.base.cancel() }
 
     /// Throws away what has come; false when the socket can give nothing any more.

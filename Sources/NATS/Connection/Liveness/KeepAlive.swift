@@ -119,7 +119,6 @@ final class KeepAlive {
         }
     }
 
-    /// Says so where nothing arrives although an answer is awaited.
     private func judgeSilence() {
         switch silence.waits(now: Self.now, outbound: { core.outboundProgress }) {
         case .ask: probe(limit: core.options.pongTimeout)

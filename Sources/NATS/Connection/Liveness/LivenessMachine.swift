@@ -18,7 +18,6 @@ struct LivenessMachine {
         var acknowledged = 0
         /// Bytes that the peer's system has taken since the connection began.
         var taken = 0
-        /// Bytes that it has not taken yet.
         var waiting = 0
     }
 

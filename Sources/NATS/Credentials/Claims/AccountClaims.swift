@@ -113,8 +113,12 @@ public enum AccountSigningKey: Codable, Hashable, Sendable {
     /// A scoped signing key; the users that it issues carry no permissions of their own.
     case scoped(key: String, role: String, template: UserGrant.Template)
 
-    private enum CodingKeys: String, CodingKey { case kind, key, role, template }
-    private static let kind = "user_scope"
+    private struct Scope: Codable {
+        var kind: String? = "user_scope"
+        var key: String
+        var role: String?
+        var template: UserGrant.Template?
+    }
 
     /// The public text of the key.
     public var key: String {
@@ -127,28 +131,18 @@ public enum AccountSigningKey: Codable, Hashable, Sendable {
     public init(from decoder: any Decoder) throws {
         if let key = try? decoder.singleValueContainer().decode(String.self) {
             self = .key(key)
-            return
+        } else {
+            let scope = try Scope(from: decoder)
+            self = .scoped(key: scope.key, role: scope.role ?? "", template: scope.template ?? .init())
         }
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        self = .scoped(
-            key: try container.decode(String.self, forKey: .key),
-            role: try container.decodeIfPresent(String.self, forKey: .role) ?? "",
-            template: try container.decodeIfPresent(UserGrant.Template.self, forKey: .template) ?? .init()
-        )
     }
 
     /// Writes a plain text or a scope object.
     public func encode(to encoder: any Encoder) throws {
         switch self {
-        case .key(let key):
-            var container = encoder.singleValueContainer()
-            try container.encode(key)
+        case .key(let key): try key.encode(to: encoder)
         case .scoped(let key, let role, let template):
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(Self.kind, forKey: .kind)
-            try container.encode(key, forKey: .key)
-            try container.encode(role, forKey: .role)
-            try container.encode(template, forKey: .template)
+            try Scope(key: key, role: role, template: template).encode(to: encoder)
         }
     }
 }

@@ -52,7 +52,6 @@ public struct ResponseRules: Codable, Hashable, Sendable {
 }
 
 package enum SubjectPattern {
-    /// Whether some subject matches both patterns.
     package static func overlaps(_ first: String, _ second: String) -> Bool { intersection(first, second) != nil }
 
     /// The pattern of all subjects that match both patterns; nil where none does.
@@ -69,7 +68,6 @@ package enum SubjectPattern {
         return first.count == second.count ? common.joined(separator: ".") : nil
     }
 
-    /// Whether every subject that matches `inner` matches `outer` too.
     package static func covers(_ outer: String, _ inner: String) -> Bool {
         let outerTokens = outer.split(separator: ".", omittingEmptySubsequences: false)
         let innerTokens = inner.split(separator: ".", omittingEmptySubsequences: false)

@@ -2,7 +2,6 @@ import NIOCore
 
 /// One ephemeral consumer that delivers a stream's messages in order, from its making to its loss.
 package final class LiveConsumer {
-    /// How many messages a reader takes at once.
     package struct BatchLimits: Sendable {
         package var count: Int
         /// With so many bytes no further message is taken.
@@ -149,7 +148,6 @@ package final class LiveConsumer {
         return messages
     }
 
-    /// Waits until something has come.
     private func refill(
         until deadline: NIODeadline?, gathering count: Int, isolation actor: isolated (any Actor)?
     ) async throws(NATSError) {
@@ -166,7 +164,6 @@ package final class LiveConsumer {
         }
     }
 
-    /// Takes in what has come for a pull.
     private func take(
         _ message: consuming NATSMessage, into messages: inout [StoredMessage], _ bytes: inout Int
     ) throws(NATSError) {

@@ -9,10 +9,8 @@ import NIOCore
 /// a slow reader loses nothing.
 final class OpenPulls {
     private let jetStream: JetStream
-    /// The subject that takes the requests.
     let subject: String
     let buffer: SubscriptionBuffer
-    /// What they may still bring.
     private(set) var budget: PullBudget
 
     /// Pulls of `<stream>.<consumer>`, which ask for so many bytes at most.
@@ -54,7 +52,6 @@ final class OpenPulls {
         budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
     }
 
-    /// Has each request ask for a single message from now on, or for many again.
     func askForSingles(_ isSingle: Bool) { budget.isSingle = isSingle }
 
     /// Takes a stored message off what its request still allows. Returns whether it has ended its request early, as one

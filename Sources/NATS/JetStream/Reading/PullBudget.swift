@@ -6,7 +6,6 @@
 struct PullBudget {
     struct Pull {
         let source: UInt64
-        /// The bytes that it asked for.
         let bytes: Int
         /// Whether the server knows of that bound.
         let isBounded: Bool
@@ -30,7 +29,6 @@ struct PullBudget {
     private(set) var messages = 0
     /// Bytes that all of them together still allow.
     private(set) var bytes = 0
-    /// What the next pull is to ask for.
     private(set) var next: Int
 
     /// What a pull asks for that asks for a single message, where none is larger.

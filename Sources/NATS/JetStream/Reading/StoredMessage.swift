@@ -61,7 +61,6 @@ public struct StoredMessage: Sendable {
         return size + min(max(0, payload), Int(Int32.max))
     }
 
-    /// A message that a consumer delivered, with what its reply subject says.
     init(_ message: consuming NATSMessage, at place: DeliveryPlace) {
         content = .delivered(message)
         sequence = place.streamSequence
