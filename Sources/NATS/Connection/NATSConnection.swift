@@ -23,21 +23,14 @@ public final class NATSConnection: Sendable {
         core.channel?.close(promise: nil)
     }
 
-    /// Connects and logs in. A user or token in the address wins over `options.authentication`.
+    /// Connects and logs in. A user or token in the address wins over `options.authentication`. The host's addresses are
+    /// found by the resolver, or else as the system does it.
     ///
     /// - Returns: a connection whose login the server has confirmed.
     /// - Throws: the reason of the failure, `cancelled` when the task was cancelled meanwhile.
     public static func connect(
         to address: ServerAddress, options: ConnectOptions = ConnectOptions(),
-        group: any EventLoopGroup = NIOSingletons.posixEventLoopGroup
-    ) async throws(NATSError) -> NATSConnection {
-        try await connect(to: address, options: options, group: group, resolver: nil)
-    }
-
-    /// As the public form, with another way to find a host's addresses than the system's.
-    static func connect(
-        to address: ServerAddress, options: ConnectOptions, group: any EventLoopGroup,
-        resolver: (any Resolver & Sendable)?
+        group: any EventLoopGroup = NIOSingletons.posixEventLoopGroup, resolver: (any Resolver & Sendable)? = nil
     ) async throws(NATSError) -> NATSConnection {
         try await logIn(to: address, options: options, on: group.next()) { attempt in
             let failure = options.proxy.map { ProxyFailure(proxy: $0, server: address) }
