@@ -37,8 +37,8 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
         return await owner.run { owner in owner.connection.link === self ? body(owner) : nil }
     }
 
-    /// Has something done until the link's end, which cancels it. What is last to hear learns why the server closes the
-    /// connection: it is waited for at the loss, and ends when all that came before is heard.
+    /// Runs `work` until the link's end, which cancels it. The last to hear is waited for at the loss, so that it hears
+    /// why the server closes the connection; it ends when all that came before is heard.
     package func start(isLastToHear: Bool = false, _ work: @escaping @Sendable (ConnectionLink) async -> Void) {
         let task = Task { await work(self) }
         let isLate = state.withLockedValue { state in

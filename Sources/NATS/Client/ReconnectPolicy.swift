@@ -58,7 +58,7 @@ public struct ReconnectPolicy: Hashable, Sendable {
         .seconds(16), .seconds(32), .seconds(64),
     ]
 
-    /// The wait before a retry, from zero to ``cap``; numbers of retries below 1 count as 1.
+    /// The wait before a retry, from zero to ``cap``; attempts below 1 count as the first.
     public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         guard !schedule.isEmpty else { return .zero }
         let base = max(.zero, min(schedule[min(max(attempt, 1) - 1, schedule.count - 1)], cap))

@@ -183,9 +183,9 @@ final class ConnectionCore: Sendable {
     }
 
     /// Takes a subscription off the list and tells the server, unless the connection is gone anyway.
-    func removeSubscription(_ buffer: SubscriptionBuffer, ending: SubscriptionBuffer.Ending = .finished) {
+    func removeSubscription(_ buffer: SubscriptionBuffer) {
         removeSource(buffer.sid)
-        buffer.end(ending)
+        buffer.end(.finished)
     }
 
     /// Ends one subscription; the buffer it shares with others goes on.

@@ -23,8 +23,8 @@ public final class NATSConnection: Sendable {
         core.channel?.close(promise: nil)
     }
 
-    /// Connects and logs in. A user or token in the address wins over `options.authentication`. The host's addresses are
-    /// found by the resolver, or else as the system does it.
+    /// Connects and logs in. A user or token in the address wins over `options.authentication`. The resolver, or else
+    /// the system, finds the host's addresses.
     ///
     /// - Returns: a connection whose login the server has confirmed.
     /// - Throws: the reason of the failure, `cancelled` when the task was cancelled meanwhile.

@@ -83,7 +83,7 @@ public struct JetStream: Sendable {
         }
     }
 
-    /// Removes messages from a stream, those of a subject, wildcards allowed, or all, and returns how many they were.
+    /// Removes a stream's messages, or those of a subject (wildcards allowed), and returns how many they were.
     @discardableResult
     public func purgeStream(_ stream: String, filter: String? = nil) async throws(NATSError) -> UInt64 {
         let subject = "STREAM.PURGE.\(try name(stream))"
@@ -125,7 +125,7 @@ public struct JetStream: Sendable {
             headers: headers, payload: message.payload)
     }
 
-    /// Deletes one message. One that `erases` has its bytes overwritten on disk first, which is slower.
+    /// Deletes one message; `erases` has its bytes overwritten on disk first, which is slower.
     public func deleteMessage(
         in stream: String, sequence: UInt64, erases: Bool = false
     ) async throws(NATSError) {

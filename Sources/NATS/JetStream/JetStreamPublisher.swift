@@ -13,7 +13,7 @@ public final class JetStreamPublisher: Sendable {
     private let window: Int
     private let state = NIOLockedValueBox(State())
 
-    /// Creates a publisher with at most `window` messages in flight, or 1.
+    /// Creates a publisher with at most `window` messages in flight, and at least 1.
     public init(_ jetStream: JetStream, window: Int = 1_000) {
         self.jetStream = jetStream
         self.window = max(1, window)

@@ -16,7 +16,7 @@ public struct KeyValueBucket: Sendable {
         self.jetStream = jetStream
     }
 
-    /// Makes the bucket; one that exists with the same settings is taken as it is.
+    /// Makes the bucket, with 1 to 64 values for each key and 1 to 5 replicas; one that exists alike is left as it is.
     public func create(
         history: Int = 1, storage: StreamConfiguration.Storage = .file, replicas: Int = 1
     ) async throws(NATSError) {
@@ -43,7 +43,7 @@ public struct KeyValueBucket: Sendable {
         try await jetStream.publish(value, to: subject(key)).sequence
     }
 
-    /// Sets a key that has no value; returns the new revision, or throws `jetStream` with `wrongLastSequence`.
+    /// Sets a key that has no value; returns the new revision, or throws `jetStream` (`wrongLastSequence`).
     @discardableResult
     public func create(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
         do throws(NATSError) {
@@ -57,7 +57,7 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// Sets a key if this is its newest revision; returns the new one, or throws `jetStream` with `wrongLastSequence`.
+    /// Sets a key if this is its newest revision; returns the new one, or throws `jetStream` (`wrongLastSequence`).
     @discardableResult
     public func update(
         _ value: ByteBuffer, for key: String, revision: UInt64
@@ -67,7 +67,8 @@ public struct KeyValueBucket: Sendable {
         ).sequence
     }
 
-    /// Deletes a key, not its history; throws `jetStream` with `wrongLastSequence` if this is not the newest revision.
+    /// Deletes a key, not its history. With a revision that is not the newest, throws `jetStream`
+    /// (`wrongLastSequence`).
     public func delete(_ key: String, revision: UInt64? = nil) async throws(NATSError) {
         var headers: NATSHeaders = ["KV-Operation": "DEL"]
         if let revision { headers["Nats-Expected-Last-Subject-Sequence"] = String(revision) }

@@ -12,7 +12,7 @@ final class NetworkPathMonitor: Sendable {
     private let continuation: AsyncStream<NetworkPath.Change>.Continuation
     private let socket: RouteSocket?
 
-    /// Begins to watch. Servers on this machine need no route, and no list that is empty: they are not known yet.
+    /// Begins to watch. Servers on this machine need no route, nor does an empty list, of servers not known yet.
     init(
         servers: [ServerAddress], open: () -> CInt = parley_route_socket_open,
         snapshot: @escaping @Sendable () -> NetworkPath? = NetworkPath.current

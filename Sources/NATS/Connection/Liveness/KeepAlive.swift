@@ -145,8 +145,7 @@ final class LoopAlarm {
 
     var isSet: Bool { timer != nil }
 
-    /// Sets the alarm in place of one that is set; `late` is called when the loop is very late, and the call is put
-    /// off.
+    /// Sets the alarm in place of one that is set; `late` is called when the loop is very late and the call put off.
     func set(at moment: NIODeadline, _ ring: @escaping () -> Void, late: @escaping () -> Void = {}) {
         schedule(at: moment) {
             guard NIODeadline.now() - moment > Self.patience else { return ring() }

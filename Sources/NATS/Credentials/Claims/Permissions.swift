@@ -29,7 +29,7 @@ public struct SubjectRules: Codable, Hashable, Sendable {
         self.deny = deny.isEmpty ? nil : deny
     }
 
-    /// Whether a subscription to the pattern without a queue group is allowed, and no denied one covers it whole.
+    /// Whether a subscription to the pattern without a queue group is allowed, and no denial covers all of it.
     public func permits(_ pattern: String) -> Bool {
         if let deny, deny.contains(where: { SubjectPattern.covers($0, pattern) }) { return false }
         guard let allow, !allow.isEmpty else { return true }

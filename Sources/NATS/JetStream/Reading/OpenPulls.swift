@@ -13,7 +13,7 @@ final class OpenPulls {
     let buffer: SubscriptionBuffer
     private(set) var budget: PullBudget
 
-    /// Pulls of `<stream>.<consumer>`, which ask for so many bytes at most.
+    /// Pulls of `<stream>.<consumer>` for `bytes` each at most, of which so many messages may wait to be read.
     init(from consumer: String, messages: Int, bytes: Int = .max, _ jetStream: JetStream) {
         self.jetStream = jetStream
         subject = jetStream.prefix + "CONSUMER.MSG.NEXT." + consumer

@@ -71,7 +71,7 @@ struct PullBudget {
         pulls.isEmpty || messages < count && bytes + next <= 2 * asked
     }
 
-    /// A pull was sent; one that names no bytes is expected to bring these.
+    /// A pull was sent; one that does not name its bytes is expected to bring these.
     mutating func began(_ source: UInt64, messages: Int, bytes: Int, isBounded: Bool = true) {
         pulls.append(
             Pull(source: source, bytes: bytes, isBounded: isBounded, messagesLeft: messages, bytesLeft: bytes))
