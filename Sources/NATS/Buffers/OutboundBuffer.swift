@@ -27,10 +27,8 @@ final class OutboundBuffer: Sendable {
         state = NIOLockedValueBox(State(buffer: ByteBuffer()))
     }
 
-    struct Appended {
-        var needsFlush: Bool
-        var isBelowHighWaterMark: Bool
-    }
+    /// What the caller hears: whether it has to schedule a flush, and whether it may go on.
+    typealias Appended = (needsFlush: Bool, isBelowHighWaterMark: Bool)
 
     /// Appends through `write`. Throws when the connection has ended or the limit is reached, but for bytes that end
     /// what earlier ones began: these few must not be lost for want of room.
@@ -44,7 +42,7 @@ final class OutboundBuffer: Sendable {
             state.unwritten += state.buffer.writerIndex - before
             let needsFlush = !state.isFlushScheduled
             state.isFlushScheduled = true
-            return Appended(needsFlush: needsFlush, isBelowHighWaterMark: state.unwritten < highWaterMark)
+            return (needsFlush, state.unwritten < highWaterMark)
         }
     }
 

@@ -54,12 +54,6 @@ struct ReadChunk {
 /// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches. Another
 /// reader that comes to wait ends the wait of the first.
 final class SubscriptionBuffer: Sendable {
-    enum Delivery {
-        case accepted
-        /// The buffer overflowed; the number is the total lost so far.
-        case dropped(total: Int)
-    }
-
     enum Ending: Sendable {
         /// Unsubscribed, or the connection was closed by its owner.
         case finished
@@ -141,13 +135,14 @@ final class SubscriptionBuffer: Sendable {
         }
     }
 
-    /// Takes a batch over; `batch` comes back empty, with room for the next.
-    func deliver(_ batch: inout [NATSMessage], of chunk: ReadChunk) -> Delivery {
+    /// Takes a batch over; `batch` comes back empty, with room for the next. Returns how many messages have been lost so
+    /// far, where the buffer has overflowed.
+    func deliver(_ batch: inout [NATSMessage], of chunk: ReadChunk) -> Int? {
         let size = batch.reduce(0) { $0 + $1.size }
-        let (delivery, reader) = state.withLockedValue { state -> (Delivery, Completion<Wakeup>?) in
+        let (lost, reader) = state.withLockedValue { state -> (Int?, Completion<Wakeup>?) in
             guard state.ending == nil else {
                 batch.removeAll(keepingCapacity: true)
-                return (.accepted, nil)
+                return (nil, nil)
             }
             var bytes = size
             if let maximum = state.maximum, state.delivered + batch.count >= maximum {
@@ -157,7 +152,7 @@ final class SubscriptionBuffer: Sendable {
                 state.ending = .finished
             }
             state.delivered += batch.count
-            var delivery = Delivery.accepted
+            var lost: Int?
             let waiting = state.queue.count
             if state.queue.count + batch.count <= limits.messages, state.bytes + bytes <= limits.bytes {
                 if state.queue.isEmpty {
@@ -167,7 +162,8 @@ final class SubscriptionBuffer: Sendable {
                 }
                 state.bytes += bytes
             } else {
-                delivery = overflow(batch, bytes: bytes, &state)
+                overflow(batch, bytes: bytes, &state)
+                lost = state.dropped
             }
             batch.removeAll(keepingCapacity: true)
             if state.lastChunk != chunk.number, state.queue.count > waiting || limits.overflow == .dropOldest {
@@ -176,20 +172,18 @@ final class SubscriptionBuffer: Sendable {
                 if state.kept > 2 * state.bytes + Self.surplus { state.compact() }
             }
             // Nothing more may come of what the bounds, or the end, keep out.
-            guard case .accepted = delivery, state.ending == nil, !state.isMuch(limits) else {
-                return (delivery, state.reader.take())
-            }
-            return (delivery, state.reader.take(at: state.queue.count))
+            guard lost == nil, state.ending == nil, !state.isMuch(limits) else { return (lost, state.reader.take()) }
+            return (nil, state.reader.take(at: state.queue.count))
         }
         reader?.fulfil(.ready)
-        return delivery
+        return lost
     }
 
     /// So much more memory than twice what they hold may waiting messages keep before they are copied out of their
     /// reads: so little of it that one read after the other can be kept for one short message in each.
     private static let surplus = 1 << 20
 
-    private func overflow(_ batch: [NATSMessage], bytes: Int, _ state: inout State) -> Delivery {
+    private func overflow(_ batch: [NATSMessage], bytes: Int, _ state: inout State) {
         switch limits.overflow {
         case .dropNewest:
             for message in batch {
@@ -201,7 +195,6 @@ final class SubscriptionBuffer: Sendable {
                     state.dropped += 1
                 }
             }
-            return .dropped(total: state.dropped)
         case .dropOldest:
             state.queue.append(contentsOf: batch)
             state.bytes += bytes
@@ -214,7 +207,6 @@ final class SubscriptionBuffer: Sendable {
             }
             state.queue.removeFirst(surplus)
             state.dropped += surplus
-            return .dropped(total: state.dropped)
         }
     }
 

@@ -8,7 +8,8 @@ final class ConnectionCore: Sendable {
         var info = ServerInfo()
         var subscriptions: [UInt64: Subscription] = [:]
         var nextSID: UInt64 = 2
-        var pongs: [ExpectedPong] = []
+        /// The pings that were sent, and until when their answers may come.
+        var pongs: [(waiter: Completion<Result<Void, NATSError>>, deadline: NIODeadline)] = []
         var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
         var nextEventStream: UInt64 = 0
         var ending: Ending?
@@ -21,11 +22,6 @@ final class ConnectionCore: Sendable {
         var buffer: SubscriptionBuffer
         /// Whether it goes on when the server refuses it, and is asked for again.
         var isStanding = false
-    }
-
-    private struct ExpectedPong {
-        var waiter: Completion<Result<Void, NATSError>>
-        var deadline: NIODeadline
     }
 
     private struct Ending {
@@ -228,7 +224,7 @@ final class ConnectionCore: Sendable {
         let waiter = Completion<Result<Void, NATSError>>()
         try state.withLockedValueThrowing { state throws(NATSError) in
             if let ending = state.ending { throw ending.error ?? .closed }
-            state.pongs.append(ExpectedPong(waiter: waiter, deadline: deadline))
+            state.pongs.append((waiter, deadline))
         }
         do throws(NATSError) {
             try send { $0.writeStaticString("PING\r\n") }

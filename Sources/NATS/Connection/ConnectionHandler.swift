@@ -181,9 +181,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func deliverStaged() {
         guard let reader = exchange(&self.reader, with: nil) else { return }
-        let delivery = reader.deliver(&staged, of: chunk)
-        if case .dropped(let total) = delivery {
-            core.emit(.slowConsumer(subject: reader.subject, dropped: total))
+        if let lost = reader.deliver(&staged, of: chunk) {
+            core.emit(.slowConsumer(subject: reader.subject, dropped: lost))
         }
     }
 

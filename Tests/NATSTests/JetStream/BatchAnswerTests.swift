@@ -16,15 +16,15 @@ struct BatchAnswerTests {
         "Nats-Stream: S\r\nNats-Subject: s.a\r\nNats-Sequence: 7\r\nNats-Time-Stamp: 2026-01-02T03:04:05.000000006Z\r\n"
         + "Nats-Num-Pending: 2\r\nNats-Last-Sequence: 5\r\n\r\n"
 
-    private func stored(_ answer: BatchAnswer?) throws -> (message: StoredMessage, place: BatchAnswer.Place) {
-        guard case .message(let message, let place)? = answer else { throw NATSError.closed }
-        return (message, place)
+    private func stored(_ answer: BatchAnswer?) throws -> (message: StoredMessage, previous: UInt64) {
+        guard case .message(let message, let previous)? = answer else { throw NATSError.closed }
+        return (message, previous)
     }
 
     @Test("is a stored message with its place")
     func messages() throws {
         let plain = try stored(BatchAnswer(message("NATS/1.0\r\n" + Self.place, "text")))
-        #expect(plain.place == .init(sequence: 7, previous: 5))
+        #expect(plain.message.sequence == 7 && plain.previous == 5)
         #expect(plain.message.sequence == 7 && plain.message.subject == "s.a")
         #expect(plain.message.time.description.hasPrefix("2026-01-02T03:04:05"))
         #expect(String(buffer: plain.message.payload) == "text")
@@ -45,7 +45,7 @@ struct BatchAnswerTests {
     func forged(head: String) throws {
         let found = try stored(BatchAnswer(message(head + Self.place, "text")))
         #expect(found.message.sequence == 7 && found.message.subject == "s.a")
-        #expect(found.place.previous == 5)
+        #expect(found.previous == 5)
     }
 
     @Test("is the end of the batch, or says that nothing matches")

@@ -6,18 +6,12 @@ import NIOCore
 /// header block are believed and no others: a sender could write the same words before them. For the same reason the
 /// end of the batch is believed only where the block has nothing else in it.
 enum BatchAnswer {
-    /// A stored message.
-    case message(StoredMessage, Place)
+    /// A stored message, and the sequence of the one before it in the batch; 0 for the first.
+    case message(StoredMessage, previous: UInt64)
     /// The batch has ended behind the message with this sequence, 0 for none, and so many match behind it.
     case end(last: UInt64, pending: UInt64)
     /// Nothing matches.
     case nothing
-
-    struct Place: Hashable {
-        let sequence: UInt64
-        /// The sequence of the message before it in the batch; 0 for the first.
-        let previous: UInt64
-    }
 
     /// The lines that a server writes behind a stored message's own headers, as far as they are needed.
     private static let lines = 5
@@ -41,7 +35,7 @@ enum BatchAnswer {
         else { return nil }
         let stored = StoredMessage(
             subject: subject, sequence: sequence, time: time, headers: message.headers, payload: message.payload)
-        self = .message(stored, Place(sequence: sequence, previous: previous))
+        self = .message(stored, previous: previous)
     }
 
     /// Reads what the server says of itself: a status line, and hardly anything behind it.

@@ -86,10 +86,10 @@ extension JetStream {
             }
             guard let message = next else { throw Task.isCancelled ? .cancelled : .closed }
             switch BatchAnswer(message) {
-            case .message(let stored, let place):
+            case .message(let stored, let before):
                 // Each names the one before it, so that none is missing.
-                guard place.previous == previous, place.sequence >= request.seq else { return nil }
-                previous = place.sequence
+                guard before == previous, stored.sequence >= request.seq else { return nil }
+                previous = stored.sequence
                 part.messages.append((stored, message.content.readableBytes))
             case .end(let last, let pending):
                 guard last == previous else { return nil }

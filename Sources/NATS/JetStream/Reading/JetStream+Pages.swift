@@ -87,7 +87,7 @@ extension JetStream {
     /// Removes a consumer without waiting, or has the client's next connection do it where this one has ended.
     func discardConsumer(_ consumer: String, in stream: String) {
         let isLeft = { @Sendable [connection, leftConsumers] in
-            if !connection.isOpen { leftConsumers.add(.init(consumer: consumer, stream: stream)) }
+            if !connection.isOpen { leftConsumers.add((consumer, stream)) }
         }
         do throws(NATSError) {
             try connection.request(

@@ -6,10 +6,7 @@ import NIOConcurrencyHelpers
 /// The server would keep each for a minute, and from 2.15 on it gives a stream no more than 1,000 unless the stream
 /// says how many: a client that is cut off often would use them up, and readers would wait until some expire.
 package final class LeftConsumers: Sendable {
-    struct Name: Sendable {
-        let consumer: String
-        let stream: String
-    }
+    typealias Name = (consumer: String, stream: String)
 
     /// The server removes what is forgotten here.
     private static let most = 1_000
