@@ -121,12 +121,6 @@ final class RequestTable: Sendable {
         }
     }
 
-    func add(
-        subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, answer: @escaping Answer
-    ) throws(NATSError) -> RequestToken {
-        try add(subject: subject, deadline: deadline, patience: patience, for: .message(answer))
-    }
-
     func remove(_ token: RequestToken) {
         _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) }
     }

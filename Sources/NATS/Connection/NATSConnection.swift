@@ -285,7 +285,7 @@ public final class NATSConnection: Sendable {
         guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
         let time = TimeAmount.nanoseconds(timeout.nanoseconds)
         let token = try core.requests.add(
-            subject: subject, deadline: .now() + time, patience: isPatient ? time : nil, answer: answer)
+            subject: subject, deadline: .now() + time, patience: isPatient ? time : nil, for: .message(answer))
         startClockIfNeeded()
         do throws(NATSError) {
             _ = try publishChecked(payload, to: subject, reply: core.requests.reply(for: token), block: block)

@@ -27,8 +27,8 @@ struct RequestTableTests {
     func answers() throws {
         let table = RequestTable(inbox: "_INBOX.c")
         let (one, two) = (Answers(), Answers())
-        let first = try table.add(subject: "s", deadline: later, answer: one.add)
-        let second = try table.add(subject: "s", deadline: later, answer: two.add)
+        let first = try table.add(subject: "s", deadline: later, for: .message(one.add))
+        let second = try table.add(subject: "s", deadline: later, for: .message(two.add))
         #expect(first != second)
         answer(table, second, message("b"))
         answer(table, second, message("again"))
@@ -75,7 +75,7 @@ struct RequestTableTests {
     /// The texts of so many tokens.
     private func tokens(_ count: Int, of table: RequestTable) throws -> [String] {
         try (0..<count).map { _ in
-            let reply = table.reply(for: try table.add(subject: "s", deadline: later) { _ in })
+            let reply = table.reply(for: try table.add(subject: "s", deadline: later, for: .message { _ in }))
             #expect(reply.hasPrefix("_INBOX.c.") && Subject.isPublishable(reply))
             return String(reply.dropFirst("_INBOX.c.".count))
         }
@@ -121,7 +121,7 @@ struct RequestTableTests {
         let answers = Answers()
         let blocks = ["NATS/1.0 503\r\n\r\n", "NATS/1.0 503 No Responders\r\nNats-Subject: s\r\n\r\n"]
         for block in blocks + ["NATS/1.0\r\nStatus: 503\r\n\r\n", "NATS/1.0 404 Not Found\r\n\r\n"] {
-            let token = try table.add(subject: "s", deadline: later, answer: answers.add)
+            let token = try table.add(subject: "s", deadline: later, for: .message(answers.add))
             answer(table, token, message("x", block: block))
         }
         #expect(
@@ -136,8 +136,8 @@ struct RequestTableTests {
         let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let now = NIODeadline.now()
-        _ = try table.add(subject: "a", deadline: now, answer: answers.add)
-        let kept = try table.add(subject: "b", deadline: now + .nanoseconds(1)) { _ in }
+        _ = try table.add(subject: "a", deadline: now, for: .message(answers.add))
+        let kept = try table.add(subject: "b", deadline: now + .nanoseconds(1), for: .message { _ in })
         #expect(table.expire(at: now).isEmpty)
         #expect(answers.all == [.failure(.timeout("a request to a"))])
         #expect(!table.isEmpty)
@@ -150,7 +150,7 @@ struct RequestTableTests {
         let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let now = NIODeadline.now()
-        let token = try table.add(subject: "a", deadline: now, patience: .seconds(5), answer: answers.add)
+        let token = try table.add(subject: "a", deadline: now, patience: .seconds(5), for: .message(answers.add))
         #expect(table.expire(at: now) == [token])
         #expect(table.expire(at: now + .hours(1)).isEmpty)
         table.arrived([token], at: now + .hours(1))
@@ -164,9 +164,9 @@ struct RequestTableTests {
     func refusal() throws {
         let table = RequestTable(inbox: "_INBOX.c")
         let (oldest, newer, other) = (Answers(), Answers(), Answers())
-        _ = try table.add(subject: "s", deadline: later, answer: oldest.add)
-        _ = try table.add(subject: "s", deadline: later, answer: newer.add)
-        _ = try table.add(subject: "t", deadline: later, answer: other.add)
+        _ = try table.add(subject: "s", deadline: later, for: .message(oldest.add))
+        _ = try table.add(subject: "s", deadline: later, for: .message(newer.add))
+        _ = try table.add(subject: "t", deadline: later, for: .message(other.add))
         table.fail(subject: "s", with: .publishNotPermitted(subject: "s"))
         #expect(oldest.all == [.failure(.publishNotPermitted(subject: "s"))])
         #expect(newer.all.isEmpty && other.all.isEmpty)
@@ -180,17 +180,17 @@ struct RequestTableTests {
         let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let refusal = NATSError.subscribeNotPermitted(subject: table.subscription)
-        _ = try table.add(subject: "s", deadline: later, answer: answers.add)
+        _ = try table.add(subject: "s", deadline: later, for: .message(answers.add))
         table.refuse(refusal)
         // The server may have carried it out.
         #expect(answers.all.count == 1)
         if case .failure(let error) = answers.all.first { #expect(error.isRetryable) }
-        #expect(throws: refusal) { try table.add(subject: "s", deadline: later) { _ in } }
+        #expect(throws: refusal) { try table.add(subject: "s", deadline: later, for: .message { _ in }) }
         table.permit()
-        _ = try table.add(subject: "s", deadline: later) { _ in }
+        _ = try table.add(subject: "s", deadline: later, for: .message { _ in })
         table.close(.closed)
         table.permit()
-        #expect(throws: NATSError.closed) { try table.add(subject: "s", deadline: later) { _ in } }
+        #expect(throws: NATSError.closed) { try table.add(subject: "s", deadline: later, for: .message { _ in }) }
     }
 
     @Test("closes once: later requests get the first reason")
@@ -198,6 +198,8 @@ struct RequestTableTests {
         let table = RequestTable(inbox: "_INBOX.c")
         table.close(.staleConnection)
         table.close(.closed)
-        #expect(throws: NATSError.staleConnection) { try table.add(subject: "s", deadline: later) { _ in } }
+        #expect(throws: NATSError.staleConnection) {
+            try table.add(subject: "s", deadline: later, for: .message { _ in })
+        }
     }
 }

@@ -43,7 +43,7 @@ struct ProtocolEncoderTests {
     @Test("writes a message for a stream in one go as it would write it from its parts")
     func publishWithID() throws {
         let table = RequestTable(inbox: "_INBOX.x")
-        let token = try table.add(subject: "s", deadline: .distantFuture) { _ in }
+        let token = try table.add(subject: "s", deadline: .distantFuture, for: .message { _ in })
         for (id, text) in [("1", "body"), ("ü-\u{1F600}", ""), (String(repeating: "i", count: 300), "longer text")] {
             let block = try #require(try (["Nats-Msg-Id": id] as NATSHeaders).block())
             let payload = ByteBuffer(string: text)

@@ -31,13 +31,6 @@ public struct OrderedMessages: AsyncSequence, Sendable {
 
         init(source: OrderedMessages) { self.source = source }
 
-        /// Makes the consumer now, so that everything stored from here on is delivered. `next` does it otherwise.
-        public mutating func open(
-            isolation actor: isolated (any Actor)? = #isolation
-        ) async throws(NATSError) {
-            try await open(until: nil, isolation: actor)
-        }
-
         /// The next message; nil when the task was cancelled or the connection closed by its owner.
         public mutating func next() async throws(NATSError) -> StoredMessage? {
             try await next(isolation: nil)
@@ -103,9 +96,10 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             return info.pending == 0 ? .caughtUp : .behind
         }
 
-        /// As `open`, but throws `timeout` at the deadline, or what it has been failing with until then.
-        mutating func open(
-            until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+        /// Makes the consumer now, so that everything stored from here on is delivered. `next` does it otherwise. At the
+        /// deadline throws `timeout`, or what it has been failing with until then.
+        public mutating func open(
+            until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) {
             let start = cursor.map { StartPosition.sequence($0 + 1) } ?? source.start
             while consumer == nil {

@@ -68,14 +68,11 @@ public struct StoredMessage: Sendable {
         pending = place.pending
     }
 
-    init(
-        subject: String, sequence: UInt64, time: ServerTime, headers: NATSHeaders, payload: ByteBuffer,
-        pending: UInt64? = nil
-    ) {
+    init(subject: String, sequence: UInt64, time: ServerTime, headers: NATSHeaders, payload: ByteBuffer) {
         content = .parts(subject: subject, headers: headers, payload: payload)
         self.sequence = sequence
         self.time = time
-        self.pending = pending
+        pending = nil
     }
 }
 
