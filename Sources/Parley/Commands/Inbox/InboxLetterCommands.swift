@@ -62,7 +62,7 @@ struct InboxSaveCommand: AsyncParsableCommand {
         var rest = Array(text.utf8)[...]
         var isWritten = true
         while !rest.isEmpty, isWritten {
-            let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { rest = rest.dropFirst(count) } else { isWritten = count < 0 && errno == EINTR }
         }
         // Some file systems find out at the end that there is no room.
