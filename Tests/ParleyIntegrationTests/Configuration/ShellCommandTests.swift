@@ -1,7 +1,8 @@
 import Foundation
-import RelayNetwork
 import TestSupport
 import Testing
+
+@testable import RelayNetwork
 
 @Suite("Running a command line for its output", .realProcesses)
 struct ShellCommandTests {
