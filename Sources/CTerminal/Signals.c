@@ -29,10 +29,7 @@ enum { string_capacity = 1024, loop_grace_seconds = 3, signal_limit = 64 };
 static const int crash_signals[] = {SIGSEGV, SIGABRT, SIGILL,  SIGTRAP, SIGBUS,  SIGFPE,
                                     SIGSYS,  SIGPIPE, SIGXCPU, SIGXFSZ, SIGUSR1, SIGUSR2};
 static const int death_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-enum {
-    crash_count = sizeof crash_signals / sizeof *crash_signals,
-    death_count = sizeof death_signals / sizeof *death_signals
-};
+static const int own_signals[] = {SIGTSTP, SIGCONT, SIGWINCH, SIGALRM};
 
 static struct sigaction previous_actions[signal_limit];
 static bool installed[signal_limit];
@@ -128,10 +125,7 @@ static void notify(int event) {
 
 // MARK: ending and stopping
 
-static void set_default(int number) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = SIG_DFL;
+static void set_action(int number, struct sigaction action) {
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, NULL);
 }
@@ -146,7 +140,7 @@ static void set_unblocked(int number) {
 void cterminal_die(int number) {
     restore_terminal();
     replay_errors();
-    set_default(number);
+    set_action(number, (struct sigaction){.sa_handler = SIG_DFL});
     set_unblocked(number);
     raise(number);
     _exit(128 + number);
@@ -158,16 +152,8 @@ static bool is_orphaned(void) {
     return parent <= 1 || parent_group < 0 || parent_group == getpgrp() || getsid(parent) != getsid(0);
 }
 
-static void handle_stop(int number, siginfo_t *info, void *context);
-
-static void install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO | flags;
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
-}
+static void handle_signal(int number, siginfo_t *info, void *context);
+static const struct sigaction signal_action = {.sa_sigaction = handle_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
 
 bool cterminal_can_stop(void) {
     atomic_store(&pending_stop, false);
@@ -182,18 +168,14 @@ bool cterminal_stop_is_pending(void) { return atomic_load(&pending_stop); }
 void cterminal_stop(bool whole_group) {
     atomic_store(&stopping, true);
     if (whole_group) {
-        struct sigaction action;
-        memset(&action, 0, sizeof action);
-        action.sa_handler = SIG_IGN;
-        sigemptyset(&action.sa_mask);
-        sigaction(SIGTSTP, &action, NULL);
+        set_action(SIGTSTP, (struct sigaction){.sa_handler = SIG_IGN});
         kill(0, SIGTSTP);
     }
     // Directed to this thread, so that it has stopped before the next line runs.
-    set_default(SIGTSTP);
+    set_action(SIGTSTP, (struct sigaction){.sa_handler = SIG_DFL});
     set_unblocked(SIGTSTP);
     raise(SIGTSTP);
-    install_handler(SIGTSTP, handle_stop, SA_RESTART);
+    set_action(SIGTSTP, signal_action);
     atomic_store(&stopping, false);
 }
 
@@ -244,30 +226,21 @@ static bool was_key_for_others(int number, const siginfo_t *info) {
     return tcgetattr(STDIN_FILENO, &modes) == 0 && (modes.c_lflag & ISIG) == 0;
 }
 
-static void handle_death(int number, siginfo_t *info, void *context) {
-    (void)context;
-    const int error = errno;
+static void take_death(int number, siginfo_t *info) {
     // A closed terminal sends SIGHUP by its own way and by the shell's, which may be a while apart, and nobody is there
     // to ask again.
     if (number == SIGHUP && atomic_load(&pending_death) != 0) {
-        errno = error;
         return;
     }
     if (!atomic_load(&active) && !has_session_thread) {
         cterminal_die(number);
     }
     // Before it is passed on: another thread's signal says no more where it came from, and comes when all is over.
-    if (was_key_for_others(number, info)) {
-        errno = error;
-        return;
-    }
-    if (passed_on(number)) {
-        errno = error;
+    if (was_key_for_others(number, info) || passed_on(number)) {
         return;
     }
     if (!atomic_load(&active) && (number == SIGINT || number == SIGQUIT)) {
         // Another program has the terminal, and a key pressed there is meant for it.
-        errno = error;
         return;
     }
     struct timespec now;
@@ -285,25 +258,18 @@ static void handle_death(int number, siginfo_t *info, void *context) {
             cterminal_die(number);
         }
     }
-    errno = error;
 }
 
-static void handle_stop(int number, siginfo_t *info, void *context) {
-    (void)info;
-    (void)context;
-    const int error = errno;
-    if (!passed_on(number)) {
-        if (atomic_load(&active)) {
-            atomic_store(&pending_stop, true);
-            notify(CTERMINAL_EVENT_STOP);
-            if (atomic_load(&pending_death) == 0) {
-                alarm(loop_grace_seconds);
-            }
-        } else if (cterminal_can_stop()) {
-            cterminal_stop(false);
+static void take_stop(void) {
+    if (atomic_load(&active)) {
+        atomic_store(&pending_stop, true);
+        notify(CTERMINAL_EVENT_STOP);
+        if (atomic_load(&pending_death) == 0) {
+            alarm(loop_grace_seconds);
         }
+    } else if (cterminal_can_stop()) {
+        cterminal_stop(false);
     }
-    errno = error;
 }
 
 static void stop_without_loop(void) {
@@ -320,39 +286,34 @@ static void stop_without_loop(void) {
     notify(CTERMINAL_EVENT_CONTINUED);
 }
 
-static void handle_alarm(int number, siginfo_t *info, void *context) {
-    (void)info;
-    (void)context;
-    const int error = errno;
-    if (!passed_on(number)) {
-        const int death = atomic_load(&pending_death);
-        if (death != 0) {
-            cterminal_die(death);
-        }
-        if (atomic_load(&pending_stop)) {
-            stop_without_loop();
-        }
+static void take_alarm(void) {
+    const int death = atomic_load(&pending_death);
+    if (death != 0) {
+        cterminal_die(death);
     }
-    errno = error;
+    if (atomic_load(&pending_stop)) {
+        stop_without_loop();
+    }
 }
 
-static void handle_continue(int number, siginfo_t *info, void *context) {
-    (void)number;
-    (void)info;
+static void handle_signal(int number, siginfo_t *info, void *context) {
     (void)context;
     const int error = errno;
-    if (!atomic_load(&stopping)) {
-        notify(CTERMINAL_EVENT_CONTINUED);
+    if (number == SIGWINCH) {
+        notify(CTERMINAL_EVENT_RESIZED);
+    } else if (number == SIGCONT) {
+        if (!atomic_load(&stopping)) {
+            notify(CTERMINAL_EVENT_CONTINUED);
+        }
+    } else if (number != SIGTSTP && number != SIGALRM) {
+        take_death(number, info);
+    } else if (!passed_on(number)) {
+        if (number == SIGTSTP) {
+            take_stop();
+        } else {
+            take_alarm();
+        }
     }
-    errno = error;
-}
-
-static void handle_resize(int number, siginfo_t *info, void *context) {
-    (void)number;
-    (void)info;
-    (void)context;
-    const int error = errno;
-    notify(CTERMINAL_EVENT_RESIZED);
     errno = error;
 }
 
@@ -363,7 +324,7 @@ static void restore_at_exit(void) {
 
 // MARK: the session's side
 
-static bool make_pipe(int ends[2]) {
+bool cterminal_make_pipe(int ends[2]) {
     if (pipe(ends) != 0) {
         return false;
     }
@@ -374,12 +335,12 @@ static bool make_pipe(int ends[2]) {
     return true;
 }
 
-static void take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags, bool respect_ignored) {
+static void take_signal(int number, struct sigaction action, bool respect_ignored) {
     sigaction(number, NULL, &previous_actions[number]);
     if (respect_ignored && previous_actions[number].sa_handler == SIG_IGN) {
         return;
     }
-    install_handler(number, handler, flags);
+    set_action(number, action);
     set_unblocked(number);
     installed[number] = true;
 }
@@ -387,7 +348,7 @@ static void take_signal(int number, void (*handler)(int, siginfo_t *, void *), i
 int cterminal_install(void) {
     if (wake_read < 0) {
         int ends[2];
-        if (!make_pipe(ends)) {
+        if (!cterminal_make_pipe(ends)) {
             return -1;
         }
         wake_read = ends[0];
@@ -406,29 +367,28 @@ int cterminal_install(void) {
     session_thread = pthread_self();
     has_session_thread = 1;
     has_outside_modes = tcgetattr(STDIN_FILENO, &outside_modes) == 0;
-    for (int i = 0; i < crash_count; i++) {
-        take_signal(crash_signals[i], handle_crash, SA_ONSTACK, true);
+    const struct sigaction crash_action = {.sa_sigaction = handle_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    for (size_t i = 0; i < sizeof crash_signals / sizeof *crash_signals; i++) {
+        take_signal(crash_signals[i], crash_action, true);
     }
-    for (int i = 0; i < death_count; i++) {
-        take_signal(death_signals[i], handle_death, SA_RESTART, true);
+    for (size_t i = 0; i < sizeof death_signals / sizeof *death_signals; i++) {
+        take_signal(death_signals[i], signal_action, true);
     }
-    take_signal(SIGTSTP, handle_stop, SA_RESTART, false);
-    take_signal(SIGCONT, handle_continue, SA_RESTART, false);
-    take_signal(SIGWINCH, handle_resize, SA_RESTART, false);
-    take_signal(SIGALRM, handle_alarm, SA_RESTART, false);
+    for (size_t i = 0; i < sizeof own_signals / sizeof *own_signals; i++) {
+        take_signal(own_signals[i], signal_action, false);
+    }
     return wake_read;
 }
 
 void cterminal_uninstall(bool ends_process) {
     if (ends_process && atomic_load(&pending_death) == 0 && installed[SIGHUP]) {
         // Not for a moment is it the default's, which would end the process before its work is done.
-        previous_actions[SIGHUP].sa_handler = SIG_IGN;
-        previous_actions[SIGHUP].sa_flags = 0;
+        previous_actions[SIGHUP] = (struct sigaction){.sa_handler = SIG_IGN};
     }
     // Between a request to die and death the watch stays: a shutdown that hangs is still ended.
-    const bool dying = atomic_load(&pending_death) != 0;
+    const int death = atomic_load(&pending_death);
     for (int number = 1; number < signal_limit; number++) {
-        const bool watched = dying && (number == SIGALRM || number == atomic_load(&pending_death));
+        const bool watched = death != 0 && (number == SIGALRM || number == death);
         if (installed[number] && !watched) {
             sigaction(number, &previous_actions[number], NULL);
             installed[number] = false;
@@ -468,7 +428,7 @@ void cterminal_extend_grace(unsigned seconds) { alarm(seconds); }
 
 void cterminal_capture_errors(void) {
     int ends[2];
-    if (captured_read >= 0 || !isatty(STDERR_FILENO) || !make_pipe(ends)) {
+    if (captured_read >= 0 || !isatty(STDERR_FILENO) || !cterminal_make_pipe(ends)) {
         return;
     }
     real_errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);

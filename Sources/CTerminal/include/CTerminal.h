@@ -2,15 +2,9 @@
 #define CTERMINAL_H
 
 // The feature macros are here and not in the build settings, which Swift's importer does not see.
-#ifndef _XOPEN_SOURCE_EXTENDED
 #define _XOPEN_SOURCE_EXTENDED 1
-#endif
-#ifndef NCURSES_WIDECHAR
 #define NCURSES_WIDECHAR 1
-#endif
-#ifndef NCURSES_NOMACROS
 #define NCURSES_NOMACROS 1
-#endif
 
 #include <curses.h>
 #include <stdbool.h>
@@ -19,38 +13,37 @@
 
 // MARK: ncurses, where Swift cannot reach it
 
-/// Text attributes by the names that the macros A_* have.
-uint32_t cterminal_attribute_bold(void);
-uint32_t cterminal_attribute_dim(void);
-uint32_t cterminal_attribute_italic(void);
-uint32_t cterminal_attribute_underline(void);
-uint32_t cterminal_attribute_reverse(void);
+// Text attributes, which are macros.
+static inline uint32_t cterminal_attribute_bold(void) { return (uint32_t)A_BOLD; }
+static inline uint32_t cterminal_attribute_dim(void) { return (uint32_t)A_DIM; }
+static inline uint32_t cterminal_attribute_underline(void) { return (uint32_t)A_UNDERLINE; }
+static inline uint32_t cterminal_attribute_reverse(void) { return (uint32_t)A_REVERSE; }
+#ifdef A_ITALIC
+static inline uint32_t cterminal_attribute_italic(void) { return (uint32_t)A_ITALIC; }
+#else
+static inline uint32_t cterminal_attribute_italic(void) { return 0; }
+#endif
 
-/// `stdscr`, `LINES`, `COLS`, `COLORS` and `COLOR_PAIRS`, which are global variables.
-WINDOW *cterminal_standard_window(void);
-int cterminal_lines(void);
-int cterminal_columns(void);
-int cterminal_colors(void);
-int cterminal_color_pairs(void);
+// Global variables.
+static inline WINDOW *cterminal_standard_window(void) { return stdscr; }
+static inline int cterminal_lines(void) { return LINES; }
+static inline int cterminal_columns(void) { return COLS; }
+static inline int cterminal_colors(void) { return COLORS; }
+static inline int cterminal_color_pairs(void) { return COLOR_PAIRS; }
+/// Where ncurses has left the cursor.
+static inline int cterminal_cursor_row(void) { return curscr != NULL ? getcury(curscr) : 0; }
+static inline int cterminal_cursor_column(void) { return curscr != NULL ? getcurx(curscr) : 0; }
+/// Makes the next update paint every cell, whatever ncurses believes is on the screen.
+static inline void cterminal_forget_screen(void) { clearok(curscr, TRUE); }
 
-/// What came of opening the terminal.
-enum cterminal_open_result {
-    CTERMINAL_OPEN_OK = 0,
-    CTERMINAL_OPEN_UNKNOWN_TYPE = 1,
-    CTERMINAL_OPEN_NO_DATABASE = 2,
-    CTERMINAL_OPEN_FAILED = 3
-};
-
-/// Opens ncurses on standard input and output for the terminal type `type`: raw, no echo, no newline translation.
-enum cterminal_open_result cterminal_open(const char *type);
 /// Asks the terminal database about a type, while no terminal is open: its number of colours, or -1 for an unknown
-/// type,
-/// -2 for no database, -3 for a type that cannot place its cursor.
+/// type, -2 for no database, -3 for a type that cannot place its cursor, -4 for one that is no screen.
 int cterminal_look_up(const char *type);
+/// Opens ncurses on standard input and output for the terminal type `type`: raw, no echo, no newline translation.
+/// It does not say why it refuses a type; `cterminal_look_up` does.
+bool cterminal_open(const char *type);
 /// Ends what `cterminal_open` began, and frees it.
 void cterminal_close(void);
-/// Makes the next update paint every cell, whatever ncurses believes is on the screen.
-void cterminal_forget_screen(void);
 /// Selects a UTF-8 character set for this process's text; false when the system has none.
 bool cterminal_use_utf8(void);
 /// A string capability of the open terminal, or NULL.
@@ -62,18 +55,12 @@ bool cterminal_define_pair(int pair, int foreground, int background);
 /// Puts one cell: a base and up to four marks (0: none). The bottom right corner does not scroll.
 void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mark2, int32_t mark3, int32_t mark4,
                    uint32_t attributes, int pair);
-/// Where ncurses has left the cursor.
-void cterminal_cursor(int *row, int *column);
-/// The bytes that move the cursor to a cell, for what is written past ncurses: at most `capacity` of them; returns how
-/// many.
-size_t cterminal_place_bytes(int row, int column, uint8_t *bytes, size_t capacity);
-/// The bytes that let all rows of the screen scroll; none where the terminal has no such sequence.
-size_t cterminal_scroll_all_bytes(uint8_t *bytes, size_t capacity);
+/// The bytes of a capability with two parameters, for what is written past ncurses: at most `capacity` of them; returns
+/// how many, none where the terminal has no such sequence.
+size_t cterminal_capability_bytes(const char *name, int first, int second, uint8_t *bytes, size_t capacity);
 /// The bytes that lead from the attributes and the pair of colours of now to others; ncurses counts with these from
 /// then on, as if it had written them itself.
 size_t cterminal_attribute_bytes(uint32_t attributes, int pair, uint8_t *bytes, size_t capacity);
-/// The window size that the kernel knows for descriptor `fd`; false when it knows none.
-bool cterminal_window_size(int fd, int *rows, int *columns);
 
 // MARK: the signal-safe restore
 
@@ -88,6 +75,8 @@ enum cterminal_event {
     CTERMINAL_EVENT_DEATH = 8
 };
 
+/// Makes a pipe that neither blocks nor outlives an exec; false with errno when it cannot.
+bool cterminal_make_pipe(int ends[2]);
 /// Installs every handler and makes the calling thread the one on which terminal signals act. Returns the readable end
 /// of the pipe that wakes a `poll`, or -1 with errno.
 int cterminal_install(void);

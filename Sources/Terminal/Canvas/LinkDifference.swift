@@ -17,11 +17,6 @@ package struct LinkDifference: Hashable, Sendable {
     /// screen does not hang on what a terminal makes of other characters' widths.
     package private(set) var runs: [Run] = []
 
-    /// Nothing to write.
-    static let none = LinkDifference()
-
-    private init() {}
-
     /// - Parameter cells: the difference that was drawn between the canvases, which have the same size.
     package init(from shown: Canvas, to canvas: Canvas, _ cells: CanvasDifference) {
         guard shown.hasLinks || canvas.hasLinks else { return }

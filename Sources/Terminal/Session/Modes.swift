@@ -6,28 +6,22 @@ struct Modes {
     let enter: [UInt8]
     /// Switches them off; the mouse in all its forms, in case a program before us left one.
     let leave: [UInt8]
-    /// Ends what a signal has left half written of a link.
-    private let closing: [UInt8]
+    /// Whether the terminal takes a question that it does not know without printing any of it.
+    let canBeAsked: Bool
 
     init(options: TerminalSession.Options, type: String) {
-        var enter = ""
-        if options.bracketedPaste { enter += "\u{1B}[?2004h" }
-        if options.focus { enter += "\u{1B}[?1004h" }
-        if options.mouse { enter += "\u{1B}[?1000h\u{1B}[?1002h\u{1B}[?1006h" }
-        var leave = ""
-        if options.mouse { leave += "\u{1B}[?1006l\u{1B}[?1002l\u{1B}[?1000l" }
-        if options.focus { leave += "\u{1B}[?1004l" }
-        if options.bracketedPaste { leave += "\u{1B}[?2004l" }
-        self.enter = Array(enter.utf8)
-        self.leave = Array(leave.utf8)
-        closing = Self.canBeAsked(type: type) ? LinkTarget.closing : []
+        let (focusOn, focusOff) = options.focus ? ("\u{1B}[?1004h", "\u{1B}[?1004l") : ("", "")
+        enter = Array("\u{1B}[?2004h\(focusOn)\u{1B}[?1000h\u{1B}[?1002h\u{1B}[?1006h".utf8)
+        leave = Array("\u{1B}[?1006l\u{1B}[?1002l\u{1B}[?1000l\(focusOff)\u{1B}[?2004l".utf8)
+        canBeAsked = Self.canBeAsked(type: type)
     }
 
     /// What a signal handler writes: to leave, everything off that ncurses or we may have switched on, in whatever
     /// state a half-written frame left the terminal; to enter, the screen and our modes.
     func handlerStrings() -> (restore: [UInt8], enter: [UInt8]) {
         let alternate = capability("rmcup")
-        var restore = closing + Array("\u{1B}[?2026l".utf8) + leave
+        // First, the end of a link that a signal has left half written.
+        var restore = (canBeAsked ? LinkTarget.closing : []) + Array("\u{1B}[?2026l".utf8) + leave
         restore += capability("rmkx") + capability("rmir") + capability("rmacs")
         restore += Array("\u{1B}[?7h".utf8) + capability("cnorm") + capability("sgr0")
         restore += Array("\u{1B}[r".utf8)

@@ -9,12 +9,10 @@ struct Painter {
     private var pairs: [ColorPair: Int32] = [:]
     private var shown: Canvas
     private var isCursorShown: Bool?
-    private var scrolls = false
-    private var shifts = true
     /// Whether links go to the terminal.
     var writesLinks = false
     /// The cells of links that the frame drawn last has left to be written.
-    private var links = LinkDifference.none
+    private var links: [LinkDifference.Run] = []
     /// Where automatic margins cannot be switched off, ncurses writes the last cell of the last row one column too
     /// early and pushes it into place; behind half of a wide character that fails.
     private let insertsCorner: Bool
@@ -75,11 +73,11 @@ struct Painter {
             for column in run.columns { put(canvas[run.row, column], row: run.row, column: column) }
         }
         let hasLinks = writesLinks && (canvas.hasLinks || shown.hasLinks)
-        links = writesLinks ? LinkDifference(from: shown, to: canvas, difference) : .none
+        links = writesLinks ? LinkDifference(from: shown, to: canvas, difference).runs : []
         shown = canvas
         // A terminal moves cells with their links, of which ncurses knows nothing.
-        setScrolling(difference.rows > 3 && !hasLinks)
-        setShifting(!hasLinks)
+        idlok(cterminal_standard_window(), difference.rows > 3 && !hasLinks)
+        idcok(cterminal_standard_window(), !hasLinks)
         placeCursor(canvas.cursor)
         wnoutrefresh(cterminal_standard_window())
         return difference.cells
@@ -120,18 +118,6 @@ struct Painter {
         )
     }
 
-    private mutating func setScrolling(_ scrolls: Bool) {
-        guard scrolls != self.scrolls else { return }
-        self.scrolls = scrolls
-        idlok(cterminal_standard_window(), scrolls)
-    }
-
-    private mutating func setShifting(_ shifts: Bool) {
-        guard shifts != self.shifts else { return }
-        self.shifts = shifts
-        idcok(cterminal_standard_window(), shifts)
-    }
-
     /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a
     /// terminal may be given a scroll region for a size that it no longer has. Some keep that region, so that what is
     /// drawn below it would push up what is above. Where the shell's screen is still shown, ncurses says it itself once
@@ -139,20 +125,18 @@ struct Painter {
     mutating func takeResetBytes() -> [UInt8] {
         defer { startsOver = false }
         guard startsOver, !isendwin() else { return [] }
-        return Self.collected { cterminal_scroll_all_bytes($0, $1) }
+        return Self.collected { cterminal_capability_bytes("csr", 0, cterminal_lines() - 1, $0, $1) }
     }
 
     /// What has to be sent past ncurses after it has sent the frame: the cells of links once more, between the
     /// sequences that make links of them, and the cursor back to where ncurses has left it.
     mutating func takeLinkBytes() -> [UInt8] {
-        let runs = links.runs
-        links = .none
-        guard !runs.isEmpty else { return [] }
-        var (row, column): (Int32, Int32) = (0, 0)
-        cterminal_cursor(&row, &column)
+        guard !links.isEmpty else { return [] }
+        defer { links = [] }
+        let (row, column) = (cterminal_cursor_row(), cterminal_cursor_column())
         var bytes: [UInt8] = []
-        for run in runs {
-            bytes += Self.collected { cterminal_place_bytes(Int32(run.row), Int32(run.columns.lowerBound), $0, $1) }
+        for run in links {
+            bytes += Self.placing(Int32(run.row), Int32(run.columns.lowerBound))
             if let target = run.target { bytes += target.opening }
             for column in run.columns {
                 let cell = shown[run.row, column]
@@ -162,7 +146,11 @@ struct Painter {
             if run.target != nil { bytes += LinkTarget.closing }
         }
         bytes += attributes(Ink(attributes: 0, pair: 0))
-        return bytes + Self.collected { cterminal_place_bytes(row, column, $0, $1) }
+        return bytes + Self.placing(row, column)
+    }
+
+    private static func placing(_ row: Int32, _ column: Int32) -> [UInt8] {
+        collected { cterminal_capability_bytes("cup", row, column, $0, $1) }
     }
 
     /// None where the terminal has them already.

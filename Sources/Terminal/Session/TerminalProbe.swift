@@ -26,23 +26,12 @@ public struct TerminalProbe: Hashable, Sendable {
     /// Whether `NO_COLOR` asks for plain text.
     public var refusesColors: Bool
 
-    /// Makes a probe of what is given, as tests do.
-    public init(isTerminal: Bool, type: String?, entry: Entry?, size: Size?, refusesColors: Bool) {
-        self.isTerminal = isTerminal
-        self.type = type
-        self.entry = entry
-        self.size = size
-        self.refusesColors = refusesColors
-    }
-
     /// Looks at this process's terminal; changes nothing there. Not to be called while a session is open.
     public static func look() -> TerminalProbe {
         let type = environmentValue("TERM").flatMap { $0.isEmpty ? nil : $0 }
-        var (rows, columns): (Int32, Int32) = (0, 0)
-        let isSized = cterminal_window_size(STDOUT_FILENO, &rows, &columns)
         return TerminalProbe(
             isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1, type: type,
-            entry: type.map(entry), size: isSized ? Size(rows: Int(rows), columns: Int(columns)) : nil,
+            entry: type.map(entry), size: TerminalSession.windowSize,
             refusesColors: environmentValue("NO_COLOR").map { !$0.isEmpty } ?? false)
     }
 
@@ -51,7 +40,7 @@ public struct TerminalProbe: Hashable, Sendable {
         switch cterminal_look_up(type) {
         case -1: .unknown
         case -2: .noDatabase
-        case -3: .tooSimple
+        case ..<0: .tooSimple
         case let colors: .known(colors: Int(colors))
         }
     }

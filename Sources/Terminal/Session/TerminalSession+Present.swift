@@ -13,14 +13,11 @@ extension TerminalSession {
         return poll(&item, 1, 0) == 1 && item.revents & Int16(POLLOUT) != 0
     }
 
-    /// True when a frame waits for the terminal to take it; `wait` shows it as soon as it can.
-    public var hasPendingFrame: Bool { isPending }
-
     /// Shows a canvas: sends what differs from what is on the screen, in one go. While the terminal takes no output the
     /// newest canvas is kept and shown later; the ones in between never are.
     public func present(_ canvas: Canvas) {
         latest = canvas
-        isPending = true
+        hasPendingFrame = true
         showPending()
     }
 
@@ -29,7 +26,7 @@ extension TerminalSession {
     public func redraw() {
         guard !isHungUp, !isClosed else { return }
         refreshScreen()
-        if hasShownFrame, asksBackground, isWritable { send(questions(Self.backgroundQuestion)) }
+        if hasShownFrame, options.asksBackground, isWritable { send(questions(Self.backgroundQuestion)) }
     }
 
     /// Paints the screen again where links have to come or go.
@@ -47,7 +44,7 @@ extension TerminalSession {
 
     /// Sets the window's title, as safe text of at most 200 columns.
     public func setTitle(_ title: String) {
-        guard Modes.canBeAsked(type: type) else { return }
+        guard modes.canBeAsked else { return }
         self.title = SafeText(title).prefix(columns: Self.titleLimit).description
         if hasShownFrame, isWritable { sendTitle() }
     }
@@ -64,7 +61,7 @@ extension TerminalSession {
     public func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] {
         guard isWritable else { return [] }
         // What cannot be asked may print a sequence that it does not know.
-        let isKnown = use != .auto || Modes.canBeAsked(type: type)
+        let isKnown = use != .auto || modes.canBeAsked
         let methods = isKnown ? notificationRoute.methods(for: use) : [.bell]
         for method in methods where method != .bell {
             send(NotificationSequence.bytes(notification, by: method, isInTmux: notificationRoute.isInTmux))
@@ -75,14 +72,14 @@ extension TerminalSession {
     /// Gives a text to the terminal's clipboard (OSC 52), where it has one and lets programs write to it; no terminal
     /// says whether it did.
     public func copy(_ text: String) {
-        guard Modes.canBeAsked(type: type), isWritable else { return }
+        guard modes.canBeAsked, isWritable else { return }
         send(ClipboardSequence.bytes(text))
     }
 
     /// Shows the newest canvas if the terminal takes it.
     func showPending() {
-        guard isPending, let canvas = latest, isWritable else { return }
-        isPending = false
+        guard hasPendingFrame, let canvas = latest, isWritable else { return }
+        hasPendingFrame = false
         let changed = painter.draw(canvas)
         let isSynchronized = canSynchronize && changed >= Self.synchronizedFrom
         if isSynchronized { send(Array("\u{1B}[?2026h".utf8)) }
@@ -96,10 +93,10 @@ extension TerminalSession {
         if !hasShownFrame {
             // After the first frame, so that nothing delays it.
             hasShownFrame = true
-            let background = asksBackground ? Self.backgroundQuestion : ""
+            let background = options.asksBackground ? Self.backgroundQuestion : ""
             let notifications = notificationRoute.isAsked(type: type) ? NotificationSequence.question : ""
             let focus = options.focus ? "\u{1B}[?1004$p" : ""
-            send(enterSequence + questions("\(background)\(notifications)\u{1B}[?2026$p\(focus)"))
+            send(modes.enter + questions("\(background)\(notifications)\u{1B}[?2026$p\(focus)"))
         }
         if title != nil { sendTitle() }
     }
@@ -108,7 +105,7 @@ extension TerminalSession {
 
     /// Questions, and one behind them that every terminal answers: what it has not answered by then it does not know.
     private func questions(_ text: String) -> [UInt8] {
-        guard Modes.canBeAsked(type: type) else { return [] }
+        guard modes.canBeAsked else { return [] }
         openQuestions += 1
         return Array("\(text)\u{1B}[c".utf8)
     }

@@ -40,7 +40,7 @@ extension TerminalSession {
     ///     shell is not: it could be sent as a text.
     func leaveScreen(discardsInput: Bool, keepsTyped: Bool = false) {
         cterminal_stop_taking_keys()
-        send(leaveSequence)
+        send(modes.leave)
         // An answer that is still under way would be typed into the shell; what follows it stays.
         if openQuestions > 0 { awaitAnswers(keepsTyped: keepsTyped) }
         let flushes = discardsInput || openQuestions > 0
@@ -60,27 +60,25 @@ extension TerminalSession {
         parser = InputParser()
         parserDeadline = nil
         refreshScreen()
-        if hasShownFrame { send(enterSequence) }
+        if hasShownFrame { send(modes.enter) }
     }
 
     /// Draws everything anew, in the window's size of now.
     func refreshScreen() {
-        applySize(isForced: true)
+        applySize()
         redrawLatest()
     }
 
     /// Draws the newest canvas once more.
     func redrawLatest() {
-        isPending = latest != nil
+        hasPendingFrame = latest != nil
         showPending()
     }
 
-    /// Takes over the window's size; says `.resized` when it is another.
-    func applySize(isForced: Bool = false) {
+    /// Starts over on a blank screen of the window's size; says `.resized` when it is another.
+    func applySize() {
         let now = Self.currentSize()
-        let changed = now != size
-        guard changed || isForced else { return }
-        if changed {
+        if now != size {
             resizeterm(Int32(now.rows), Int32(now.columns))
             size = now
             queue.append(.resized(now))

@@ -11,27 +11,25 @@ extension TerminalSession {
     /// least one event. A frame that waits for the terminal is shown meanwhile.
     public func wait(until deadline: ContinuousClock.Instant?) -> [Wake] {
         while true {
-            if !queue.isEmpty { return takeQueue() }
+            guard queue.isEmpty else {
+                defer { queue = [] }
+                return queue
+            }
             if isClosed { return [.hangUp] }
-            poll(until: deadline)
+            look(until: deadline)
             if queue.isEmpty, let deadline, ContinuousClock.now >= deadline { queue.append(.timedOut) }
         }
     }
 
-    private func takeQueue() -> [Wake] {
-        defer { queue = [] }
-        return queue
-    }
-
     /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output
     /// shares that mode with it: it is read once for each time that `poll` found something.
-    private func poll(until deadline: ContinuousClock.Instant?) {
+    private func look(until deadline: ContinuousClock.Instant?) {
         showWaiting()
         let due = [deadline, parserDeadline].compactMap(\.self).min()
         // What there is to tell already is told at once, together with what else there is.
         let timeout = queue.isEmpty ? due.map { ContinuousClock.now.duration(to: $0).pollMilliseconds } ?? -1 : 0
         let input = isHungUp ? -1 : STDIN_FILENO
-        let output = isPending && !isHungUp ? STDOUT_FILENO : -1
+        let output = hasPendingFrame && !isHungUp ? STDOUT_FILENO : -1
         var items = [
             pollfd(fd: input, events: Int16(POLLIN), revents: 0),
             pollfd(fd: output, events: Int16(POLLOUT), revents: 0),
@@ -39,8 +37,7 @@ extension TerminalSession {
             pollfd(fd: signalPipe, events: Int16(POLLIN), revents: 0),
             pollfd(fd: multiplexer?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
-        let found = pollDescriptors(&items, timeout)
-        if found > 0 {
+        if poll(&items, nfds_t(items.count), timeout) > 0 {
             if items[3].revents != 0 { takeSignals() }
             if items[0].revents != 0 { readInput(items[0].revents) }
             if items[4].revents != 0, let isAttached = multiplexer?.take() { queue.append(.attached(isAttached)) }
@@ -58,9 +55,9 @@ extension TerminalSession {
 
     /// Shows the frame that waits, if the terminal takes it now, and tells that it did.
     private func showWaiting() {
-        guard isPending else { return }
+        guard hasPendingFrame else { return }
         showPending()
-        if !isPending { queue.append(.shown) }
+        if !hasPendingFrame { queue.append(.shown) }
     }
 
     // MARK: input
@@ -86,7 +83,7 @@ extension TerminalSession {
 
     private func hangUp() {
         isHungUp = true
-        isPending = false
+        hasPendingFrame = false
         parserDeadline = nil
         queue.append(.hangUp)
     }
@@ -109,7 +106,7 @@ extension TerminalSession {
         let events = UInt32(bitPattern: cterminal_take_events())
         if events & CTERMINAL_EVENT_RESIZED.rawValue != 0 {
             let before = size
-            applySize(isForced: true)
+            applySize()
             // Small for a moment and as before: the terminal has lost what lay outside meanwhile, and nobody draws
             // anew.
             if size == before { redrawLatest() }
@@ -119,7 +116,7 @@ extension TerminalSession {
             reset_prog_mode()
             refreshScreen()
             painter.restoreCursor()
-            if hasShownFrame { send(enterSequence) }
+            if hasShownFrame { send(modes.enter) }
             queue.append(.resumed)
         }
         if events & CTERMINAL_EVENT_STOP.rawValue != 0, !isHungUp {
@@ -133,9 +130,4 @@ extension TerminalSession {
             queue.append(.terminate(signal: cterminal_pending_death()))
         }
     }
-}
-
-/// `poll`, by a name that the session's own method does not hide.
-private func pollDescriptors(_ items: inout [pollfd], _ timeout: Int32) -> Int32 {
-    items.withUnsafeMutableBufferPointer { poll($0.baseAddress, nfds_t($0.count), timeout) }
 }

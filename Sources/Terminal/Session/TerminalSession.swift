@@ -1,5 +1,6 @@
 import CTerminal
 import Platform
+import Synchronization
 
 /// Owns the terminal: ncurses for what is shown, our own parser for what is typed, every mode that is switched on, and
 /// the promise that the terminal is left as it was found, whatever ends the process.
@@ -8,16 +9,12 @@ import Platform
 public final class TerminalSession {
     /// What the session switches on.
     public struct Options: Sendable {
-        /// Reports of buttons, drags and the wheel.
-        public var mouse = true
         /// Reports of the window's focus (mode 1004), and of tmux or screen whether a terminal is attached.
         public var focus = true
-        /// Pastes as one event (mode 2004).
-        public var bracketedPaste = true
         /// Colours; off where `NO_COLOR` is set and not empty.
-        public var colors: Bool
-        /// Asks the terminal for its background (OSC 11), after the first frame; the answer comes from `wait`, as
-        /// `TerminalReply.background`, where the terminal knows the question.
+        public let colors = environmentValue("NO_COLOR").map(\.isEmpty) ?? true
+        /// Asks the terminal for its background (OSC 11), after the first frame and at each `redraw()`; the answer
+        /// comes from `wait`, as `TerminalReply.background`, where the terminal knows the question.
         public var asksBackground = false
         /// Keeps what is written to standard error off the screen, up to 64 KiB, and writes it out when the screen is
         /// left, by a crash too.
@@ -26,9 +23,7 @@ public final class TerminalSession {
         public var terminationGrace: UInt32 = 5
 
         /// Makes the options that suit a person at a terminal.
-        public init() {
-            colors = environmentValue("NO_COLOR").map(\.isEmpty) ?? true
-        }
+        public init() {}
     }
 
     /// What ended a `wait`.
@@ -60,8 +55,6 @@ public final class TerminalSession {
     /// Wakes `wait` from any thread.
     public let waker: Waker
 
-    /// Whether the terminal is asked for its background, after the first frame and at each `redraw()`.
-    public var asksBackground: Bool
     /// Whether the terminal is told where links lead.
     public var linkUse = LinkUse.auto {
         didSet { followLinkUse() }
@@ -73,15 +66,15 @@ public final class TerminalSession {
     let type: String
     let signalPipe: Int32
     let multiplexer: MultiplexerWatch?
-    let enterSequence: [UInt8]
-    let leaveSequence: [UInt8]
+    let modes: Modes
     var painter: Painter
     var parser = InputParser()
     var parserDeadline: ContinuousClock.Instant?
     var queue: [Wake] = []
     var latest: Canvas?
     var title: String?
-    var isPending = false
+    /// True when a frame waits for the terminal to take it; `wait` shows it as soon as it can.
+    public internal(set) var hasPendingFrame = false
     var hasShownFrame = false
     /// How many questions the terminal has not answered.
     var openQuestions = 0
@@ -91,12 +84,15 @@ public final class TerminalSession {
     var stopWasSignalled = false
     var notificationRoute: NotificationRoute
 
+    /// There is one terminal, so there is one session at a time.
+    private static let isTaken = Atomic(false)
+
     /// Takes the terminal on standard input and output: alternate screen, raw keys, the modes of `options`.
     ///
     /// - Throws: `TerminalError` when there is no terminal, or ncurses does not know it.
     public init(options: Options = Options()) throws(TerminalError) {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { throw .notATerminal }
-        guard TerminalClaim.take() else { throw .alreadyOpen }
+        guard !Self.isTaken.exchange(true, ordering: .acquiringAndReleasing) else { throw .alreadyOpen }
         do throws(TerminalError) {
             waker = try Waker()
             let isUTF8 = cterminal_use_utf8()
@@ -106,10 +102,7 @@ public final class TerminalSession {
             notificationRoute = NotificationRoute(type: type, environment: environmentValue)
             self.options = options
             multiplexer = options.focus ? MultiplexerWatch.ofEnvironment() : nil
-            asksBackground = options.asksBackground
-            let modes = Modes(options: options, type: type)
-            enterSequence = modes.enter
-            leaveSequence = modes.leave
+            modes = Modes(options: options, type: type)
             let strings = modes.handlerStrings()
             _ = cterminal_set_strings(strings.restore, strings.restore.count, strings.enter, strings.enter.count)
             size = Self.currentSize()
@@ -121,7 +114,7 @@ public final class TerminalSession {
             painter.writesLinks = Modes.takesLinks(type: type)
         } catch {
             cterminal_uninstall(false)
-            TerminalClaim.giveBack()
+            Self.isTaken.store(false, ordering: .releasing)
             throw error
         }
         cterminal_set_active(true)
@@ -149,7 +142,7 @@ public final class TerminalSession {
         cterminal_close()
         cterminal_uninstall(endsProcess)
         if endsProcess, cterminal_pending_death() != 0 { cterminal_extend_grace(max(1, options.terminationGrace)) }
-        TerminalClaim.giveBack()
+        Self.isTaken.store(false, ordering: .releasing)
     }
 
     /// The signal that has asked for the end, also where `wait` has not told of it or the session is closed; nil where
@@ -169,23 +162,18 @@ public final class TerminalSession {
 
     private static func openCurses() throws(TerminalError) -> String {
         let wanted = environmentValue("TERM") ?? ""
-        var result = CTERMINAL_OPEN_UNKNOWN_TYPE
+        var failure = TerminalError.unknownType(wanted)
         for type in [wanted] + substitutes(for: wanted) where !type.isEmpty {
-            result = cterminal_open(type)
-            if result == CTERMINAL_OPEN_OK {
-                guard cterminal_capability("cup") != nil else {
-                    endwin()
-                    cterminal_close()
-                    throw .tooSimple(wanted)
-                }
-                return type
+            switch cterminal_look_up(type) {
+            case 0...:
+                if cterminal_open(type) { return type }
+                failure = .tooSimple(wanted)
+            case -2: failure = .noDatabase
+            case -3: throw .tooSimple(wanted)
+            default: failure = .unknownType(wanted)
             }
         }
-        switch result {
-        case CTERMINAL_OPEN_NO_DATABASE: throw .noDatabase
-        case CTERMINAL_OPEN_FAILED: throw .tooSimple(wanted)
-        default: throw .unknownType(wanted)
-        }
+        throw failure
     }
 
     /// Types whose entry is often missing on the other end of a connection, and what they can do as well.
@@ -198,12 +186,16 @@ public final class TerminalSession {
         return []
     }
 
-    static func currentSize() -> Size {
-        var rows: Int32 = 0
-        var columns: Int32 = 0
-        guard cterminal_window_size(STDOUT_FILENO, &rows, &columns) else { return Size(rows: 24, columns: 80) }
-        return Size(rows: Int(rows), columns: Int(columns))
+    /// The window's size, as far as the kernel knows it.
+    static var windowSize: Size? {
+        var window = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_row > 0, window.ws_col > 0 else {
+            return nil
+        }
+        return Size(rows: Int(window.ws_row), columns: Int(window.ws_col))
     }
+
+    static func currentSize() -> Size { windowSize ?? Size(rows: 24, columns: 80) }
 }
 
 /// The value of an environment variable.

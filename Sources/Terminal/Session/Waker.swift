@@ -1,3 +1,4 @@
+import CTerminal
 import Platform
 import Synchronization
 
@@ -11,11 +12,7 @@ public final class Waker: Sendable {
 
     init() throws(TerminalError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw .system(errno) }
-        for end in ends {
-            _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-        }
+        guard cterminal_make_pipe(&ends) else { throw .system(errno) }
         readEnd = ends[0]
         writeEnd = ends[1]
     }
