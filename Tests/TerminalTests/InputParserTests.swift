@@ -7,7 +7,7 @@ struct InputParserTests {
     private func parse(_ text: String) -> [InputEvent] {
         var parser = InputParser()
         let events = parser.feed(Array(text.utf8))
-        return events + (parser.needsTimeout ? parser.flush() : [])
+        return events + (parser.timeout != nil ? parser.flush() : [])
     }
 
     @Test(
@@ -132,7 +132,7 @@ struct InputParserTests {
         var events: [InputEvent] = []
         for piece in ["\u{1B}]11", ";r", "gb:1", "e1e/", "1", "e1e", "/1e1e\u{1B}", "\\"] {
             events += parser.feed(Array(piece.utf8))
-            if parser.needsTimeout { events += parser.flush() }
+            if parser.timeout != nil { events += parser.flush() }
         }
         #expect(events == [.reply(.background(RGB(0x1E1E1E)))])
     }
@@ -176,7 +176,7 @@ struct InputParserTests {
         #expect(text == Array(String(decoding: bytes, as: UTF8.self)))
         #expect(parser.feed([0xC2, 0x9B]) == [])
         #expect(parser.feed([0xE6]) == [])
-        #expect(parser.needsTimeout)
+        #expect(parser.timeout != nil)
         #expect(parser.flush() == [.key(Key(.character("\u{FFFD}")))])
     }
 
@@ -307,7 +307,7 @@ struct InputParserTests {
                 default: break
                 }
             }
-            #expect(!split.needsTimeout)
+            #expect(split.timeout == nil)
         }
     }
 }

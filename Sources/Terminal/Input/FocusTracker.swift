@@ -6,22 +6,16 @@
 public struct FocusTracker: Hashable, Sendable {
     /// What the tracker takes in.
     public enum Event: Hashable, Sendable {
-        /// The terminal reported that its window came into focus.
-        case focusIn
-        /// The terminal reported that its window went out of focus.
-        case focusOut
+        /// The terminal reported that its window came into focus, or went out of it.
+        case focusIn, focusOut
         /// The terminal answered that it knows focus reports (DECRQM 1004: set or reset).
         case supportConfirmed
         /// A key, a paste or the mouse.
         case input
-        /// No terminal is attached to the multiplexer any more.
-        case detached
-        /// One is attached again.
-        case attached
-        /// The process is about to stop (SIGTSTP).
-        case suspended
-        /// The process runs again.
-        case resumed
+        /// No terminal is attached to the multiplexer any more, or one is again.
+        case detached, attached
+        /// The process is about to stop (SIGTSTP), or runs again.
+        case suspended, resumed
         /// The terminal is gone.
         case hungUp
         /// Nothing was typed for as long as the program waits before it takes the person for absent.

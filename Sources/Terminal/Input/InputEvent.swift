@@ -4,43 +4,15 @@ public struct Key: Hashable, Sendable {
     public enum Code: Hashable, Sendable {
         /// A character; with `.control`, a lower-case letter or one of `@ [ \ ] ^ _` and space.
         case character(Character)
-        /// Enter or Return.
-        case enter
-        /// Tab.
-        case tab
-        /// Shift and Tab.
-        case backTab
-        /// Backspace.
-        case backspace
-        /// Delete (forward).
-        case delete
-        /// Insert.
-        case insert
-        /// Escape.
-        case escape
-        /// Cursor up.
-        case up
-        /// Cursor down.
-        case down
-        /// Cursor left.
-        case left
-        /// Cursor right.
-        case right
-        /// Home.
-        case home
-        /// End.
-        case end
-        /// Page up.
-        case pageUp
-        /// Page down.
-        case pageDown
         /// A function key, from 1.
         case function(Int)
+        case enter, tab, backTab, backspace, delete, insert, escape
+        case up, down, left, right, home, end, pageUp, pageDown
     }
 
-    /// The keys held down with it.
+    /// The keys held down with it: one bit for each, as xterm numbers them.
     public struct Modifiers: OptionSet, Hashable, Sendable {
-        /// One bit for each modifier, as xterm numbers them.
+        /// The set's bits.
         public let rawValue: UInt8
 
         /// Makes a set from its bits.
@@ -80,35 +52,19 @@ public struct Key: Hashable, Sendable {
 
 /// What the mouse did.
 public struct MouseEvent: Hashable, Sendable {
-    /// The kind of a mouse event.
+    /// The kind of a mouse event; a drag is a move with a button held down, and the wheel scrolls.
     public enum Kind: Hashable, Sendable {
-        /// A button went down.
-        case press
-        /// A button came up.
-        case release
-        /// The mouse moved with a button held down.
-        case drag
-        /// The wheel turned away from the hand.
-        case scrollUp
-        /// The wheel turned towards the hand.
-        case scrollDown
+        case press, release, drag, scrollUp, scrollDown
     }
 
-    /// A button of the mouse.
+    /// A button of the mouse; none for the wheel, and where the terminal named none.
     public enum Button: Hashable, Sendable {
-        /// The left button.
-        case left
-        /// The middle button.
-        case middle
-        /// The right button.
-        case right
-        /// No button, or one the terminal did not name.
-        case none
+        case left, middle, right, none
     }
 
     /// What happened.
     public var kind: Kind
-    /// The button; `.none` for the wheel.
+    /// The button.
     public var button: Button
     /// The row, from 0.
     public var row: Int
@@ -143,18 +99,14 @@ public enum TerminalReply: Hashable, Sendable {
 
 /// What came in from the terminal.
 public enum InputEvent: Equatable, Sendable {
-    /// A key press.
     case key(Key)
     /// A bracketed paste: no control characters but line feed and tab, at most `InputParser.pasteLimit` bytes.
     case paste(String)
     /// The paste just given out was longer than that; its end is not kept.
     case pasteCut
-    /// The mouse.
     case mouse(MouseEvent)
-    /// The terminal's window came into focus.
-    case focusIn
-    /// The terminal's window went out of focus.
-    case focusOut
+    /// The terminal's window came into focus, or went out of it.
+    case focusIn, focusOut
     /// An answer to a question; the session uses it.
     case reply(TerminalReply)
 }

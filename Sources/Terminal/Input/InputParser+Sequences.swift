@@ -21,7 +21,7 @@ extension InputParser {
         switch final {
         case 0x49 where controls.isEmpty: events.append(.focusIn)
         case 0x4F where controls.isEmpty: events.append(.focusOut)
-        case 0x4D: finishNumberMouse(controls)
+        case 0x4D: finishMouse(controls, from: 32)
         case 0x52 where !controls.isFunctionKey:
             guard let row = controls[0], let column = controls[1] else { return }
             events.append(.reply(.cursorPosition(row: max(0, row - 1), column: max(0, column - 1))))
@@ -32,8 +32,12 @@ extension InputParser {
         case 0x61...0x64:
             guard let code = Key.Code(letter: final - 0x20) else { return }
             emitKey(code, .shift, alt: alt)
-        case 0x75: finishUnicodeKey(controls, codeAt: 0, modifiersAt: 1)
-        case 0x7E: finishTilde(controls, alt: alt)
+        case 0x75: finishUnicodeKey(controls, codeAt: 0)
+        case 0x7E where controls[0] == 27: finishUnicodeKey(controls, codeAt: 2)
+        case 0x7E where controls[0] == 200: beginPaste()
+        case 0x7E:
+            guard let number = controls[0], let code = Key.Code(number: number) else { return }
+            emitKey(code, controls.modifiers(at: 1), alt: alt)
         case 0x24, 0x5E, 0x40:
             guard let number = controls[0], let code = Key.Code(number: number) else { return }
             let modifiers: Key.Modifiers = final == 0x24 ? .shift : final == 0x5E ? .control : [.shift, .control]
@@ -66,20 +70,11 @@ extension InputParser {
         emit(Key(code, alt ? modifiers.union(.alt) : modifiers))
     }
 
-    private mutating func finishTilde(_ controls: ControlSequence, alt: Bool) {
-        switch controls[0] {
-        case 27: finishUnicodeKey(controls, codeAt: 2, modifiersAt: 1)
-        case 200: beginPaste()
-        case let number?:
-            if let code = Key.Code(number: number) { emitKey(code, controls.modifiers(at: 1), alt: alt) }
-        case nil: break
-        }
-    }
-
     /// A key by its Unicode value: `CSI u`, or xterm's modifyOtherKeys.
-    private mutating func finishUnicodeKey(_ controls: ControlSequence, codeAt place: Int, modifiersAt: Int) {
-        guard let number = controls[place], var modifiers = controls.modifiers(at: modifiersAt) else { return }
-        guard var code = Key.Code(unicode: number) else { return }
+    private mutating func finishUnicodeKey(_ controls: ControlSequence, codeAt place: Int) {
+        guard let number = controls[place], var modifiers = controls.modifiers(at: 1),
+            var code = Key.Code(unicode: number)
+        else { return }
         if case .character(let character) = code, modifiers.contains(.shift) {
             if let shifted = controls.part(1, of: place).flatMap(Key.Code.init(unicode:)) {
                 code = shifted
@@ -108,29 +103,20 @@ extension InputParser {
         case (0x3F, nil, 0x52):
             guard let row = controls[0], let column = controls[1] else { return }
             events.append(.reply(.cursorPosition(row: max(0, row - 1), column: max(0, column - 1))))
-        case (0x3C, nil, 0x4D), (0x3C, nil, 0x6D):
-            guard let button = controls[0], let column = controls[1], let row = controls[2] else { return }
-            emitMouse(button, column: column, row: row, isRelease: final == 0x6D)
+        case (0x3C, nil, 0x4D), (0x3C, nil, 0x6D): finishMouse(controls, from: 0, isRelease: final == 0x6D)
         default: break
         }
     }
 
-    private mutating func finishNumberMouse(_ controls: ControlSequence) {
-        guard let button = controls[0], let column = controls[1], let row = controls[2] else { return }
-        emitMouse(button - 32, column: column, row: row, isRelease: (button - 32) & 3 == 3 && (button - 32) & 96 == 0)
+    private mutating func finishMouse(_ controls: ControlSequence, from base: Int, isRelease: Bool? = nil) {
+        guard let code = controls[0], let column = controls[1], let row = controls[2] else { return }
+        emitMouse(code - base, column: column, row: row, isRelease: isRelease)
     }
 
-    mutating func finishShortMouse() {
-        defer { sequence.removeAll(keepingCapacity: true) }
-        guard sequence.count == 3, sequence.allSatisfy({ $0 >= 32 }) else { return }
-        let button = Int(sequence[0]) - 32
-        emitMouse(
-            button, column: Int(sequence[1]) - 32, row: Int(sequence[2]) - 32,
-            isRelease: button & 3 == 3 && button & 96 == 0)
-    }
-
-    private mutating func emitMouse(_ code: Int, column: Int, row: Int, isRelease: Bool) {
+    /// - Parameter isRelease: nil where the code itself says so.
+    mutating func emitMouse(_ code: Int, column: Int, row: Int, isRelease: Bool?) {
         guard code >= 0, code < 256, column >= 1, row >= 1 else { return }
+        let isRelease = isRelease ?? (code & 3 == 3 && code & 96 == 0)
         var modifiers: Key.Modifiers = []
         if code & 4 != 0 { modifiers.insert(.shift) }
         if code & 8 != 0 { modifiers.insert(.alt) }

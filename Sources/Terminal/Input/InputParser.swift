@@ -68,9 +68,6 @@ public struct InputParser: Sendable {
         lateReply = nil
     }
 
-    /// True while something unfinished is held that `flush` would decide.
-    public var needsTimeout: Bool { timeout != nil }
-
     /// How long after the last byte `flush` is due; nil when nothing is held. Only an escape that may be the key itself
     /// is decided soon: a sequence whose rest is late must not turn into text.
     public var timeout: Duration? {
@@ -152,7 +149,8 @@ public struct InputParser: Sendable {
             }
             return
         }
-        for scalar in decoder.take(byte) { emit(scalar) }
+        decoder.take(byte)
+        while let scalar = decoder.next() { emit(scalar) }
     }
 
     private mutating func takeEscape(_ byte: UInt8, alt: Bool) {
@@ -234,7 +232,9 @@ public struct InputParser: Sendable {
         sequence.append(byte)
         guard sequence.count == 3 else { return }
         state = .ground
-        finishShortMouse()
+        defer { sequence.removeAll(keepingCapacity: true) }
+        let numbers = (Int(sequence[0]) - 32, Int(sequence[1]) - 32, Int(sequence[2]) - 32)
+        emitMouse(numbers.0, column: numbers.1, row: numbers.2, isRelease: nil)
     }
 
     private mutating func takeString(_ byte: UInt8, count: Int, introducer: UInt8, sawEscape: Bool) {

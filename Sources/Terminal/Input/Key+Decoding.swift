@@ -40,40 +40,29 @@ extension Key.Code {
         case 6: self = .pageDown
         case 11...15: self = .function(number - 10)
         case 17...21: self = .function(number - 11)
-        case 23, 24: self = .function(number - 12)
-        case 25, 26: self = .function(number - 12)
+        case 23...26: self = .function(number - 12)
         case 28, 29: self = .function(number - 13)
         case 31...34: self = .function(number - 14)
         default: return nil
         }
     }
 
+    /// What the keys of a number pad have from 57409 on, by the kitty keyboard protocol.
+    private static let pad: [Key.Code] = [
+        .character("."), .character("/"), .character("*"), .character("-"), .character("+"), .enter, .character("="),
+        .character(","), .left, .right, .up, .down, .pageUp, .pageDown, .home, .end, .insert, .delete,
+    ]
+
     /// The key of a code in `CSI code u`, by the kitty keyboard protocol; nil for one that is no key to us.
     init?(unicode code: Int) {
         switch code {
         case 9: self = .tab
-        case 13, 57414: self = .enter
+        case 13: self = .enter
         case 27: self = .escape
         case 8, 127: self = .backspace
         case 57376...57398: self = .function(code - 57376 + 13)
         case 57399...57408: self = .character(Character(Unicode.Scalar(UInt8(code - 57399 + 0x30))))
-        case 57409: self = .character(".")
-        case 57410: self = .character("/")
-        case 57411: self = .character("*")
-        case 57412: self = .character("-")
-        case 57413: self = .character("+")
-        case 57415: self = .character("=")
-        case 57416: self = .character(",")
-        case 57417: self = .left
-        case 57418: self = .right
-        case 57419: self = .up
-        case 57420: self = .down
-        case 57421: self = .pageUp
-        case 57422: self = .pageDown
-        case 57423: self = .home
-        case 57424: self = .end
-        case 57425: self = .insert
-        case 57426: self = .delete
+        case 57409...57426: self = Self.pad[code - 57409]
         case 0xE000...0xF8FF: return nil
         default:
             guard let value = UInt32(exactly: code), let scalar = Unicode.Scalar(value),
