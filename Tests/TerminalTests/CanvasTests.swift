@@ -180,7 +180,6 @@ struct CanvasTests {
         let (left, right) = rect.split(left: 4)
         #expect(left.endColumn == right.column)
         #expect(right.columns == 6)
-        #expect(rect.split(right: 3).right == Rect(row: 2, column: 10, rows: 4, columns: 3))
         #expect(rect.inset(rows: 1, columns: 2) == Rect(row: 3, column: 5, rows: 2, columns: 6))
         #expect(rect.inset(rows: 9, columns: 9).isEmpty)
         #expect(rect.centered(rows: 2, columns: 4) == Rect(row: 3, column: 6, rows: 2, columns: 4))

@@ -167,6 +167,6 @@ struct SafeTextTests {
         #expect(TextWidth.width(of: Character("漢")) == 2)
         #expect(TextWidth.width(of: Character("👩‍🚀")) == 2)
         #expect(TextWidth.width(of: Character("\u{200B}")) == 0)
-        #expect(TextWidth.width(of: "a漢") == 3)
+        #expect(SafeText("a漢").width == 3)
     }
 }

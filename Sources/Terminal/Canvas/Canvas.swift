@@ -14,9 +14,6 @@ public struct Canvas: Hashable, Sendable {
     /// Where cells lead to, by the numbers in their styles from 1 on.
     private(set) var links: [LinkTarget] = []
 
-    /// Whether cells may lead anywhere.
-    var hasLinks: Bool { !links.isEmpty }
-
     /// As many links as a style has numbers for.
     private static let linkLimit = 127
 
@@ -24,6 +21,25 @@ public struct Canvas: Hashable, Sendable {
     public init(size: Size) {
         self.size = size
         lines = Array(repeating: Array(repeating: .blank, count: size.columns), count: size.rows)
+    }
+
+    /// The part of `canvas` that fits into `size`, for a frame that was drawn before the window changed.
+    init(_ canvas: Canvas, clippedTo size: Size) {
+        self.init(size: size)
+        cursor = canvas.cursor
+        links = canvas.links
+        let columns = min(size.columns, canvas.size.columns)
+        for row in 0..<min(size.rows, canvas.size.rows) {
+            lines[row].replaceSubrange(..<columns, with: canvas.lines[row][..<columns])
+            if columns > 0, self[row, columns - 1].cluster.width == 2 { lines[row][columns - 1].cluster = .blank }
+        }
+    }
+
+    /// Blanks a wide character directly before the last cell of the last row.
+    mutating func narrowCornerNeighbour() {
+        let (row, column) = (size.rows - 1, size.columns - 2)
+        guard row >= 0, column >= 1, self[row, column].cluster == .continuation else { return }
+        write("  ", row: row, column: column - 1, style: self[row, column].style)
     }
 
     /// The whole canvas.
@@ -35,9 +51,6 @@ public struct Canvas: Hashable, Sendable {
         return lines[row][column]
     }
 
-    /// Puts a cell of one column that replaces another.
-    mutating func set(_ cell: Cell, row: Int, column: Int) { lines[row][column] = cell }
-
     /// Writes `text` with its first column at `column`, which may lie left of the canvas.
     ///
     /// - Parameter width: the most columns that may be written, counted from `column`; nil for no other limit than the
@@ -47,11 +60,29 @@ public struct Canvas: Hashable, Sendable {
     public mutating func write(
         _ text: SafeText, row: Int, column: Int, width: Int? = nil, style: Style = .plain
     ) -> Int {
+        write(clusters: text.clusters, row, column, width, style)
+    }
+
+    /// Writes a text of the program's own; it goes through the gate as well.
+    @discardableResult
+    public mutating func write(
+        _ literal: String, row: Int, column: Int, width: Int? = nil, style: Style = .plain
+    ) -> Int {
+        guard literal.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            return write(SafeText(literal), row: row, column: column, width: width, style: style)
+        }
+        return write(clusters: literal.utf8.lazy.map { Cluster(ascii: $0) }, row, column, width, style)
+    }
+
+    @inline(__always)
+    private mutating func write(
+        clusters: some Sequence<Cluster>, _ row: Int, _ column: Int, _ width: Int?, _ style: Style
+    ) -> Int {
         guard row >= 0, row < size.rows else { return 0 }
         let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
         return changeRow(row) { cells in
             var place = column
-            for cluster in text.clusters {
+            for cluster in clusters {
                 guard place < end else { break }
                 let next = place + cluster.width
                 if place >= 0, next <= end {
@@ -60,26 +91,6 @@ public struct Canvas: Hashable, Sendable {
                     for half in max(0, place)..<max(0, min(next, end)) { Self.put(.blank, style, at: half, in: cells) }
                 }
                 place = min(next, end)
-            }
-            return max(0, place - column)
-        }
-    }
-
-    /// Writes a text of the program's own; it goes through the gate as well.
-    @discardableResult
-    public mutating func write(
-        _ literal: String, row: Int, column: Int, width: Int? = nil, style: Style = .plain
-    ) -> Int {
-        guard column >= 0, row >= 0, row < size.rows, literal.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-            return write(SafeText(literal), row: row, column: column, width: width, style: style)
-        }
-        let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
-        return changeRow(row) { cells in
-            var place = column
-            for byte in literal.utf8 {
-                guard place < end else { break }
-                Self.put(Cluster(ascii: byte), style, at: place, in: cells)
-                place += 1
             }
             return max(0, place - column)
         }
@@ -143,9 +154,6 @@ public struct Canvas: Hashable, Sendable {
         return number > 0 && number <= links.count ? links[number - 1] : nil
     }
 
-    /// Takes over the links of the canvas whose cells are put here.
-    mutating func takeLinks(of canvas: Canvas) { links = canvas.links }
-
     /// Draws other characters in the place of some, cell by cell. What takes two columns, and what has marks, stays.
     public mutating func substitute(_ table: [Unicode.Scalar: Unicode.Scalar]) {
         for row in lines.indices {
@@ -165,9 +173,7 @@ public struct Canvas: Hashable, Sendable {
         guard row >= 0, row < size.rows else { return "" }
         let cells = lines[row]
         guard let last = cells.lastIndex(where: { !$0.cluster.isBlank }) else { return "" }
-        var text = String.UnicodeScalarView()
-        for cell in cells[...last] { cell.cluster.append(to: &text) }
-        return String(text)
+        return cells[...last].lazy.map(\.cluster).text
     }
 
     /// The text of all rows, without blanks at their ends.
@@ -206,4 +212,15 @@ public struct Canvas: Hashable, Sendable {
         row[column] = Cell(cluster: cluster, style: style)
         if wide { row[last] = Cell(cluster: .continuation, style: style) }
     }
+}
+
+/// One cell of a canvas: its text and its style.
+public struct Cell: Hashable, Sendable {
+    /// What is drawn; `Cluster.continuation` in the right half of a wide character.
+    public internal(set) var cluster: Cluster
+    /// How it is drawn.
+    public internal(set) var style: Style
+
+    /// A blank in the terminal's own colours.
+    public static var blank: Cell { Cell(cluster: .blank, style: .plain) }
 }

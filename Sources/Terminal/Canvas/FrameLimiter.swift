@@ -16,8 +16,10 @@ public struct FrameLimiter: Sendable {
     /// When a frame of news was drawn last.
     private var lastFrame: ContinuousClock.Instant?
     private var lastCost = Duration.zero
-    private var isDirty = false
-    private var isUrgent = false
+    /// True when something changed that no frame has shown.
+    private(set) var needsFrame = false
+    /// True when that is something that the person did.
+    public private(set) var needsFrameNow = false
 
     /// Of the time, at most this part goes into frames of news: one that took long, as it does where the terminal is
     /// behind a slow line, is followed by a longer pause, in which keys are shown.
@@ -29,12 +31,6 @@ public struct FrameLimiter: Sendable {
         interval = .nanoseconds(1_000_000_000 / min(max(1, framesPerSecond), 1000))
     }
 
-    /// True when something changed that no frame has shown.
-    public var needsFrame: Bool { isDirty }
-
-    /// True when that is something that the person did.
-    public var needsFrameNow: Bool { isUrgent }
-
     /// The time from one frame of news to the next, by what the last frame took: `interval` up to a second.
     public var pause: Duration {
         max(interval, min(lastCost * Self.share, Self.longestPause))
@@ -45,15 +41,15 @@ public struct FrameLimiter: Sendable {
 
     /// Notes that what is shown is out of date.
     public mutating func invalidate(by cause: Cause = .news) {
-        isDirty = true
-        if cause == .person { isUrgent = true }
+        needsFrame = true
+        if cause == .person { needsFrameNow = true }
     }
 
     /// When the next frame is due: nil when nothing changed, or when the terminal cannot take it; else an instant that
     /// may have passed already.
     public func deadline(now: ContinuousClock.Instant, canShow: Bool = true) -> ContinuousClock.Instant? {
-        if isUrgent { return now }
-        guard isDirty, canShow else { return nil }
+        if needsFrameNow { return now }
+        guard needsFrame, canShow else { return nil }
         return nextSlot ?? now
     }
 
@@ -64,9 +60,9 @@ public struct FrameLimiter: Sendable {
     public mutating func takeFrame(now: ContinuousClock.Instant, canShow: Bool = true) -> Bool {
         guard let deadline = deadline(now: now, canShow: canShow), deadline <= now else { return false }
         // A key puts off no news, as somebody who types would otherwise see none.
-        if !isUrgent { lastFrame = now }
-        isDirty = false
-        isUrgent = false
+        if !needsFrameNow { lastFrame = now }
+        needsFrame = false
+        needsFrameNow = false
         return true
     }
 

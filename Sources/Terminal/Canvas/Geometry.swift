@@ -100,12 +100,6 @@ public struct Rect: Hashable, Sendable {
         )
     }
 
-    /// The last `right` columns and what is left of them.
-    public func split(right: Int) -> (rest: Rect, right: Rect) {
-        let parts = split(left: columns - min(max(0, right), columns))
-        return (parts.left, parts.rest)
-    }
-
     /// The rectangle without a border of that many cells on each side.
     public func inset(rows vertical: Int = 0, columns horizontal: Int = 0) -> Rect {
         Rect(

@@ -19,7 +19,7 @@ package struct LinkDifference: Hashable, Sendable {
 
     /// - Parameter cells: the difference that was drawn between the canvases, which have the same size.
     package init(from shown: Canvas, to canvas: Canvas, _ cells: CanvasDifference) {
-        guard shown.hasLinks || canvas.hasLinks else { return }
+        guard !shown.links.isEmpty || !canvas.links.isEmpty else { return }
         let changed = Set(cells.runs.map(\.row))
         let isSameTable = shown.links == canvas.links
         for row in 0..<canvas.size.rows where changed.contains(row) || !isSameTable {

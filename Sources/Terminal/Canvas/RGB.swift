@@ -27,8 +27,7 @@ public struct RGB: Hashable, Sendable {
     /// Nil for the first 16, which are each terminal's own.
     public init?(paletteEntry number: UInt8) {
         guard number >= 16 else { return nil }
-        let parts = ColorPalette.parts(ofEntry: Int(number))
-        self.init(red: UInt8(parts.red), green: UInt8(parts.green), blue: UInt8(parts.blue))
+        self = ColorPalette.color(ofEntry: Int(number))
     }
 
     /// Black.
@@ -56,7 +55,8 @@ public struct RGB: Hashable, Sendable {
     /// be seen side by side, 1 between black and white.
     public func distance(to other: RGB) -> Double { perceived.distance(to: other.perceived) }
 
-    /// The colour's place in OKLab: lightness, green to red, blue to yellow.
+    /// The colour's place in OKLab: lightness from 0 for black to 1 for white, green to red and blue to yellow from
+    /// negative to positive.
     public var perceived: Perceived {
         let parts = linear
         let long = cbrt(0.412_221_470_8 * parts.red + 0.536_332_536_3 * parts.green + 0.051_445_992_9 * parts.blue)
@@ -70,12 +70,9 @@ public struct RGB: Hashable, Sendable {
 
     /// A place in OKLab, the space in which equal distances look equally large.
     public struct Perceived: Hashable, Sendable {
-        /// 0 for black to 1 for white.
-        public var lightness: Double
-        /// Negative for green, positive for red.
-        public var greenRed: Double
-        /// Negative for blue, positive for yellow.
-        public var blueYellow: Double
+        let lightness: Double
+        let greenRed: Double
+        let blueYellow: Double
 
         /// How far apart two places are.
         ///

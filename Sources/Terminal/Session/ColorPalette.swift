@@ -10,67 +10,58 @@ struct ColorPalette: Sendable {
         switch color {
         case .standard: (-1, false)
         case .indexed(let number): index(ofEntry: Int(number))
-        case .rgb(let red, let green, let blue): index(of: (Int(red), Int(green), Int(blue)))
+        case .rgb(let red, let green, let blue): index(of: RGB(red: red, green: green, blue: blue))
         }
     }
 
     private func index(ofEntry number: Int) -> (number: Int, needsBold: Bool) {
         if number < count, count <= 256 || number < 8 { return (number, false) }
         if number < 16, count >= 8, count < 16 { return (number - 8, true) }
-        return index(of: Self.parts(ofEntry: number))
+        return index(of: Self.color(ofEntry: number))
     }
 
-    private func index(of parts: Parts) -> (number: Int, needsBold: Bool) {
+    private func index(of color: RGB) -> (number: Int, needsBold: Bool) {
         switch count {
         case 0x100_0000...:
             // The first eight numbers are the basic colours, not the darkest blues.
-            let number = parts.red << 16 | parts.green << 8 | parts.blue
+            let number = Int(color.red) << 16 | Int(color.green) << 8 | Int(color.blue)
             return (number < 8 ? 0 : number, false)
-        case 256...: return (Self.nearest(to: parts, among: 16..<256), false)
-        case 16...: return (Self.nearest(to: parts, among: 0..<16), false)
+        case 256...: return (Self.nearest(to: color, among: 16..<256), false)
+        case 16...: return (Self.nearest(to: color, among: 0..<16), false)
         case 8...:
-            let number = Self.nearest(to: parts, among: 0..<16)
+            let number = Self.nearest(to: color, among: 0..<16)
             return (number & 7, number >= 8)
         default: return (-1, false)
         }
     }
 
-    typealias Parts = (red: Int, green: Int, blue: Int)
+    private static let levels: [UInt8] = [0, 95, 135, 175, 215, 255]
 
-    private static let levels = [0, 95, 135, 175, 215, 255]
+    private static let basic: [RGB] = [
+        0x000000, 0xCD0000, 0x00CD00, 0xCDCD00, 0x0000D7, 0xCD00D7, 0x00CDD7, 0xE5E5E5,
+        0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00, 0x0000FF, 0xFF00FF, 0x00FFFF, 0xFFFFFF,
+    ].map { RGB($0) }
 
     /// The colour of an entry in xterm's palette.
-    static func parts(ofEntry number: Int) -> Parts {
-        switch number {
-        case 0: return (0, 0, 0)
-        case 7: return (229, 229, 229)
-        case 8: return (127, 127, 127)
-        case 1..<7: return (number & 1 != 0 ? 205 : 0, number & 2 != 0 ? 205 : 0, number & 4 != 0 ? 215 : 0)
-        case 9..<16: return (number & 1 != 0 ? 255 : 0, number & 2 != 0 ? 255 : 0, number & 4 != 0 ? 255 : 0)
-        case 16..<232:
+    static func color(ofEntry number: Int) -> RGB {
+        if number < 16 { return basic[number] }
+        if number < 232 {
             let cube = number - 16
-            return (levels[cube / 36], levels[cube / 6 % 6], levels[cube % 6])
-        default:
-            let grey = 8 + (number - 232) * 10
-            return (grey, grey, grey)
+            return RGB(red: levels[cube / 36], green: levels[cube / 6 % 6], blue: levels[cube % 6])
         }
+        let grey = UInt8(8 + (number - 232) * 10)
+        return RGB(red: grey, green: grey, blue: grey)
     }
 
-    private static func nearest(to wanted: Parts, among range: Range<Int>) -> Int {
-        var best = range.lowerBound
-        var bestDistance = Int.max
-        for number in range {
-            let parts = parts(ofEntry: number)
-            let red = parts.red - wanted.red
-            let green = parts.green - wanted.green
-            let blue = parts.blue - wanted.blue
+    private static func nearest(to wanted: RGB, among range: Range<Int>) -> Int {
+        func distance(_ number: Int) -> Int {
+            let color = color(ofEntry: number)
+            let red = Int(color.red) - Int(wanted.red)
+            let green = Int(color.green) - Int(wanted.green)
+            let blue = Int(color.blue) - Int(wanted.blue)
             // The eye sees green best and blue least.
-            let distance = 3 * red * red + 4 * green * green + 2 * blue * blue
-            if distance < bestDistance {
-                best = number
-                bestDistance = distance
-            }
+            return 3 * red * red + 4 * green * green + 2 * blue * blue
         }
-        return best
+        return range.min { distance($0) < distance($1) } ?? range.lowerBound
     }
 }

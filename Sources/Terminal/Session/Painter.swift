@@ -72,7 +72,7 @@ struct Painter {
         for run in difference.runs {
             for column in run.columns { put(canvas[run.row, column], row: run.row, column: column) }
         }
-        let hasLinks = writesLinks && (canvas.hasLinks || shown.hasLinks)
+        let hasLinks = writesLinks && !(canvas.links.isEmpty && shown.links.isEmpty)
         links = writesLinks ? LinkDifference(from: shown, to: canvas, difference).runs : []
         shown = canvas
         // A terminal moves cells with their links, of which ncurses knows nothing.

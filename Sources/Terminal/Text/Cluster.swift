@@ -74,16 +74,19 @@ public struct Cluster: Hashable, Sendable {
     }
 
     /// The text, empty for a continuation.
-    public var text: String {
-        var text = String.UnicodeScalarView()
-        append(to: &text)
-        return String(text)
-    }
+    public var text: String { CollectionOfOne(self).text }
+}
 
-    func append(to text: inout String.UnicodeScalarView) {
-        let (first, second, third, fourth, fifth) = scalars
-        for value in [first, second, third, fourth, fifth] where value != 0 {
-            if let scalar = Unicode.Scalar(value) { text.append(scalar) }
+extension Sequence<Cluster> {
+    /// The text of all of them, empty for a continuation.
+    var text: String {
+        var text = String.UnicodeScalarView()
+        for cluster in self {
+            let (first, second, third, fourth, fifth) = cluster.scalars
+            for value in [first, second, third, fourth, fifth] where value != 0 {
+                if let scalar = Unicode.Scalar(value) { text.append(scalar) }
+            }
         }
+        return String(text)
     }
 }

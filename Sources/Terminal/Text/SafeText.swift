@@ -41,11 +41,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
     public var isEmpty: Bool { clusters.isEmpty }
 
     /// The text that is drawn.
-    public var description: String {
-        var text = String.UnicodeScalarView()
-        for cluster in clusters { cluster.append(to: &text) }
-        return String(text)
-    }
+    public var description: String { clusters.text }
 
     mutating func reserveCapacity(_ count: Int) { clusters.reserveCapacity(count) }
 
@@ -54,12 +50,12 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
         width += cluster.width
     }
 
-    /// Both texts, one behind the other.
+    /// Both texts, one after the other.
     public static func + (left: SafeText, right: SafeText) -> SafeText {
         SafeText(clusters: left.clusters + right.clusters, width: left.width + right.width)
     }
 
-    /// Puts `other` behind this text.
+    /// Appends a text.
     public static func += (left: inout SafeText, right: SafeText) {
         left.clusters += right.clusters
         left.width += right.width

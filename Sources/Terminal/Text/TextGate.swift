@@ -12,7 +12,7 @@ struct TextGate {
     mutating func line(_ text: String) -> SafeText {
         if let plain = Self.printable(text) { return plain }
         for scalar in text.unicodeScalars {
-            if breaksLine(scalar) == .isBreak { begin(.blank) } else { pass(scalar, expandsTabs: false) }
+            if breaksLine(scalar) { begin(.blank) } else { pass(scalar, expandsTabs: false) }
         }
         return takeLine()
     }
@@ -22,7 +22,7 @@ struct TextGate {
         if let plain = Self.printable(text) { return [plain] }
         var lines: [SafeText] = []
         for scalar in text.unicodeScalars {
-            if breaksLine(scalar) == .isBreak { lines.append(takeLine()) } else { pass(scalar, expandsTabs: true) }
+            if breaksLine(scalar) { lines.append(takeLine()) } else { pass(scalar, expandsTabs: true) }
         }
         lines.append(takeLine())
         return lines
@@ -39,36 +39,25 @@ struct TextGate {
         return SafeText(clusters: clusters, width: clusters.count)
     }
 
-    private enum Breaking { case isBreak, isSecondHalf, isNone }
-
-    private mutating func breaksLine(_ scalar: Unicode.Scalar) -> Breaking {
-        if scalar == "\n", endsWithReturn {
-            endsWithReturn = false
-            return .isSecondHalf
-        }
+    /// Whether a line ends with a scalar; CR LF ends one line.
+    private mutating func breaksLine(_ scalar: Unicode.Scalar) -> Bool {
+        let isSecondHalf = scalar == "\n" && endsWithReturn
         endsWithReturn = scalar == "\r"
-        return scalar.breaksLine ? .isBreak : .isNone
+        return scalar.breaksLine && !isSecondHalf
     }
 
     private mutating func pass(_ scalar: Unicode.Scalar, expandsTabs: Bool) {
         switch TextWidth.kind(of: scalar) {
-        case .dropped, .lineBreak:
-            break
+        case .dropped, .lineBreak: break
         case .tab:
             begin(.blank)
             while expandsTabs, (line.width + 1) % Self.tabStop != 0 { begin(.blank) }
-        case .blank:
-            begin(.blank)
-        case .joiner:
-            isJoined = current.map { TextWidth.isPictograph($0.base) } ?? false
-        case .mark:
-            put(mark: scalar)
-        case .regionalIndicator:
-            putFlagHalf(scalar.value)
-        case .unknown:
-            begin(.replacement)
-        case .base(let width):
-            put(base: scalar.value, width: width)
+        case .blank: begin(.blank)
+        case .joiner: isJoined = current.map { TextWidth.isPictograph($0.base) } ?? false
+        case .mark: put(mark: scalar)
+        case .regionalIndicator: putFlagHalf(scalar.value)
+        case .unknown: begin(.replacement)
+        case .base(let width): put(base: scalar.value, width: width)
         }
     }
 
@@ -123,12 +112,7 @@ struct TextGate {
 
     private mutating func takeLine() -> SafeText {
         if let current { line.append(current) }
-        defer {
-            line = .empty
-            current = nil
-            lastClass = 0
-            isJoined = false
-        }
+        defer { (line, current, lastClass, isJoined) = (.empty, nil, 0, false) }
         return line
     }
 }

@@ -2,39 +2,28 @@
 ///
 /// Terminals disagree on joined emoji, skin tones, variation selectors and young characters. The answers here hold for
 /// the form that `SafeText` draws instead, on which they all agree.
-public enum TextWidth {
+enum TextWidth {
     /// The columns of one character as it will be drawn: 0 for one that the gate drops whole, mostly 1 or 2, more only
     /// for the rare cluster that terminals lay out in several cells.
-    public static func width(of character: Character) -> Int {
+    static func width(of character: Character) -> Int {
         if let ascii = character.asciiValue, ascii >= 0x20, ascii < 0x7F { return 1 }
         return SafeText(String(character)).width
     }
 
-    /// The columns of a text as it will be drawn on one line.
-    public static func width(of text: String) -> Int {
-        SafeText(text).width
-    }
-
     /// What the gate does with a scalar on its own.
     enum Kind {
-        /// Never drawn.
-        case dropped
-        /// Drawn as one space; a line break in `SafeText.lines`.
-        case lineBreak
-        /// Drawn as one space; goes to the next stop in `SafeText.lines`.
-        case tab
-        /// Drawn as one space.
-        case blank
+        /// Drawn as one space; in `SafeText.lines` a tab goes to the next stop.
+        case blank, tab, lineBreak
         /// Combines with the character before it.
         case mark
         /// Joins the emoji around it.
         case joiner
-        /// Takes 1 or 2 columns.
         case base(width: Int)
         /// Half of a flag.
         case regionalIndicator
         /// Not known to every terminal: drawn as U+FFFD.
         case unknown
+        case dropped
     }
 
     static func kind(of scalar: Unicode.Scalar) -> Kind {
@@ -60,16 +49,11 @@ public enum TextWidth {
             return .dropped
         }
         switch properties.generalCategory {
-        case .control, .format, .surrogate:
-            return .dropped
-        case .lineSeparator, .paragraphSeparator:
-            return .lineBreak
-        case .unassigned:
-            return .unknown
-        case .privateUse:
-            return .base(width: 1)
-        case .nonspacingMark, .enclosingMark:
-            return isYoung(properties) ? .dropped : .mark
+        case .control, .format, .surrogate: return .dropped
+        case .lineSeparator, .paragraphSeparator: return .lineBreak
+        case .unassigned: return .unknown
+        case .privateUse: return .base(width: 1)
+        case .nonspacingMark, .enclosingMark: return isYoung(properties) ? .dropped : .mark
         default:
             if isYoung(properties) { return .unknown }
             return .base(width: WideRanges.contains(value) ? 2 : 1)
