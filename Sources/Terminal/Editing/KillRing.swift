@@ -38,11 +38,7 @@ struct NumericArgument: Hashable, Sendable {
     private static let limit = 9_999
 
     var isNegative = false
-    private var digits: Int?
-
-    init(isNegative: Bool = false) {
-        self.isNegative = isNegative
-    }
+    var digits: Int?
 
     /// What it means; a minus by itself is -1.
     var value: Int { (isNegative ? -1 : 1) * (digits ?? 1) }
@@ -50,11 +46,7 @@ struct NumericArgument: Hashable, Sendable {
     /// As it was written.
     var words: String { (isNegative ? "-" : "") + (digits.map { "\($0)" } ?? "") }
 
-    func extended(by digit: Int) -> NumericArgument {
-        var next = self
-        next.digits = min((digits ?? 0) * 10 + digit, Self.limit)
-        return next
-    }
+    mutating func append(_ digit: Int) { digits = min((digits ?? 0) * 10 + digit, Self.limit) }
 }
 
 /// What the key before did, as far as that matters to the next.

@@ -46,7 +46,8 @@ extension LineEditor {
         guard case .character(let character) = key.code else { return false }
         guard key.modifiers == .alt || key.modifiers.isEmpty && argument != nil else { return false }
         if character.isDigit, let digit = character.wholeNumberValue {
-            argument = (argument ?? NumericArgument()).extended(by: digit)
+            argument = argument ?? NumericArgument()
+            argument?.append(digit)
             return true
         }
         guard character == "-", argument == nil else { return false }
@@ -85,7 +86,7 @@ extension LineEditor {
             delete(command.count, command)
         case .character("k"): killLine(isBackward: command.count <= 0, command)
         case .character("u"): killLine(isBackward: command.count > 0, command)
-        case .character("w"): kill(to: place(command.count, by: Self.spacedWordStart), command)
+        case .character("w"): kill(to: word(-command.count, isSpaced: true), command)
         case .character("y"): yank()
         case .character("t"): exchange()
         case .character("r"): beginSearch(isForward: false)
@@ -112,8 +113,8 @@ extension LineEditor {
         case .character("d"), .delete: kill(to: word(command.count), command)
         case .character("y"): yankEarlier(command)
         case .character("."), .character("_"): insertLastWord(command)
-        case .character("u"): changeWords(command) { $0.map { Array($0.uppercased()) } }
-        case .character("l"): changeWords(command) { $0.map { Array($0.lowercased()) } }
+        case .character("u"): changeWords(command) { character, _ in character.uppercased() }
+        case .character("l"): changeWords(command) { character, _ in character.lowercased() }
         case .character("c"): changeWords(command, Self.capitalized)
         case .character("t"): exchangeWords()
         case .character("r"): revert()
@@ -128,53 +129,38 @@ extension LineEditor {
 
     // MARK: places
 
-    var lineStart: Int {
-        characters[..<cursor].lastIndex(where: \.breaksLine).map { $0 + 1 } ?? 0
+    /// The place that characters of a kind lead to from another one, ahead by a step of 1 or back by -1.
+    private func pass(_ start: Int, _ step: Int, while isOfKind: (Character) -> Bool) -> Int {
+        var place = start
+        while case let next = min(place, place + step), characters.indices.contains(next), isOfKind(characters[next]) {
+            place += step
+        }
+        return place
     }
 
-    var lineEnd: Int {
-        characters[cursor...].firstIndex(where: \.breaksLine) ?? count
-    }
+    private var lineStart: Int { pass(cursor, -1) { !$0.breaksLine } }
 
-    /// The place `times` words from the cursor, backwards when negative.
-    private func word(_ times: Int) -> Int { place(-times, by: Self.wordStart, Self.wordEnd) }
+    private var lineEnd: Int { pass(cursor, 1) { !$0.breaksLine } }
 
-    /// The place that as many steps lead to, forwards when `times` is negative.
-    private func place(
-        _ times: Int, by back: (LineEditor, Int) -> Int, _ ahead: (LineEditor, Int) -> Int = LineEditor.wordEnd
-    ) -> Int {
+    /// The place so many words from the cursor, backwards when negative; `isSpaced` where the words before it end at
+    /// white space only.
+    private func word(_ times: Int, isSpaced: Bool = false) -> Int {
         var place = cursor
         for _ in 0..<abs(times) {
-            let next = times > 0 ? back(self, place) : ahead(self, place)
+            let next = times > 0 ? wordEnd(place) : wordStart(place, isSpaced: isSpaced)
             if next == place { break }
             place = next
         }
         return place
     }
 
-    private static func wordStart(_ editor: LineEditor, _ start: Int) -> Int {
-        let characters = editor.characters
-        var place = start
-        while place > 0, !characters[place - 1].isWordPart { place -= 1 }
-        while place > 0, characters[place - 1].isWordPart { place -= 1 }
-        return place
+    private func wordStart(_ start: Int, isSpaced: Bool = false) -> Int {
+        func isPart(_ character: Character) -> Bool { isSpaced ? !character.isWhitespace : character.isWordPart }
+        return pass(pass(start, -1) { !isPart($0) }, -1, while: isPart)
     }
 
-    private static func wordEnd(_ editor: LineEditor, _ start: Int) -> Int {
-        let (characters, count) = (editor.characters, editor.count)
-        var place = start
-        while place < count, !characters[place].isWordPart { place += 1 }
-        while place < count, characters[place].isWordPart { place += 1 }
-        return place
-    }
-
-    /// The word that control-w takes ends at white space only.
-    private static func spacedWordStart(_ editor: LineEditor, _ start: Int) -> Int {
-        let characters = editor.characters
-        var place = start
-        while place > 0, characters[place - 1].isWhitespace { place -= 1 }
-        while place > 0, !characters[place - 1].isWhitespace { place -= 1 }
-        return place
+    private func wordEnd(_ start: Int) -> Int {
+        pass(pass(start, 1) { !$0.isWordPart }, 1, while: \.isWordPart)
     }
 
     // MARK: actions
@@ -235,29 +221,30 @@ extension LineEditor {
     // MARK: words
 
     /// Changes the letters of as many words, from the cursor on; of those before it when negative, and it stays.
-    private mutating func changeWords(_ command: Command, _ change: ([Character]) -> [[Character]]) {
+    private mutating func changeWords(_ command: Command, _ change: (Character, _ isInside: Bool) -> String) {
         let (start, other) = (cursor, word(command.count))
         let range = min(start, other)..<max(start, other)
         guard !range.isEmpty else { return }
-        replace(range, with: change(Array(characters[range])).flatMap { $0 })
+        var isInside = false
+        let changed = characters[range].flatMap { character in
+            defer { isInside = character.isWordPart }
+            return Array(change(character, isInside))
+        }
+        replace(range, with: changed)
         if other < start { moveCursor(to: start) }
     }
 
-    private static func capitalized(_ text: [Character]) -> [[Character]] {
-        var isInside = false
-        return text.map { character in
-            defer { isInside = character.isWordPart }
-            guard character.isWordPart else { return [character] }
-            return Array(isInside ? character.lowercased() : character.uppercased())
-        }
+    private static func capitalized(_ character: Character, isInside: Bool) -> String {
+        guard character.isWordPart else { return String(character) }
+        return isInside ? character.lowercased() : character.uppercased()
     }
 
     /// Exchanges the word at the cursor, or behind it, with the one before.
     private mutating func exchangeWords() {
-        let end = Self.wordEnd(self, cursor)
-        let start = Self.wordStart(self, end)
-        let firstStart = Self.wordStart(self, start)
-        let firstEnd = Self.wordEnd(self, firstStart)
+        let end = wordEnd(cursor)
+        let start = wordStart(end)
+        let firstStart = wordStart(start)
+        let firstEnd = wordEnd(firstStart)
         guard firstEnd <= start, firstStart < firstEnd, start < end else { return }
         let between = characters[firstEnd..<start]
         let exchanged = Array(characters[start..<end] + between + characters[firstStart..<firstEnd])
@@ -266,11 +253,8 @@ extension LineEditor {
 
     /// Deletes the blanks around the cursor.
     private mutating func deleteBlanks() {
-        func isBlank(_ place: Int) -> Bool { characters[place].isWhitespace && !characters[place].breaksLine }
-        var (start, end) = (cursor, cursor)
-        while start > 0, isBlank(start - 1) { start -= 1 }
-        while end < count, isBlank(end) { end += 1 }
-        if start < end { replace(start..<end, with: []) }
+        func isBlank(_ character: Character) -> Bool { character.isWhitespace && !character.breaksLine }
+        replace(pass(cursor, -1, while: isBlank)..<pass(cursor, 1, while: isBlank), with: [])
     }
 
     /// Exchanges the characters around the cursor, at the end the two before it.
@@ -283,37 +267,17 @@ extension LineEditor {
     /// Goes down by lines, up when negative; beyond the text through the history.
     private mutating func moveLines(_ number: Int) {
         for _ in 0..<abs(number) {
-            let before = (cursor, entries.step)
-            if number < 0 { moveUp() } else { moveDown() }
-            if before == (cursor, entries.step) { break }
+            let (before, step) = (cursor, entries.step)
+            let edge = number < 0 ? lineStart : lineEnd
+            if number < 0 ? edge > 0 : edge < count {
+                let end = number < 0 ? edge - 1 : pass(edge + 1, 1) { !$0.breaksLine }
+                moveCursor(to: place(atColumn: column, ofLineEndingAt: end))
+            } else if let entry = number < 0 ? entries.older(than: text) : entries.newer(than: text) {
+                replace(0..<count, with: Array(entry), step: step)
+                edits.close()
+            }
+            if before == cursor, step == entries.step { break }
         }
-    }
-
-    private mutating func moveUp() {
-        let start = lineStart
-        if start > 0 {
-            moveCursor(to: place(atColumn: column, ofLineEndingAt: start - 1))
-        } else {
-            let step = entries.step
-            if let entry = entries.older(than: text) { show(entry, from: step) }
-        }
-    }
-
-    private mutating func moveDown() {
-        let end = lineEnd
-        if end < count {
-            let column = column
-            cursor = end + 1
-            moveCursor(to: place(atColumn: column, ofLineEndingAt: lineEnd))
-        } else {
-            let step = entries.step
-            if let entry = entries.newer(than: text) { show(entry, from: step) }
-        }
-    }
-
-    private mutating func show(_ entry: String, from step: EntryHistory.Step) {
-        replace(0..<count, with: Array(entry), step: step)
-        edits.close()
     }
 
     /// The cursor's column in its line, in cells.
@@ -322,7 +286,7 @@ extension LineEditor {
     }
 
     private func place(atColumn column: Int, ofLineEndingAt end: Int) -> Int {
-        var place = characters[..<end].lastIndex(where: \.breaksLine).map { $0 + 1 } ?? 0
+        var place = pass(end, -1) { !$0.breaksLine }
         var used = 0
         while place < end {
             used += TextWidth.width(of: characters[place])

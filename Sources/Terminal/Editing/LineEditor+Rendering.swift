@@ -37,9 +37,8 @@ extension LineEditor {
     public func rendered(width: Int, rows: Int) -> (visible: [SafeText], cursor: Position) {
         let width = max(2, width)
         let (starts, cursorRow) = rowStarts(width: width)
-        let shown = min(max(1, rows), starts.count)
-        let first = Self.firstRow(cursorRow, shown, of: starts.count)
-        let visible = (first..<first + shown).map { row in
+        let shown = Self.shownRows(rows, of: starts.count, around: cursorRow)
+        let visible = shown.map { row in
             let end = row + 1 < starts.count ? starts[row + 1] : count
             var line = SafeText.empty
             line.reserveCapacity(end - starts[row])
@@ -53,19 +52,20 @@ extension LineEditor {
             return line
         }
         let column = cells[starts[cursorRow]..<cursor].reduce(0) { $0 + $1.columns(in: width) }
-        return (visible, Position(row: cursorRow - first, column: column))
+        return (visible, Position(row: cursorRow - shown.lowerBound, column: column))
     }
 
     /// How many rows of `width` columns are above and below those that `rendered(width:rows:)` returns.
     public func hidden(width: Int, rows: Int) -> (above: Int, below: Int) {
         let (starts, cursorRow) = rowStarts(width: max(2, width))
-        let shown = min(max(1, rows), starts.count)
-        let first = Self.firstRow(cursorRow, shown, of: starts.count)
-        return (first, starts.count - first - shown)
+        let shown = Self.shownRows(rows, of: starts.count, around: cursorRow)
+        return (shown.lowerBound, starts.count - shown.upperBound)
     }
 
-    private static func firstRow(_ cursorRow: Int, _ shown: Int, of count: Int) -> Int {
-        min(max(0, cursorRow - shown + 1), count - shown)
+    private static func shownRows(_ rows: Int, of count: Int, around cursorRow: Int) -> Range<Int> {
+        let shown = min(max(1, rows), count)
+        let first = min(max(0, cursorRow - shown + 1), count - shown)
+        return first..<first + shown
     }
 
     /// How many rows of `width` columns the text takes, counted up to `limit`.
