@@ -7,7 +7,7 @@ public struct FrameLimiter: Sendable {
     public enum Cause: Sendable {
         /// A key, a paste, the mouse, another size of the window: its frame waits for nothing.
         case person
-        /// Anything that the person has not done just now.
+        /// Anything else.
         case news
     }
 
@@ -45,18 +45,15 @@ public struct FrameLimiter: Sendable {
         if cause == .person { needsFrameNow = true }
     }
 
-    /// When the next frame is due: nil when nothing changed, or when the terminal cannot take it; else an instant that
-    /// may have passed already.
+    /// When the next frame is due, perhaps in the past; nil when nothing changed, or the terminal cannot take it.
     public func deadline(now: ContinuousClock.Instant, canShow: Bool = true) -> ContinuousClock.Instant? {
         if needsFrameNow { return now }
         guard needsFrame, canShow else { return nil }
         return nextSlot ?? now
     }
 
-    /// True, once for each change, when a frame has to be drawn now; the caller then draws it.
-    ///
-    /// - Parameter canShow: whether the terminal takes output. News wait until it does; what the person does is drawn,
-    ///   so that it is what the terminal shows next.
+    /// True, once for each change, when a frame has to be drawn now; the caller then draws it. While the terminal takes
+    /// no output news wait, but what the person does is drawn, so that the terminal shows it next.
     public mutating func takeFrame(now: ContinuousClock.Instant, canShow: Bool = true) -> Bool {
         guard let deadline = deadline(now: now, canShow: canShow), deadline <= now else { return false }
         // A key puts off no news, as somebody who types would otherwise see none.

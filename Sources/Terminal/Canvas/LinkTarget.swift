@@ -7,8 +7,7 @@ public struct LinkTarget: Hashable, Sendable {
     /// Terminals take no longer ones.
     public static let byteLimit = 2_083
 
-    /// Nil for what no terminal should be told to open: anything but http and https, spaces and controls, and an
-    /// address that is too long.
+    /// Nil for anything but http and https, for spaces and controls, and for an address that is too long.
     public init?(_ text: String) {
         let scheme = text.prefix(8).lowercased()
         guard scheme.hasPrefix("http://") || scheme.hasPrefix("https://") else { return nil }
@@ -41,12 +40,8 @@ public struct LinkTarget: Hashable, Sendable {
     }
 }
 
-/// Whether addresses are given to the terminal, so that it can open them.
+/// Whether addresses are given to the terminal, so that it can open them; by default where its type is one that takes
+/// them, or passes over them.
 public enum LinkUse: Hashable, Sendable {
-    /// Where the type of the terminal is one that takes them, or passes over them.
-    case auto
-    /// Whatever its type is.
-    case always
-    /// Never.
-    case never
+    case auto, always, never
 }

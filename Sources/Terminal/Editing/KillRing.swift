@@ -1,5 +1,5 @@
-/// What was removed from a text and can be inserted again: the newest first, then what was removed before it, around
-/// the end. Bounded in number and in characters.
+/// What was removed from a text and can be inserted again, from the newest to the oldest and around the end. Bounded in
+/// number and in characters.
 struct KillRing: Sendable {
     private static let countLimit = 32
 
@@ -15,14 +15,14 @@ struct KillRing: Sendable {
     /// What is inserted next; nil when nothing was removed yet.
     var current: [Character]? { kills.indices.contains(place) ? kills[place] : nil }
 
-    /// Goes on to what was removed before, and from the oldest to the newest.
+    /// Goes on to what was removed before it.
     mutating func earlier() -> [Character]? {
         guard !kills.isEmpty else { return nil }
         place = place > 0 ? place - 1 : kills.count - 1
         return current
     }
 
-    /// Keeps a text. Where it joins the one before, both are one, in the order that they had.
+    /// Keeps a text, as one with the text before where it joins that.
     mutating func add(_ text: [Character], joins: Bool, isBackward: Bool) {
         let before = joins ? kills.popLast() ?? [] : []
         kills.append(Array((isBackward ? text + before : before + text).prefix(characterLimit)))

@@ -1,8 +1,8 @@
 /// What the next key is for, whatever it means otherwise.
 enum AwaitedKey: Hashable, Sendable {
-    /// To be put in as it is, so many times.
+    /// To be put in as it is, `count` times.
     case literal(count: Int)
-    /// To be gone to, so many places ahead; backwards when negative.
+    /// To be gone to, `count` places ahead; backwards when negative.
     case place(count: Int)
 }
 
@@ -11,10 +11,7 @@ extension LineEditor {
     public var awaitsKey: Bool { awaited != nil }
 
     /// Whether the next key is put in as it is, where it stands for a character of a text.
-    public var quotesNextKey: Bool {
-        guard case .literal? = awaited else { return false }
-        return true
-    }
+    public var quotesNextKey: Bool { if case .literal? = awaited { true } else { false } }
 
     mutating func take(_ key: Key, for awaited: AwaitedKey) {
         guard let character = Self.literal(key) else { return }

@@ -1,9 +1,6 @@
 extension LineEditor {
-    /// The text on one line of `width` columns, scrolled so that the cursor is inside; a line break shows as `↵`.
-    ///
-    /// The line scrolls by half its width at a time, so that most keys change only what they typed.
-    ///
-    /// - Returns: what to draw, and the column of the cursor in it, 0 up to `width - 1`.
+    /// The text on one line of `width` columns, and the cursor's column in it; a line break shows as `↵`. The line
+    /// scrolls by half its width at a time, so that most keys change only what they typed.
     public func rendered(width: Int) -> (visible: SafeText, cursorColumn: Int) {
         guard width > 0 else { return (.empty, 0) }
         let widths = characters[..<cursor].map { Self.drawn($0).width }
@@ -27,13 +24,9 @@ extension LineEditor {
         return (visible, before - passed)
     }
 
-    /// The text broken into rows of `width` columns: at its line breaks, and where a row is full between words, or
-    /// within a word that no row can hold. The blank at a break ends its row.
-    ///
-    /// - Parameters:
-    ///   - width: the columns of a row, at least 2.
-    ///   - rows: the most rows that are returned: those around the cursor.
-    /// - Returns: at least one row, and the cursor's place in them.
+    /// The text broken into rows of `width` columns, at least 2: at its line breaks, and where a row is full between
+    /// words, or within a word that no row can hold. The blank at a break ends its row. Returns the rows around the
+    /// cursor, 1 to `rows`, and the cursor's place in them.
     public func rendered(width: Int, rows: Int) -> (visible: [SafeText], cursor: Position) {
         let width = max(2, width)
         let (starts, cursorRow) = rowStarts(width: width)

@@ -16,8 +16,7 @@ struct HistorySearch: Sendable {
 }
 
 extension LineEditor {
-    /// The characters that are looked for at most. Nobody types more; a paste in a terminal that does not tell one from
-    /// typing has more.
+    /// The most characters that are looked for. Only an unmarked paste has more.
     static let queryLimit = 256
 
     /// What a search looks for at the moment.
@@ -102,11 +101,9 @@ extension LineEditor {
         search?.isExhausted = !isFound
     }
 
-    /// Shows the next line that has the query in it; where there is none, the last one stays.
+    /// Shows the next line that contains the query and is not `shown`; where there is none, the last one stays.
     ///
-    /// - Parameters:
-    ///   - start: where to begin; nil for the newest entry, or the oldest when it goes forward.
-    ///   - shown: a text that is not another one.
+    /// - Parameter start: where to begin; nil for the newest entry, or the oldest when it goes forward.
     @discardableResult
     private mutating func find(from start: Int?, except shown: String? = nil) -> Bool {
         guard let wanted = search, !wanted.query.isEmpty else { return false }

@@ -3,7 +3,7 @@
 /// A pure value. It keeps the original text; only `rendered` passes it through the gate. Whether Enter sends or breaks
 /// the line is the caller's decision: `handle` does not take it.
 public struct LineEditor: Sendable {
-    /// The most characters that are kept; what is inserted beyond is cut, and `insert` says how much.
+    /// The most characters that are kept; `insert` says how many are cut.
     public let limit: Int
     /// The cursor, as a number of characters from the beginning.
     public internal(set) var cursor = 0
@@ -22,12 +22,8 @@ public struct LineEditor: Sendable {
     var lastQuery: [Character] = []
     var entries: EntryHistory
 
-    /// Makes an empty editor.
-    ///
-    /// - Parameters:
-    ///   - limit: the most characters of the text; by default twice as many as a message's 128 KiB can hold, so that
-    ///     what is too long can be shortened here.
-    ///   - historyLimit: the most earlier texts that are kept for `up` and `down`.
+    /// Makes an empty editor. By default it holds twice as many characters as a message's 128 KiB can, so that what is
+    /// too long can be shortened here, and 500 earlier texts.
     public init(limit: Int = 262_144, historyLimit: Int = 500) {
         self.limit = max(0, limit)
         killRing = KillRing(characterLimit: max(0, limit))
@@ -93,9 +89,7 @@ public struct LineEditor: Sendable {
         edits.close()
     }
 
-    /// Inserts a text at the cursor, as from a paste.
-    ///
-    /// - Returns: how many of its last characters are not kept, for want of room.
+    /// Inserts a text at the cursor, as from a paste; returns how many of its last characters are cut for want of room.
     @discardableResult
     public mutating func insert(_ text: String) -> Int {
         beginAnew()
@@ -114,7 +108,7 @@ public struct LineEditor: Sendable {
         killRing.add(Array(text), joins: false, isBackward: false)
     }
 
-    /// Hands the text over, keeps it in the history and empties the editor.
+    /// Returns the text, keeps it in the history and empties the editor.
     public mutating func take() -> String {
         let text = text
         entries.add(text)
@@ -128,8 +122,8 @@ public struct LineEditor: Sendable {
         entries.add(text)
     }
 
-    /// Empties the editor, which can be undone. A text that was being written before the person turned to the history
-    /// is kept there.
+    /// Empties the editor, which can be undone. A text being written before the person turned to the history is kept
+    /// there.
     public mutating func discard() {
         beginAnew()
         entries.leaveKeepingDraft()
@@ -165,19 +159,18 @@ public struct LineEditor: Sendable {
 
     @discardableResult
     mutating func insert(_ inserted: [Character], joins: Bool) -> Int {
-        if inserted.first?.isASCII ?? true { return replace(cursor..<cursor, with: inserted, joins: joins) }
-        // A combining character typed on its own belongs to the character before it.
-        let before = cursor > 0 ? cursor - 1 : cursor
-        let joined = Array(String(characters[before..<cursor]) + String(inserted))
-        if cursor > 0, let first = joined.first, first != characters[before] || joined.count != inserted.count + 1 {
-            return replace(before..<cursor, with: joined)
+        if cursor > 0, inserted.first?.isASCII == false {
+            // A combining character typed on its own belongs to the character before it.
+            let before = cursor - 1
+            let joined = Array(String(characters[before..<cursor]) + String(inserted))
+            if joined.first != characters[before] || joined.count != inserted.count + 1 {
+                return replace(before..<cursor, with: joined)
+            }
         }
         return replace(cursor..<cursor, with: inserted, joins: joins)
     }
 
-    /// The one way in which the text changes, except by undoing that.
-    ///
-    /// - Returns: how many of the last characters are not kept, for want of room.
+    /// The one way in which the text changes, except by undoing that; returns how many characters are cut.
     @discardableResult
     mutating func replace(
         _ range: Range<Int>, with whole: [Character], joins: Bool = false, step: EntryHistory.Step? = nil

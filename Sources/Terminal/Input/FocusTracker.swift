@@ -16,9 +16,8 @@ public struct FocusTracker: Hashable, Sendable {
         case detached, attached
         /// The process is about to stop (SIGTSTP), or runs again.
         case suspended, resumed
-        /// The terminal is gone.
         case hungUp
-        /// Nothing was typed for as long as the program waits before it takes the person for absent.
+        /// Nothing was typed for so long that the person counts as absent.
         case idle
     }
 
@@ -41,8 +40,7 @@ public struct FocusTracker: Hashable, Sendable {
         case .focusOut:
             if isReported { isForeground = false }
             isReported = true
-        case .supportConfirmed:
-            isReported = true
+        case .supportConfirmed: isReported = true
         case .input, .resumed, .attached: isForeground = !isGone
         case .suspended, .idle, .detached: isForeground = false
         case .hungUp:

@@ -4,8 +4,7 @@
 /// and X10 mouse reports, bracketed paste and focus reports. A sequence that it does not know is dropped; no part of
 /// one comes out as text. What it keeps is bounded, whatever is sent.
 public struct InputParser: Sendable {
-    /// The most bytes of one paste that are kept; what follows is dropped up to the paste's end, and `pasteCut` says
-    /// so.
+    /// The most bytes of one paste that are kept; the rest is dropped, and `pasteCut` says so.
     public static let pasteLimit = 1 << 20
 
     enum State: Equatable {

@@ -7,9 +7,9 @@
 public struct PasteWatch: Sendable {
     /// Keys that are no further apart belong to a run: nobody types as fast, and no keyboard repeats as fast.
     public static let gap = Duration.milliseconds(10)
-    /// So long after the last key of a run it is over, where one of its breaks is held.
+    /// A run is over this long after its last key, where one of its breaks is held.
     public static let pause = Duration.milliseconds(30)
-    /// So long after a paste several keys that come together are the rest of it.
+    /// Several keys that come together are the rest of a paste up to this long after it.
     public static let reach = Duration.milliseconds(500)
     /// The keys of a run from which on a break is held, and those behind one in the same read.
     static let leastKeys = 5
@@ -72,10 +72,8 @@ public struct PasteWatch: Sendable {
         return decided
     }
 
-    /// Hands on what is held: as a paste where it is one, as keys otherwise.
-    ///
-    /// - Parameter asPaste: whether it is a paste in any case, so that no key of it sends anything: nobody is there any
-    ///   more to see it go.
+    /// Hands on what is held: as a paste where it is one, as keys otherwise. `asPaste` makes it one in any case, so that
+    /// no key of it sends anything when no one is there to see it.
     public mutating func flush(asPaste: Bool = false) -> [InputEvent] {
         if asPaste { isPaste = true }
         defer { (held, breaks, isPaste) = ([], 0, false) }

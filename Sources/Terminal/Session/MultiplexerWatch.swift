@@ -2,9 +2,7 @@ import Platform
 
 /// The multiplexer, tmux or screen, in which this program runs, as its environment tells.
 enum Multiplexer {
-    /// The path of its socket; nil where there is none.
-    ///
-    /// - Parameter exists: whether there is anything at a path.
+    /// The path of its socket, if there is one.
     static func socket(environment: (String) -> String?, user: UInt32, exists: (String) -> Bool) -> String? {
         func value(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
         if let tmux = value("TMUX") {
@@ -22,23 +20,19 @@ enum Multiplexer {
     }
 }
 
-/// Whether anybody is attached to a multiplexer, as its socket tells: a pure value.
+/// Whether anyone is attached to a multiplexer, as its socket tells: a pure value.
 ///
-/// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached, for those
-/// who list sessions. What is not known counts as attached: where that right is missing from the start, whoever is
-/// there may have a way of their own. A socket that is made anew lacks the right at first, be anybody attached or not.
+/// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached. Unknown
+/// counts as attached: where the right is missing from the start, whoever is there may have a way of their own. A socket
+/// that is made anew lacks the right at first, whether anyone is attached or not.
 struct AttachmentGauge: Hashable, Sendable {
     private var isAttached: Bool?
     /// Which socket was looked at last, and whether it has had the right.
     private var socket: Int32?
     private var hasHadRight = false
 
-    /// Takes in how the socket is found.
-    ///
-    /// - Parameters:
-    ///   - mode: the socket's mode; nil where there is no socket.
-    ///   - socket: tells it from another one that had the same path before.
-    /// - Returns: whether anybody is attached, where that is news.
+    /// Takes the socket's mode, nil where there is none, and returns whether anyone is attached, where that is news.
+    /// `socket` tells it from another one that had the same path before.
     mutating func take(mode: UInt32?, of socket: Int32) -> Bool? {
         guard let mode else { return nil }
         let hasRight = mode & 0o100 != 0
@@ -71,7 +65,6 @@ final class MultiplexerWatch {
     }
 
     #if os(Linux)
-        /// Watches a socket; nil where that cannot be.
         init?(_ path: String) {
             let descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
             guard descriptor >= 0 else { return nil }
@@ -82,9 +75,7 @@ final class MultiplexerWatch {
             _ = gauge.take(mode: mode, of: socket)
         }
 
-        /// Takes in what was told.
-        ///
-        /// - Returns: whether anybody is attached, where that has changed.
+        /// Takes the news, and returns whether anyone is attached, where that has changed.
         func take() -> Bool? {
             var bytes = [UInt8](repeating: 0, count: 4_096)
             while read(descriptor, &bytes, bytes.count) > 0 {}
@@ -95,26 +86,18 @@ final class MultiplexerWatch {
             return gauge.take(mode: socket == before ? mode : self.mode, of: socket)
         }
 
-        /// Watches the socket that is there. Of one that is watched already nothing changes.
-        ///
-        /// - Returns: the watch, which no other socket has; a negative number where there is none.
+        /// Watches the socket that is there; returns the same number for the same socket, a negative one for none.
         private func mark() -> Int32 { inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB)) }
 
         private var mode: UInt32? {
             var status = stat()
             return stat(path, &status) == 0 ? UInt32(status.st_mode) : nil
         }
+
+        deinit { close(descriptor) }
     #else
-        /// Nil: this system tells nothing of sockets.
         init?(_ path: String) { return nil }
 
-        /// Nothing.
         func take() -> Bool? { nil }
     #endif
-
-    deinit {
-        #if os(Linux)
-            close(descriptor)
-        #endif
-    }
 }

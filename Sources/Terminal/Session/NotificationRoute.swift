@@ -1,15 +1,13 @@
-/// By what the person wants to be called.
+/// How the person wants to be notified.
 public enum NotificationUse: Hashable, Sendable {
     /// By what the terminal is known to take, else by its bell.
     case auto
     /// By this, whatever the terminal is.
     case always(NotificationMethod)
-    /// By nothing.
     case never
 }
 
-/// What is known of the terminal that says which notifications it takes: a pure value of its type, the environment and
-/// its answer.
+/// Which notifications the terminal takes: a pure value of its type, the environment and its answer.
 struct NotificationRoute: Hashable, Sendable {
     /// Whether tmux is between this program and the terminal.
     let isInTmux: Bool

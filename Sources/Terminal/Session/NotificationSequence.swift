@@ -1,8 +1,9 @@
-/// A few words that call the person to the terminal while they look elsewhere.
+/// A few words that call the person to the terminal while they look elsewhere. They may be anyone's text; what reaches
+/// the terminal of them is safe and short.
 public struct TerminalNotification: Hashable, Sendable {
-    /// What happened, and where: a few words.
+    /// What happened, and where.
     public var title: String
-    /// The rest of it. It may be text of anybody; what reaches the terminal of it is safe and short.
+    /// The rest of it.
     public var body: String
 
     /// Makes a notification.
@@ -12,9 +13,8 @@ public struct TerminalNotification: Hashable, Sendable {
     }
 }
 
-/// What a terminal can be given so that it calls the person.
+/// A way in which a terminal can notify the person.
 public enum NotificationMethod: Hashable, Sendable {
-    /// The bell.
     case bell
     /// OSC 9: one text (iTerm2).
     case osc9
@@ -26,17 +26,14 @@ public enum NotificationMethod: Hashable, Sendable {
 
 /// The bytes of a notification. No text can end them, or hold anything that a terminal obeys.
 enum NotificationSequence {
-    /// Columns of a title that are sent at most.
-    static let titleColumns = 80
-    /// Columns of a text that are sent at most.
-    static let bodyColumns = 160
+    private static let titleColumns = 80
+    private static let bodyColumns = 160
     /// Bytes of either at most: terminals refuse payloads above twice that.
-    static let byteLimit = 1_024
+    private static let byteLimit = 1_024
 
     /// Asks whether the terminal takes OSC 99. What does not know it passes over it.
     static let question = "\u{1B}]99;\(NotificationReply.identifier):p=?;\u{1B}\\"
 
-    /// - Parameter isInTmux: whether it has to pass tmux on its way to the terminal.
     static func bytes(_ notification: TerminalNotification, by method: NotificationMethod, isInTmux: Bool) -> [UInt8] {
         let title = shown(notification.title, columns: titleColumns)
         let body = shown(notification.body, columns: bodyColumns)
@@ -49,12 +46,10 @@ enum NotificationSequence {
             let name = NotificationReply.identifier
             sequence = "\u{1B}]99;\(name):d=0;\(title)\u{1B}\\" + "\u{1B}]99;\(name):p=body;\(body)\u{1B}\\"
         }
-        return isInTmux ? passing(Array(sequence.utf8)) : Array(sequence.utf8)
-    }
-
-    /// What tmux passes on to its terminal where `allow-passthrough` is on, and drops where it is off.
-    static func passing(_ bytes: [UInt8]) -> [UInt8] {
-        Array("\u{1B}Ptmux;".utf8) + bytes.flatMap { $0 == 0x1B ? [$0, $0] : [$0] } + Array("\u{1B}\\".utf8)
+        guard isInTmux else { return Array(sequence.utf8) }
+        // tmux passes this on to its terminal where `allow-passthrough` is on, and drops it where it is off.
+        let escaped = sequence.utf8.flatMap { $0 == 0x1B ? [$0, $0] : [$0] }
+        return Array("\u{1B}Ptmux;".utf8) + escaped + Array("\u{1B}\\".utf8)
     }
 
     private static func shown(_ text: String, columns: Int) -> String {

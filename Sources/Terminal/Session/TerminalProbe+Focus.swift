@@ -1,23 +1,18 @@
 import Platform
 
 extension TerminalProbe {
-    /// What a terminal says that is asked whether it reports its focus.
+    /// A terminal's answer to the question whether it reports its focus.
     public enum FocusAnswer: Hashable, Sendable {
-        /// It does.
         case reports
-        /// It does not.
         case denies
-        /// It has answered another question that came behind this one: it may report its focus or not.
+        /// It has answered another question after this one: it may report its focus or not.
         case silent
         /// It has answered nothing in time.
         case unanswered
     }
 
-    /// Asks this process's terminal whether it reports its focus (DECRQM 1004), and takes what is typed meanwhile. Not
-    /// to be called while a session is open.
-    ///
-    /// - Parameter limit: how long the answer may take.
-    /// - Returns: nil where there is no terminal that can be asked, or this process is in the background.
+    /// Asks this process's terminal whether it reports its focus (DECRQM 1004), and takes what is typed meanwhile. Nil
+    /// where no terminal can be asked, or this process is in the background. Not to be called while a session is open.
     public static func askFocus(within limit: Duration = .milliseconds(500)) -> FocusAnswer? {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp(),
             Modes.canBeAsked(type: environmentValue("TERM") ?? "")
@@ -55,7 +50,6 @@ struct FocusQuestion {
     /// The question, and one behind it that every terminal answers.
     static let bytes = Array("\u{1B}[?1004$p\u{1B}[c".utf8)
 
-    /// What it is; nil as long as that is not known.
     private(set) var answer: TerminalProbe.FocusAnswer?
     private var word: TerminalProbe.FocusAnswer?
     private var parser = InputParser()

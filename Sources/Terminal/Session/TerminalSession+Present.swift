@@ -54,10 +54,10 @@ extension TerminalSession {
         if isWritable { send([0x07]) }
     }
 
-    /// Calls the person, who looks elsewhere, by what the terminal has for that. No terminal says whether it did.
+    /// Notifies the person, who looks elsewhere, by what the terminal has for that. No terminal says whether it did.
     ///
-    /// - Returns: by what it was done. The bell is left to the caller, who may have other reasons to ring it: see
-    ///   ``bell()``. Nothing was done where the terminal takes no output.
+    /// - Returns: the methods used; none while the terminal takes no output. The bell is left to the caller, who may have
+    ///   other reasons to ring it.
     public func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] {
         guard isWritable else { return [] }
         // What cannot be asked may print a sequence that it does not know.
@@ -69,8 +69,7 @@ extension TerminalSession {
         return methods
     }
 
-    /// Gives a text to the terminal's clipboard (OSC 52), where it has one and lets programs write to it; no terminal
-    /// says whether it did.
+    /// Copies a text to the terminal's clipboard (OSC 52). No terminal says whether it did.
     public func copy(_ text: String) {
         guard modes.canBeAsked, isWritable else { return }
         send(ClipboardSequence.bytes(text))

@@ -32,12 +32,10 @@ extension TerminalSession {
         return try body()
     }
 
-    /// Back to the shell's screen and modes.
+    /// Back to the shell's screen and modes; with `discardsInput` no one gets the unread input.
     ///
-    /// - Parameters:
-    ///   - discardsInput: whether nobody is to have what is still to be read.
-    ///   - keepsTyped: whether what is typed before the terminal has answered is for this program. What is typed for a
-    ///     shell is not: it could be sent as a text.
+    /// - Parameter keepsTyped: whether what is typed before the terminal has answered is for this program. What is typed
+    ///   for a shell is not: it could be sent as a text.
     func leaveScreen(discardsInput: Bool, keepsTyped: Bool = false) {
         cterminal_stop_taking_keys()
         send(modes.leave)

@@ -121,15 +121,12 @@ public final class TerminalSession {
         if options.capturesStandardError { cterminal_capture_errors() }
     }
 
-    deinit {
-        close()
-    }
+    deinit { close() }
 
     /// Leaves the terminal as it was found. Further calls do nothing.
     ///
-    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is
-    ///   closed meanwhile does not end it before; where a signal has asked for the end, it has the grace period from
-    ///   now on.
+    /// - Parameter endsProcess: whether the process ends as soon as its work is done. A closed terminal then does not end
+    ///   it before, and the grace period of a signal that has asked for the end begins now.
     public func close(endsProcess: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
@@ -145,8 +142,7 @@ public final class TerminalSession {
         Self.isTaken.store(false, ordering: .releasing)
     }
 
-    /// The signal that has asked for the end, also where `wait` has not told of it or the session is closed; nil where
-    /// none has.
+    /// The signal that has asked for the end, even if `wait` has not reported it or the session is closed.
     public var pendingSignal: Int32? {
         let signal = cterminal_pending_death()
         return signal == 0 ? nil : signal
@@ -154,9 +150,7 @@ public final class TerminalSession {
 
     /// Ends the process by a signal's default action, so that the program that started it sees what ended it. Restores
     /// the terminal first if a session still holds it.
-    public static func endProcess(by signal: Int32) -> Never {
-        cterminal_die(signal)
-    }
+    public static func endProcess(by signal: Int32) -> Never { cterminal_die(signal) }
 
     // MARK: opening
 
