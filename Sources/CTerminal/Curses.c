@@ -68,7 +68,7 @@ const char *cterminal_capability(const char *name) {
     return value == (const char *)-1 ? NULL : value;
 }
 
-int cterminal_width(int32_t scalar) { return wcwidth((wchar_t)scalar); }
+int cterminal_width(uint32_t scalar) { return wcwidth((wchar_t)scalar); }
 
 bool cterminal_define_pair(int pair, int foreground, int background) {
 #if defined(NCURSES_EXT_COLORS) && NCURSES_VERSION_PATCH >= 20170401
@@ -81,7 +81,7 @@ bool cterminal_define_pair(int pair, int foreground, int background) {
 #endif
 }
 
-void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mark2, int32_t mark3, int32_t mark4,
+void cterminal_put(int row, int column, uint32_t base, uint32_t mark1, uint32_t mark2, uint32_t mark3, uint32_t mark4,
                    uint32_t attributes, int pair) {
     const wchar_t text[6] = {(wchar_t)base, (wchar_t)mark1, (wchar_t)mark2, (wchar_t)mark3, (wchar_t)mark4, 0};
     cchar_t cell;

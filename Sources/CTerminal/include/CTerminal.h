@@ -49,11 +49,11 @@ bool cterminal_use_utf8(void);
 /// A string capability of the open terminal, or NULL.
 const char *cterminal_capability(const char *name);
 /// The number of columns that the C library gives `scalar`, or -1.
-int cterminal_width(int32_t scalar);
+int cterminal_width(uint32_t scalar);
 /// Gives a pair of colours its number, up to 32767; -1 is the terminal's own colour.
 bool cterminal_define_pair(int pair, int foreground, int background);
 /// Puts one cell: a base and up to four marks (0: none). The bottom right corner does not scroll.
-void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mark2, int32_t mark3, int32_t mark4,
+void cterminal_put(int row, int column, uint32_t base, uint32_t mark1, uint32_t mark2, uint32_t mark3, uint32_t mark4,
                    uint32_t attributes, int pair);
 /// The bytes of a capability with two parameters, for what is written past ncurses: at most `capacity` of them; returns
 /// how many, none where the terminal has no such sequence.

@@ -27,7 +27,7 @@ public struct RGB: Hashable, Sendable {
     /// Nil for the first 16, which are each terminal's own.
     public init?(paletteEntry number: UInt8) {
         guard number >= 16 else { return nil }
-        self = ColorPalette.color(ofEntry: Int(number))
+        self = ColorPalette.color(ofEntry: Int32(number))
     }
 
     /// Black.

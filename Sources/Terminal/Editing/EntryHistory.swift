@@ -80,19 +80,16 @@ struct EntryHistory: Sendable {
         var next = (place ?? entries.count) - 1
         // A text that is both being written and kept already is not gone to.
         if place == nil, next >= 0, Self.isSame(entries[next], current) { next -= 1 }
-        guard next >= 0 else { return nil }
-        keep(current)
-        place = next
-        return altered[next] ?? entries[next]
+        return next >= 0 ? go(to: next, from: current) : nil
     }
 
     /// The entry after the one shown, at last the text that was being written; nil there. `current` stays where it is.
     mutating func newer(than current: String) -> String? {
         guard let shown = place else { return nil }
+        if shown + 1 < entries.count { return go(to: shown + 1, from: current) }
         keep(current)
-        let next = shown + 1
-        place = next < entries.count ? next : nil
-        return place == nil ? draft : altered[next] ?? entries[next]
+        place = nil
+        return draft
     }
 
     /// The entry at `place`, as the person has left it.

@@ -137,7 +137,9 @@ extension LineEditor {
     private mutating func restoreBeforeSearch() {
         guard let search else { return }
         entries.goBack(to: search.step, from: String(characters))
-        restore(search.text, cursor: search.cursor, edits: search.edits)
+        substitute(0..<count, with: search.text)
+        cursor = search.cursor
+        edits = search.edits
     }
 
     /// Where a text has the query, in characters; nil where it does not.

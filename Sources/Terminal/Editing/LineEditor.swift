@@ -148,13 +148,6 @@ public struct LineEditor: Sendable {
         endSearch()
     }
 
-    /// Puts everything back as it was.
-    mutating func restore(_ text: [Character], cursor place: Int, edits before: EditHistory) {
-        substitute(0..<characters.count, with: text)
-        cursor = place
-        edits = before
-    }
-
     // MARK: changes
 
     @discardableResult
@@ -189,7 +182,7 @@ public struct LineEditor: Sendable {
         return cut
     }
 
-    private mutating func substitute(_ range: Range<Int>, with inserted: [Character]) {
+    mutating func substitute(_ range: Range<Int>, with inserted: [Character]) {
         utf8Count -= characters[range].reduce(0) { $0 + $1.utf8.count }
         utf8Count += inserted.reduce(0) { $0 + $1.utf8.count }
         characters.replaceSubrange(range, with: inserted)

@@ -4,28 +4,26 @@
 /// On a slow line it can come in pieces, long after the question. None of them may look typed, so what can be a piece
 /// of one is known here.
 enum ColorReply {
-    private static let openings = [Array("11;rgb:".utf8), Array("11;rgba:".utf8)]
+    private static let openings = [(Array("11;rgb:".utf8), 3), (Array("11;rgba:".utf8), 4)]
+
+    /// The parts behind an opening, and how many there are of them in a whole reply; nil for anything else.
+    private static func parts(_ bytes: [UInt8]) -> (parts: [ArraySlice<UInt8>], count: Int)? {
+        guard let (opening, count) = openings.first(where: { bytes.starts(with: $0.0) }) else { return nil }
+        return (bytes.dropFirst(opening.count).split(separator: 0x2F, omittingEmptySubsequences: false), count)
+    }
 
     /// The colour that a whole reply names; nil for anything else.
     static func background(_ bytes: [UInt8]) -> RGB? {
-        guard let opening = openings.first(where: bytes.starts(with:)) else { return nil }
-        let parts = bytes.dropFirst(opening.count).split(separator: 0x2F, omittingEmptySubsequences: false)
-        guard parts.count == partCount(opening), let red = value(parts[0]), let green = value(parts[1]),
-            let blue = value(parts[2]), parts.allSatisfy({ value($0) != nil })
-        else { return nil }
-        return RGB(red: red, green: green, blue: blue)
+        guard let (parts, count) = parts(bytes), parts.count == count else { return nil }
+        let values = parts.compactMap { value($0) }
+        return values.count == count ? RGB(red: values[0], green: values[1], blue: values[2]) : nil
     }
 
     /// True when more bytes could make a whole reply of these.
     static func isBeginning(_ bytes: [UInt8]) -> Bool {
-        openings.contains { opening in
-            if bytes.count <= opening.count { return opening.starts(with: bytes) }
-            guard bytes.starts(with: opening) else { return false }
-            let parts = bytes.dropFirst(opening.count).split(separator: 0x2F, omittingEmptySubsequences: false)
-            return parts.count <= partCount(opening)
-                && parts.dropLast().allSatisfy { value($0) != nil }
-                && (parts.last.map { $0.isEmpty || value($0) != nil } ?? true)
-        }
+        guard let (parts, count) = parts(bytes) else { return openings.contains { $0.0.starts(with: bytes) } }
+        return parts.count <= count && parts.dropLast().allSatisfy { value($0) != nil }
+            && (parts.last.map { $0.isEmpty || value($0) != nil } ?? true)
     }
 
     /// True when more bytes could make a reply of these to anything that is asked by a string.
@@ -52,8 +50,6 @@ enum ColorReply {
     static func isTorn(_ chunk: [UInt8]) -> Bool {
         chunk.first == 0x5D && isRest(Array(chunk.dropFirst()), of: [], sawEscape: false)
     }
-
-    private static func partCount(_ opening: [UInt8]) -> Int { opening.count == 7 ? 3 : 4 }
 
     /// One to four hexadecimal digits as a part of a colour: the largest number of that length is all of it.
     private static func value(_ digits: some Collection<UInt8>) -> UInt8? {

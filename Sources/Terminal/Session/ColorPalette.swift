@@ -6,25 +6,25 @@ struct ColorPalette: Sendable {
     let count: Int
 
     /// The number that ncurses has for a colour, -1 for the terminal's own, and whether bold replaces brightness.
-    func index(of color: Color) -> (number: Int, needsBold: Bool) {
+    func index(of color: Color) -> (number: Int32, needsBold: Bool) {
         switch color {
         case .standard: (-1, false)
-        case .indexed(let number): index(ofEntry: Int(number))
+        case .indexed(let number): index(ofEntry: Int32(number))
         case .rgb(let red, let green, let blue): index(of: RGB(red: red, green: green, blue: blue))
         }
     }
 
-    private func index(ofEntry number: Int) -> (number: Int, needsBold: Bool) {
+    private func index(ofEntry number: Int32) -> (number: Int32, needsBold: Bool) {
         if number < count, count <= 256 || number < 8 { return (number, false) }
         if number < 16, count >= 8, count < 16 { return (number - 8, true) }
         return index(of: Self.color(ofEntry: number))
     }
 
-    private func index(of color: RGB) -> (number: Int, needsBold: Bool) {
+    private func index(of color: RGB) -> (number: Int32, needsBold: Bool) {
         switch count {
         case 0x100_0000...:
             // The first eight numbers are the basic colours, not the darkest blues.
-            let number = Int(color.red) << 16 | Int(color.green) << 8 | Int(color.blue)
+            let number = Int32(color.red) << 16 | Int32(color.green) << 8 | Int32(color.blue)
             return (number < 8 ? 0 : number, false)
         case 256...: return (Self.nearest(to: color, among: 16..<256), false)
         case 16...: return (Self.nearest(to: color, among: 0..<16), false)
@@ -43,18 +43,18 @@ struct ColorPalette: Sendable {
     ].map { RGB($0) }
 
     /// The colour of an entry in xterm's palette.
-    static func color(ofEntry number: Int) -> RGB {
-        if number < 16 { return basic[number] }
+    static func color(ofEntry number: Int32) -> RGB {
+        if number < 16 { return basic[Int(number)] }
         if number < 232 {
-            let cube = number - 16
+            let cube = Int(number) - 16
             return RGB(red: levels[cube / 36], green: levels[cube / 6 % 6], blue: levels[cube % 6])
         }
         let grey = UInt8(8 + (number - 232) * 10)
         return RGB(red: grey, green: grey, blue: grey)
     }
 
-    private static func nearest(to wanted: RGB, among range: Range<Int>) -> Int {
-        func distance(_ number: Int) -> Int {
+    private static func nearest(to wanted: RGB, among range: Range<Int32>) -> Int32 {
+        func distance(_ number: Int32) -> Int {
             let color = color(ofEntry: number)
             let red = Int(color.red) - Int(wanted.red)
             let green = Int(color.green) - Int(wanted.green)

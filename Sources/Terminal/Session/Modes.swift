@@ -34,16 +34,13 @@ struct Modes {
     private func capability(_ name: String) -> [UInt8] {
         guard let value = cterminal_capability(name) else { return [] }
         var bytes: [UInt8] = []
-        var isPadding = false
-        var previous: UInt8 = 0
-        for unit in String(cString: value).utf8 {
-            if previous == 0x24, unit == 0x3C {
-                isPadding = true
-                bytes.removeLast()
+        var rest = Array(String(cString: value).utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "$"), rest.first == UInt8(ascii: "<") {
+                rest = rest.drop { $0 != UInt8(ascii: ">") }.dropFirst()
+            } else {
+                bytes.append(byte)
             }
-            if !isPadding { bytes.append(unit) }
-            if unit == 0x3E { isPadding = false }
-            previous = unit
         }
         return bytes
     }

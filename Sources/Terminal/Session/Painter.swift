@@ -36,14 +36,10 @@ struct Painter {
         self.isUTF8 = isUTF8
         insertsCorner = cterminal_capability("rmam") == nil || cterminal_capability("smam") == nil
         shown = Canvas(size: size)
-        if colors, has_colors(), start_color() == OK {
-            use_default_colors()
-            palette = ColorPalette(count: Int(cterminal_colors()))
-            pairLimit = min(Int(cterminal_color_pairs()), 4096)
-        } else {
-            palette = ColorPalette(count: 0)
-            pairLimit = 0
-        }
+        let hasColors = colors && has_colors() && start_color() == OK
+        if hasColors { use_default_colors() }
+        palette = ColorPalette(count: hasColors ? Int(cterminal_colors()) : 0)
+        pairLimit = hasColors ? min(Int(cterminal_color_pairs()), 4096) : 0
     }
 
     /// Starts over on a blank window of another size, or after the screen's content was lost.
@@ -100,22 +96,18 @@ struct Painter {
         }
     }
 
-    private func isWide(_ base: Int32) -> Bool {
+    private func isWide(_ base: UInt32) -> Bool {
         base != 0xFFFD && base != 0x3F && !(0x1F1E6...0x1F1FF).contains(base)
     }
 
     /// The cluster's scalars, or a substitute where the C library disagrees about the width and would shift the row.
-    private func drawable(_ cluster: Cluster) -> (Int32, Int32, Int32, Int32, Int32) {
+    private func drawable(_ cluster: Cluster) -> (UInt32, UInt32, UInt32, UInt32, UInt32) {
         let scalars = cluster.scalars
-        let base = Int32(bitPattern: scalars.0)
+        let base = scalars.0
         if base < 0x7F, scalars.1 == 0 { return (base, 0, 0, 0, 0) }
         guard isUTF8 else { return (base < 0x7F ? base : 0x3F, 0, 0, 0, 0) }
         let expected = (0x1F1E6...0x1F1FF).contains(base) ? 1 : cluster.width
-        guard Int(cterminal_width(base)) == expected else { return (0xFFFD, 0, 0, 0, 0) }
-        return (
-            base, Int32(bitPattern: scalars.1), Int32(bitPattern: scalars.2), Int32(bitPattern: scalars.3),
-            Int32(bitPattern: scalars.4)
-        )
+        return Int(cterminal_width(base)) == expected ? scalars : (0xFFFD, 0, 0, 0, 0)
     }
 
     /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a
@@ -187,10 +179,7 @@ struct Painter {
         if style.attributes.contains(.italic) { attributes |= cterminal_attribute_italic() }
         if style.attributes.contains(.underline) { attributes |= cterminal_attribute_underline() }
         if style.attributes.contains(.reverse) { attributes |= cterminal_attribute_reverse() }
-        let pair = pair(
-            ColorPair(
-                foreground: Int32(truncatingIfNeeded: foreground.number),
-                background: Int32(truncatingIfNeeded: background.number)))
+        let pair = pair(ColorPair(foreground: foreground.number, background: background.number))
         let ink = Ink(attributes: attributes, pair: pair)
         if inks.count >= 8192 { inks.removeAll() }
         inks[style] = ink
