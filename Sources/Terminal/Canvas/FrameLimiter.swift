@@ -7,7 +7,6 @@ public struct FrameLimiter: Sendable {
     public enum Cause: Sendable {
         /// A key, a paste, the mouse, another size of the window: its frame waits for nothing.
         case person
-        /// Anything else.
         case news
     }
 

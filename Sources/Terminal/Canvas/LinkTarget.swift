@@ -25,11 +25,9 @@ public struct LinkTarget: Hashable, Sendable {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 
-    /// What begins the cells of the link (OSC 8). All of its cells have the same identifier, so that a terminal knows
-    /// that the lines into which it was broken belong together.
+    /// Begins the link's cells (OSC 8). Its identifier tells a terminal that the lines of a broken link belong together.
     var opening: [UInt8] { Array("\u{1B}]8;id=\(identifier);\(address)\u{1B}\\".utf8) }
 
-    /// What ends the cells of any link.
     static let closing = Array("\u{1B}]8;;\u{1B}\\".utf8)
 
     /// The same for the same address in every frame (FNV-1a).

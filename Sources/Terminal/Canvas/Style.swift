@@ -5,7 +5,6 @@ public enum Color: Hashable, Sendable {
     /// An entry of the terminal's palette: 0–7 the basic colours, 8–15 their bright forms, 16–255 the xterm cube and
     /// greys.
     case indexed(UInt8)
-    /// A colour by its red, green and blue parts.
     case rgb(red: UInt8, green: UInt8, blue: UInt8)
 }
 

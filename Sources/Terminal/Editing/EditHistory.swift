@@ -1,4 +1,3 @@
-/// One change of a text: the old text and the new one.
 struct Edit: Sendable {
     var start: Int
     var removed: [Character]

@@ -1,5 +1,5 @@
-/// Earlier texts and the place in them while the person looks through. Whatever they make of one meanwhile is there
-/// when they come back to it, until a text is taken.
+/// Earlier texts and the person's place among them. An entry that they change meanwhile stays changed until a text is
+/// taken.
 struct EntryHistory: Sendable {
     /// A place in the history, valid as long as the person looks through it.
     struct Step: Hashable, Sendable {
@@ -17,7 +17,6 @@ struct EntryHistory: Sendable {
     /// The entry that is shown; nil for the text being written.
     private var place: Int?
     private var draft = ""
-    /// Entries as the person has changed them.
     private var altered: [Int: String] = [:]
     private var walk = 0
 
@@ -34,7 +33,7 @@ struct EntryHistory: Sendable {
         added = before
     }
 
-    /// Keeps a text that was taken, behind the one that was being written when the person turned to the history.
+    /// Keeps a text that was taken, after the draft that was left for the history.
     mutating func add(_ text: String) {
         leaveKeepingDraft()
         append(text)
@@ -66,13 +65,11 @@ struct EntryHistory: Sendable {
         }
     }
 
-    /// Whether two texts have the same bytes. To compare their characters takes the square of the number of marks on
-    /// one.
+    /// Compares bytes: comparing characters takes the square of the number of marks on one.
     private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     // MARK: Looking through
 
-    /// Where the person is.
     var step: Step { Step(walk: walk, place: place) }
 
     /// The entry before the one shown, or nil at the oldest; `current` stays where it is.

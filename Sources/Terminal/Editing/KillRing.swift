@@ -5,7 +5,6 @@ struct KillRing: Sendable {
 
     private let characterLimit: Int
     private var kills: [[Character]] = []
-    /// The one that is inserted next.
     private var place = 0
 
     init(characterLimit: Int) {
@@ -43,7 +42,6 @@ struct NumericArgument: Hashable, Sendable {
     /// What it means; a minus by itself is -1.
     var value: Int { (isNegative ? -1 : 1) * (digits ?? 1) }
 
-    /// As it was written.
     var words: String { (isNegative ? "-" : "") + (digits.map { "\($0)" } ?? "") }
 
     mutating func append(_ digit: Int) { digits = min((digits ?? 0) * 10 + digit, Self.limit) }
@@ -53,8 +51,6 @@ struct NumericArgument: Hashable, Sendable {
 enum LastCommand: Hashable, Sendable {
     case other
     case kill
-    /// It inserted what had been removed.
     case yank(Range<Int>)
-    /// It inserted the last word of an entry of the history.
     case lastWord(Range<Int>, entry: Int)
 }

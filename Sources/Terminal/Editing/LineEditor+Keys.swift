@@ -129,7 +129,7 @@ extension LineEditor {
 
     // MARK: places
 
-    /// The place that characters of a kind lead to from another one, ahead by a step of 1 or back by -1.
+    /// The place after a run of characters of a kind, ahead by a step of 1 or back by -1.
     private func pass(_ start: Int, _ step: Int, while isOfKind: (Character) -> Bool) -> Int {
         var place = start
         while case let next = min(place, place + step), characters.indices.contains(next), isOfKind(characters[next]) {
@@ -142,8 +142,7 @@ extension LineEditor {
 
     private var lineEnd: Int { pass(cursor, 1) { !$0.breaksLine } }
 
-    /// The place so many words from the cursor, backwards when negative; `isSpaced` where the words before it end at
-    /// white space only.
+    /// The place that many words from the cursor, back when negative; `isSpaced` if only white space parts words there.
     private func word(_ times: Int, isSpaced: Bool = false) -> Int {
         var place = cursor
         for _ in 0..<abs(times) {
@@ -180,8 +179,7 @@ extension LineEditor {
         kill(to: end == cursor ? min(end + 1, count) : end, command)
     }
 
-    /// Removes what is between the cursor and a place, and keeps it for control-y; what is removed in one go is kept
-    /// together.
+    /// Removes the text up to a place and keeps it for control-y, together with what the key before removed.
     private mutating func kill(to place: Int, _ command: Command) {
         last = place == cursor && command.before != .kill ? .other : .kill
         guard place != cursor else { return }
@@ -251,7 +249,6 @@ extension LineEditor {
         replace(firstStart..<end, with: exchanged)
     }
 
-    /// Deletes the blanks around the cursor.
     private mutating func deleteBlanks() {
         func isBlank(_ character: Character) -> Bool { character.isWhitespace && !character.breaksLine }
         replace(pass(cursor, -1, while: isBlank)..<pass(cursor, 1, while: isBlank), with: [])

@@ -32,8 +32,7 @@ extension LineEditor {
         }
     }
 
-    /// The place of a character, so many times ahead of the cursor, or before it when negative; nil where there are
-    /// fewer.
+    /// The place of a character's `count`th occurrence after the cursor, before it when negative; nil for fewer.
     private func place(of wanted: Character, _ count: Int) -> Int? {
         let step = count < 0 ? -1 : 1
         var place = cursor

@@ -86,7 +86,6 @@ extension LineEditor {
         }
     }
 
-    /// Looks again with another query.
     private mutating func searchAgain() {
         guard let wanted = search else { return }
         guard !wanted.query.isEmpty else {
@@ -142,7 +141,7 @@ extension LineEditor {
         edits = search.edits
     }
 
-    /// Where a text has the query, in characters; nil where it does not.
+    /// The place of the query in a text, in characters.
     private static func offset(of query: [Character], in text: String) -> Int? {
         let isExact = query.contains(where: \.isUppercase)
         let sought = Array(isExact ? String(query) : String(query).lowercased())
@@ -152,8 +151,7 @@ extension LineEditor {
 }
 
 extension [Character] {
-    /// Where others stand in a row here first; nil where they do not. It takes a time that grows with the lengths
-    /// alone, however much of both is the same (Knuth, Morris and Pratt).
+    /// The first place of a run of characters, in linear time (Knuth, Morris and Pratt).
     fileprivate func offset(of sought: [Character]) -> Int? {
         guard !sought.isEmpty, sought.count <= count else { return sought.isEmpty ? 0 : nil }
         // How many characters at the end of each beginning are its own beginning, too.
@@ -178,7 +176,6 @@ extension [Character] {
 }
 
 extension Character {
-    /// Whether it is short enough to be compared: a letter with thousands of marks, as binary text has them, takes the
-    /// square of their number. Nobody looks for one.
+    /// Whether it is short enough to be compared: that takes the square of the number of a letter's marks.
     fileprivate var isComparable: Bool { utf8.count <= 128 }
 }

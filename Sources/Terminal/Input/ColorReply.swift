@@ -19,7 +19,6 @@ enum ColorReply {
         return values.count == count ? RGB(red: values[0], green: values[1], blue: values[2]) : nil
     }
 
-    /// True when more bytes could make a whole reply of these.
     static func isBeginning(_ bytes: [UInt8]) -> Bool {
         guard let (parts, count) = parts(bytes) else { return openings.contains { $0.0.starts(with: bytes) } }
         return parts.count <= count && parts.dropLast().allSatisfy { value($0) != nil }

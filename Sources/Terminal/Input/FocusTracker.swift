@@ -10,7 +10,6 @@ public struct FocusTracker: Hashable, Sendable {
         case focusIn, focusOut
         /// The terminal answered that it knows focus reports (DECRQM 1004: set or reset).
         case supportConfirmed
-        /// A key, a paste or the mouse.
         case input
         /// No terminal is attached to the multiplexer any more, or one is again.
         case detached, attached

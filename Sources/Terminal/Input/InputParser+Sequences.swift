@@ -1,6 +1,5 @@
 extension InputParser {
-    /// rxvt ends a key pressed with shift by `$`, which is no final byte; no other sequence has `$` behind these
-    /// numbers.
+    /// rxvt ends a key pressed with shift by `$`, which is no final byte; no other sequence has it after these numbers.
     static func isRxvtShift(_ sequence: [UInt8]) -> Bool {
         guard (1...2).contains(sequence.count), sequence.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return false
@@ -8,7 +7,6 @@ extension InputParser {
         return Key.Code(number: sequence.reduce(0) { $0 * 10 + Int($1) - 0x30 }) != nil
     }
 
-    /// A finished `CSI` sequence.
     mutating func finishControl(final: UInt8, alt: Bool) {
         let controls = ControlSequence(sequence)
         sequence.removeAll(keepingCapacity: true)
@@ -46,7 +44,6 @@ extension InputParser {
         }
     }
 
-    /// A finished `SS3` sequence.
     mutating func finishSingle(final: UInt8, alt: Bool) {
         let controls = ControlSequence(sequence)
         sequence.removeAll(keepingCapacity: true)
@@ -195,8 +192,7 @@ private struct ControlSequence {
         isEmpty || (self[0] ?? 1) == 1 && count == 2 && (2...8).contains(self[1] ?? 0)
     }
 
-    /// The modifiers at a place; nil when the event is a key's release, or holds a modifier that no binding of ours
-    /// has.
+    /// The modifiers at a place; nil for a key's release, and for a modifier that no binding of ours has.
     func modifiers(at place: Int) -> Key.Modifiers? {
         if part(1, of: place) == 3 { return nil }
         guard let value = self[place], value > 0 else { return [] }

@@ -294,8 +294,7 @@ public struct InputParser: Sendable {
         emit(.alt(character))
     }
 
-    /// True for a chunk that is, from its first byte to its last, the rest of a sequence: no person types that in one
-    /// go.
+    /// True for a chunk that is nothing but the rest of a sequence: no person types that in one go.
     private static func isTornSequence(_ bytes: [UInt8]) -> Bool {
         guard bytes.count >= 2, bytes[0] == 0x5B || bytes[0] == 0x4F, let last = bytes.last else { return false }
         let middle = bytes[1..<(bytes.count - 1)]

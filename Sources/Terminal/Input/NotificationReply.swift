@@ -1,5 +1,4 @@
-/// The terminal's word that it takes notifications by OSC 99: `99;i=parley:p=?;…`, with what else it can do behind
-/// that.
+/// The terminal's answer that it takes notifications by OSC 99: `99;i=parley:p=?;…`, then its other abilities.
 ///
 /// As with ``ColorReply``, what can be a piece of one is known here, so that none of them looks typed.
 enum NotificationReply {
@@ -16,7 +15,6 @@ enum NotificationReply {
         return parts.contains(Substring(identifier)) && parts.contains("p=?")
     }
 
-    /// True when more bytes could make a reply of these.
     static func isBeginning(_ bytes: [UInt8]) -> Bool {
         guard bytes.count > introducer.count else { return introducer.starts(with: bytes) }
         return bytes.starts(with: introducer) && bytes.allSatisfy { 0x20..<0x7F ~= $0 }

@@ -13,8 +13,7 @@ public struct PasteWatch: Sendable {
     public static let reach = Duration.milliseconds(500)
     /// The keys of a run from which on a break is held, and those behind one in the same read.
     static let leastKeys = 5
-    /// The breaks that something has to follow until it is a paste. Of fewer lines a slow link may hand over what was
-    /// typed while it stood still.
+    /// The breaks, with something after each, that make a paste. Fewer may be typing that a stalled link held back.
     static let leastBreaks = 4
     /// The characters that are held at most; a longer paste is handed on in parts.
     static let limit = 1 << 16
@@ -72,8 +71,8 @@ public struct PasteWatch: Sendable {
         return decided
     }
 
-    /// Hands on what is held: as a paste where it is one, as keys otherwise. `asPaste` makes it one in any case, so that
-    /// no key of it sends anything when no one is there to see it.
+    /// Hands on what is held: as a paste where it is one, as keys otherwise. `asPaste` makes it one in any case, so
+    /// that no key of it sends anything when no one is there to see it.
     public mutating func flush(asPaste: Bool = false) -> [InputEvent] {
         if asPaste { isPaste = true }
         defer { (held, breaks, isPaste) = ([], 0, false) }
@@ -82,8 +81,7 @@ public struct PasteWatch: Sendable {
         return isPaste ? [.paste(String(held.compactMap(Self.character(of:))))] : held.map { .key($0) }
     }
 
-    /// Whether events are the rest of the paste before them. A single key is somebody's, who sends the paste for
-    /// instance.
+    /// Whether events are the rest of the paste before them. A single key is a person's, who may be sending the paste.
     private func continuesPaste(_ events: [InputEvent], at now: ContinuousClock.Instant) -> Bool {
         guard let pasteEnd, pasteEnd.duration(to: now) <= Self.reach else { return false }
         let keys = events.filter { if case .key(let key) = $0 { Self.character(of: key) != nil } else { false } }

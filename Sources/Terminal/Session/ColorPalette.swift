@@ -1,6 +1,4 @@
-/// What a terminal can show of colours, and the nearest of them to each colour that a theme names.
-///
-/// A pure value.
+/// The colours that a terminal can show, and the nearest of them to a theme's: a pure value.
 struct ColorPalette: Sendable {
     /// The number of colours: 0 none, 8, 16, 256, or 2²⁴ for direct colour.
     let count: Int

@@ -2,7 +2,6 @@ import CTerminal
 
 /// The modes that ncurses knows nothing of, and the strings that switch everything on and off.
 struct Modes {
-    /// Switches our modes on.
     let enter: [UInt8]
     /// Switches them off; the mouse in all its forms, in case a program before us left one.
     let leave: [UInt8]
@@ -45,13 +44,11 @@ struct Modes {
         return bytes
     }
 
-    /// True for terminals that make links of what OSC 8 says, or pass over all of it; some of those that can be asked
-    /// pass over a short one only.
+    /// True for terminals that make links of OSC 8, or ignore it however long; some others ignore a short one only.
     static func takesLinks(type: String) -> Bool {
         canBeAsked(type: type) && !["screen", "rxvt", "st-"].contains(where: type.hasPrefix)
     }
 
-    /// True for terminals that take a question they do not know without printing any of it.
     static func canBeAsked(type: String) -> Bool {
         if environmentValue("TERM_PROGRAM") == "Apple_Terminal" { return false }
         return [

@@ -23,8 +23,8 @@ enum Multiplexer {
 /// Whether anyone is attached to a multiplexer, as its socket tells: a pure value.
 ///
 /// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached. Unknown
-/// counts as attached: where the right is missing from the start, whoever is there may have a way of their own. A socket
-/// that is made anew lacks the right at first, whether anyone is attached or not.
+/// counts as attached: where the right is missing from the start, whoever is there may have a way of their own. A
+/// socket that is made anew lacks the right at first, whether anyone is attached or not.
 struct AttachmentGauge: Hashable, Sendable {
     private var isAttached: Bool?
     /// Which socket was looked at last, and whether it has had the right.

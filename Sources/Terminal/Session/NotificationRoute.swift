@@ -9,7 +9,6 @@ public enum NotificationUse: Hashable, Sendable {
 
 /// Which notifications the terminal takes: a pure value of its type, the environment and its answer.
 struct NotificationRoute: Hashable, Sendable {
-    /// Whether tmux is between this program and the terminal.
     let isInTmux: Bool
     /// Whether the terminal has said that it takes OSC 99.
     var hasAnswered = false
@@ -40,7 +39,6 @@ struct NotificationRoute: Hashable, Sendable {
         }
     }
 
-    /// By what a notification goes.
     func methods(for use: NotificationUse) -> [NotificationMethod] {
         switch use {
         case .never: []

@@ -9,7 +9,6 @@ struct Painter {
     private var pairs: [ColorPair: Int32] = [:]
     private var shown: Canvas
     private var isCursorShown: Bool?
-    /// Whether links go to the terminal.
     var writesLinks = false
     /// The cells of links that the frame drawn last has left to be written.
     private var links: [LinkDifference.Run] = []

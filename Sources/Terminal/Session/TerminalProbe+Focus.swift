@@ -47,7 +47,6 @@ extension TerminalProbe {
 
 /// The question whether a terminal reports its focus, and its answer as it comes in: a pure value.
 struct FocusQuestion {
-    /// The question, and one behind it that every terminal answers.
     static let bytes = Array("\u{1B}[?1004$p\u{1B}[c".utf8)
 
     private(set) var answer: TerminalProbe.FocusAnswer?

@@ -34,7 +34,6 @@ public struct TerminalProbe: Hashable, Sendable {
             refusesColors: environmentValue("NO_COLOR").map { !$0.isEmpty } ?? false)
     }
 
-    /// What the database of this system says of a type.
     static func entry(of type: String) -> Entry {
         switch cterminal_look_up(type) {
         case -1: .unknown

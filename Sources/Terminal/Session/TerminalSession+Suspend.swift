@@ -34,8 +34,8 @@ extension TerminalSession {
 
     /// Back to the shell's screen and modes; with `discardsInput` no one gets the unread input.
     ///
-    /// - Parameter keepsTyped: whether what is typed before the terminal has answered is for this program. What is typed
-    ///   for a shell is not: it could be sent as a text.
+    /// - Parameter keepsTyped: whether text typed before the terminal has answered is for this program. Text typed for
+    ///   a shell is not: it could be sent.
     func leaveScreen(discardsInput: Bool, keepsTyped: Bool = false) {
         cterminal_stop_taking_keys()
         send(modes.leave)
@@ -67,7 +67,6 @@ extension TerminalSession {
         redrawLatest()
     }
 
-    /// Draws the newest canvas once more.
     func redrawLatest() {
         hasPendingFrame = latest != nil
         showPending()

@@ -28,7 +28,6 @@ public final class TerminalSession {
 
     /// What ended a `wait`.
     public enum Wake: Equatable, Sendable {
-        /// Keys, pastes, mouse and focus.
         case input([InputEvent])
         /// The window has another size; draw for it.
         case resized(Size)
@@ -36,7 +35,6 @@ public final class TerminalSession {
         case woken
         /// The terminal took the frame that had waited for it.
         case shown
-        /// The deadline passed.
         case timedOut
         /// SIGTSTP came: do what has to be done and call `suspend()` within five seconds, or it happens without.
         case suspending
@@ -125,8 +123,8 @@ public final class TerminalSession {
 
     /// Leaves the terminal as it was found. Further calls do nothing.
     ///
-    /// - Parameter endsProcess: whether the process ends as soon as its work is done. A closed terminal then does not end
-    ///   it before, and the grace period of a signal that has asked for the end begins now.
+    /// - Parameter endsProcess: whether the process ends as soon as its work is done. A closed terminal then does not
+    ///   end it before, and the grace period of a signal that has asked for the end begins now.
     public func close(endsProcess: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
@@ -192,7 +190,6 @@ public final class TerminalSession {
     static func currentSize() -> Size { windowSize ?? Size(rows: 24, columns: 80) }
 }
 
-/// The value of an environment variable.
 func environmentValue(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
 }

@@ -16,7 +16,6 @@ public struct Cluster: Hashable, Sendable {
         self.high = high
     }
 
-    /// A printable ASCII character.
     init(ascii: UInt8) {
         self.init(low: UInt64(ascii), high: 1 << 42)
     }
@@ -48,7 +47,6 @@ public struct Cluster: Hashable, Sendable {
     /// The character under the marks; nil for a continuation.
     public var letter: Unicode.Scalar? { base == 0 ? nil : Unicode.Scalar(base) }
 
-    /// The number of scalars.
     var count: Int {
         let (first, second, third, fourth, fifth) = scalars
         return (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0) + (third != 0 ? 1 : 0) + (fourth != 0 ? 1 : 0)
@@ -68,7 +66,6 @@ public struct Cluster: Hashable, Sendable {
         return true
     }
 
-    /// The same marks on another base.
     func replacing(base: UInt32) -> Cluster {
         Cluster(low: low & ~0x1F_FFFF | UInt64(base), high: high)
     }

@@ -74,8 +74,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Forms of Latin letters that are letters of their own to a computer: phonetic, mathematical, of full width, and
-    /// the few beside these that look like another letter.
+    /// Latin letters in a form of their own: phonetic, mathematical, of full width, and a few that look like another.
     fileprivate var isVariantLetter: Bool {
         switch value {
         case 0x131, 0x17F, 0x1C0...0x1C3, 0x237, 0x250...0x2AF, 0x1D00...0x1DBF, 0x2070...0x209C, 0x2100...0x214F,

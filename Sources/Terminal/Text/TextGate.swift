@@ -8,7 +8,6 @@ struct TextGate {
 
     private static let tabStop = 4
 
-    /// The text as one line.
     mutating func line(_ text: String) -> SafeText {
         if let plain = Self.printable(text) { return plain }
         for scalar in text.unicodeScalars {
@@ -17,7 +16,6 @@ struct TextGate {
         return takeLine()
     }
 
-    /// The text with its line breaks.
     mutating func lines(_ text: String) -> [SafeText] {
         if let plain = Self.printable(text) { return [plain] }
         var lines: [SafeText] = []

@@ -3,8 +3,7 @@
 /// Terminals disagree on joined emoji, skin tones, variation selectors and young characters. The answers here hold for
 /// the form that `SafeText` draws instead, on which they all agree.
 enum TextWidth {
-    /// The columns of one character as it will be drawn: 0 for one that the gate drops whole, mostly 1 or 2, more only
-    /// for the rare cluster that terminals lay out in several cells.
+    /// The columns of a character: 0 for one that the gate drops, mostly 1 or 2, more for a few that take more cells.
     static func width(of character: Character) -> Int {
         if let ascii = character.asciiValue, ascii >= 0x20, ascii < 0x7F { return 1 }
         return SafeText(String(character)).width

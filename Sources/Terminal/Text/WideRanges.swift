@@ -1,7 +1,6 @@
 /// The characters that take two columns: East Asian Wide and Fullwidth of Unicode 14, the newest version on which
 /// terminals agree. Unassigned places between two wide ranges are closed up; `TextWidth` asks for the age first.
 enum WideRanges {
-    /// True when `scalar` takes two columns.
     static func contains(_ scalar: UInt32) -> Bool {
         guard scalar >= 0x1100 else { return false }
         var low = 0
