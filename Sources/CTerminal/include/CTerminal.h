@@ -77,8 +77,8 @@ enum cterminal_event {
 
 /// Makes a pipe that neither blocks nor outlives an exec; false with errno when it cannot.
 bool cterminal_make_pipe(int ends[2]);
-/// Installs every handler and makes the calling thread the one on which terminal signals act. Returns the readable end
-/// of the pipe that wakes a `poll`, or -1 with errno.
+/// Installs every handler; terminal signals act on the calling thread from then on. Returns the readable end of the
+/// pipe that wakes a `poll`, or -1 with errno.
 int cterminal_install(void);
 /// Puts back the handlers that `cterminal_install` found. With `ends_process` a closed terminal is no news any more: it
 /// does not end the process before its work is done.
@@ -87,8 +87,7 @@ void cterminal_uninstall(bool ends_process);
 bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const uint8_t *enter, size_t enter_count);
 /// Tells the handlers whether the terminal is in the session's modes now.
 void cterminal_set_active(bool active);
-/// Tells the handlers that the modes are about to be the shell's, in which keys become signals that are not meant for
-/// us.
+/// Tells the handlers that the modes are about to be the shell's, in which keys become signals that are not ours.
 void cterminal_stop_taking_keys(void);
 /// Empties the pipe and returns the events as a set of `cterminal_event` bits.
 int cterminal_take_events(void);

@@ -104,13 +104,8 @@ public struct Canvas: Hashable, Sendable {
         let text = SafeText(String(character))
         guard text.width > 0 else { return }
         if text.width == 1, let cluster = text.clusters.first { return fill(area, with: cluster, style: style) }
-        for row in area.row..<area.endRow {
-            var column = area.column
-            while column < area.endColumn {
-                let used = write(text, row: row, column: column, width: area.endColumn - column, style: style)
-                column += max(1, used)
-            }
-        }
+        let line = repeatElement(text.clusters, count: area.columns).joined()
+        for row in area.row..<area.endRow { _ = write(clusters: line, row, area.column, area.columns, style) }
     }
 
     /// Fills an area inside the canvas with a character of one column.

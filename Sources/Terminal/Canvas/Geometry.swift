@@ -50,9 +50,6 @@ public struct Rect: Hashable, Sendable {
         self.init(row: 0, column: 0, rows: size.rows, columns: size.columns)
     }
 
-    /// The extent alone.
-    public var size: Size { Size(rows: rows, columns: columns) }
-
     /// The row below the last one.
     public var endRow: Int { row + rows }
 

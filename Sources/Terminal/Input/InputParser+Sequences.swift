@@ -1,10 +1,8 @@
 extension InputParser {
     /// rxvt ends a key pressed with shift by `$`, which is no final byte; no other sequence has it after these numbers.
     static func isRxvtShift(_ sequence: [UInt8]) -> Bool {
-        guard (1...2).contains(sequence.count), sequence.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return false
-        }
-        return Key.Code(number: sequence.reduce(0) { $0 * 10 + Int($1) - 0x30 }) != nil
+        (1...2).contains(sequence.count) && sequence.allSatisfy { (0x30...0x39).contains($0) }
+            && Key.Code(number: sequence.reduce(0) { $0 * 10 + Int($1) - 0x30 }) != nil
     }
 
     mutating func finishControl(final: UInt8, alt: Bool) {

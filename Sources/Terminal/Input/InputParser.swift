@@ -156,22 +156,19 @@ public struct InputParser: Sendable {
         sequence.removeAll(keepingCapacity: true)
         let isOld = isEscapeOld
         isEscapeOld = false
+        // The first of two escapes is the key, unless both begin a sequence.
+        if alt, byte != 0x5B, byte != 0x4F { emit(Key(.escape)) }
         switch byte {
         // Commands begin with a slash, and people press Escape before one. As one key, both come in one piece.
         case 0x2F where isOld:
             state = .ground
             emit(Key(.escape))
             takeGround(byte)
-        case 0x1B:
-            if alt { emit(Key(.escape)) }
-            state = .escape(alt: true)
+        case 0x1B: state = .escape(alt: true)
         case 0x5B: state = .control(alt: alt)
         case 0x4F: state = .single(alt: alt)
-        case 0x5D, 0x50, 0x58, 0x5E, 0x5F:
-            if alt { emit(Key(.escape)) }
-            state = .string(count: 0, introducer: byte, sawEscape: false)
+        case 0x5D, 0x50, 0x58, 0x5E, 0x5F: state = .string(count: 0, introducer: byte, sawEscape: false)
         default:
-            if alt { emit(Key(.escape)) }
             state = .ground
             if byte < 0x80 {
                 guard var key = Key(byte: byte) else { return }
@@ -190,20 +187,13 @@ public struct InputParser: Sendable {
             state = .ground
             finishControl(final: byte, alt: alt)
         case 0x20...0x3F:
-            if sequence.count < Self.controlLimit {
-                sequence.append(byte)
-            } else {
-                state = .ignoredControl(0)
-            }
-        case 0x5B where sequence.isEmpty:
-            state = .linuxFunction
-        case 0x4D where sequence.isEmpty:
-            state = .mouseBytes
+            if sequence.count < Self.controlLimit { sequence.append(byte) } else { state = .ignoredControl(0) }
+        case 0x5B where sequence.isEmpty: state = .linuxFunction
+        case 0x4D where sequence.isEmpty: state = .mouseBytes
         case 0x40...0x7E:
             state = .ground
             finishControl(final: byte, alt: alt)
-        default:
-            abandon(for: byte)
+        default: abandon(for: byte)
         }
     }
 
@@ -222,8 +212,7 @@ public struct InputParser: Sendable {
         case 0x20...0x7E:
             state = .ground
             finishSingle(final: byte, alt: alt)
-        default:
-            abandon(for: byte)
+        default: abandon(for: byte)
         }
     }
 

@@ -60,7 +60,12 @@ struct Painter {
     /// Writes the difference into ncurses and returns the number of cells that changed.
     mutating func draw(_ canvas: Canvas) -> Int {
         frames += 1
-        if hasTooFewPairs, frames > Self.framesBetweenColorResets { forgetColors() }
+        if hasTooFewPairs, frames > Self.framesBetweenColorResets {
+            (hasTooFewPairs, frames) = (false, 0)
+            pairs.removeAll()
+            inks.removeAll()
+            reset(size: shown.size)
+        }
         var canvas = canvas.size == shown.size ? canvas : Canvas(canvas, clippedTo: shown.size)
         if insertsCorner { canvas.narrowCornerNeighbour() }
         let difference = CanvasDifference(from: shown, to: canvas)
@@ -196,13 +201,5 @@ struct Painter {
         }
         pairs[colors] = number
         return number
-    }
-
-    private mutating func forgetColors() {
-        hasTooFewPairs = false
-        frames = 0
-        pairs.removeAll()
-        inks.removeAll()
-        reset(size: shown.size)
     }
 }
