@@ -60,29 +60,11 @@ public struct Canvas: Hashable, Sendable {
     public mutating func write(
         _ text: SafeText, row: Int, column: Int, width: Int? = nil, style: Style = .plain
     ) -> Int {
-        write(clusters: text.clusters, row, column, width, style)
-    }
-
-    /// Writes a text of the program's own; it goes through the gate as well.
-    @discardableResult
-    public mutating func write(
-        _ literal: String, row: Int, column: Int, width: Int? = nil, style: Style = .plain
-    ) -> Int {
-        guard literal.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-            return write(SafeText(literal), row: row, column: column, width: width, style: style)
-        }
-        return write(clusters: literal.utf8.lazy.map { Cluster(ascii: $0) }, row, column, width, style)
-    }
-
-    @inline(__always)
-    private mutating func write(
-        clusters: some Sequence<Cluster>, _ row: Int, _ column: Int, _ width: Int?, _ style: Style
-    ) -> Int {
         guard row >= 0, row < size.rows else { return 0 }
         let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
         return changeRow(row) { cells in
             var place = column
-            for cluster in clusters {
+            for cluster in text.clusters {
                 guard place < end else { break }
                 let next = place + cluster.width
                 if place >= 0, next <= end {
@@ -96,6 +78,26 @@ public struct Canvas: Hashable, Sendable {
         }
     }
 
+    /// Writes a text of the program's own; it goes through the gate as well.
+    @discardableResult
+    public mutating func write(
+        _ literal: String, row: Int, column: Int, width: Int? = nil, style: Style = .plain
+    ) -> Int {
+        guard column >= 0, row >= 0, row < size.rows, literal.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            return write(SafeText(literal), row: row, column: column, width: width, style: style)
+        }
+        let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
+        return changeRow(row) { cells in
+            var place = column
+            for byte in literal.utf8 {
+                guard place < end else { break }
+                Self.put(Cluster(ascii: byte), style, at: place, in: cells)
+                place += 1
+            }
+            return max(0, place - column)
+        }
+    }
+
     /// Fills a rectangle with one character; a wide one takes two columns each, and an odd column stays blank.
     public mutating func fill(_ rect: Rect, with character: Character = " ", style: Style = .plain) {
         let area = rect.intersection(bounds)
@@ -104,8 +106,13 @@ public struct Canvas: Hashable, Sendable {
         let text = SafeText(String(character))
         guard text.width > 0 else { return }
         if text.width == 1, let cluster = text.clusters.first { return fill(area, with: cluster, style: style) }
-        let line = repeatElement(text.clusters, count: area.columns).joined()
-        for row in area.row..<area.endRow { _ = write(clusters: line, row, area.column, area.columns, style) }
+        for row in area.row..<area.endRow {
+            var column = area.column
+            while column < area.endColumn {
+                let used = write(text, row: row, column: column, width: area.endColumn - column, style: style)
+                column += max(1, used)
+            }
+        }
     }
 
     /// Fills an area inside the canvas with a character of one column.
