@@ -239,8 +239,6 @@ struct ChatLoopTests {
 
     @Test("Whoever comes back to a process that stood still, or from the editor, is not taken for away by idleAfter")
     func comingBack() {
-        let idle = desk
-        idle.model.settings.idleTime = .seconds(600)
         let ways: [(seconds: Int, wake: TerminalSession.Wake, told: [CoreEffect])] = [
             (3_600, .resumed, [.connection(.probe)]), (3_600, key("x"), []), (3_600, .input([.focusIn]), []),
             (3_600, .attached(true), []), (1, .input([.key(.alt("e"))]), []),
@@ -248,6 +246,8 @@ struct ChatLoopTests {
             (3_600, .resized(Size(rows: 30, columns: 90)), [.connection(.setActive(false))]),
         ]
         for way in ways {
+            let idle = desk
+            idle.model.settings.idleTime = .seconds(600)
             let screen = RehearsedScreen()
             screen.standsStill = true
             screen.editingTime = .seconds(3_599)
