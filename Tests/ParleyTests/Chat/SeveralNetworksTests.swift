@@ -227,9 +227,9 @@ struct SeveralNetworksTests {
 
     @Test("B69 Whoever quits is asked by each network that has something unsent, and stays where they say no")
     func quitting() {
-        var work = Desk.joined("chat.team", state: .reconnecting)
-        work.enter("not sent yet")
         for answer in ["n", "y"] {
+            var work = Desk.joined("chat.team", state: .reconnecting)
+            work.enter("not sent yet")
             let window = Window()
             var wasAsked = false
             let (_, loop) = window.run(

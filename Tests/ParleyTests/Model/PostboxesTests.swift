@@ -197,14 +197,17 @@ struct PostboxesTests {
 
     @Test("Without a screen the list waits for the network, and what is known is said where that does not answer")
     func spokenList() {
-        var desk = Desk.joined("chat.lobby")
-        desk.send(.postbox(.keptBoxes(Self.kept, counts: [:])))
-        var plain = PlainDesk(desk)
+        func started() -> PlainDesk {
+            var desk = Desk.joined("chat.lobby")
+            desk.send(.postbox(.keptBoxes(Self.kept, counts: [:])))
+            return PlainDesk(desk)
+        }
+        var plain = started()
         let first = plain.enter("/postbox").lines
         #expect(first == ["One moment: the network is asked."])
         #expect(plain.send(.postboxes(.listed(Self.boxes))).first == "Your postboxes:")
 
-        plain = PlainDesk(desk)
+        plain = started()
         _ = plain.enter("/postbox")
         let second = plain.send(.postboxes(.failed(.list, .timeout("The postbox service"))))
         #expect(second.contains("\(Self.keptTitle):") && second.contains { $0.hasPrefix("personal") })
