@@ -52,23 +52,33 @@ final class Frame {
         drawOverlay()
     }
 
-    /// Says what is wrong, on as many rows as there are; the cursor is hidden.
     private func drawTooSmall() {
         let needed = "\(ScreenLayout.minimum.columns)×\(ScreenLayout.minimum.rows)"
         let lines = SafeText("too small: \(needed) at least").wrapped(columns: layout.size.columns)
-        for (row, line) in lines.prefix(layout.size.rows).enumerated() { canvas.write(line, row: row, column: 0) }
+        write(lines, in: Rect(layout.size), indent: 0)
     }
 
-    // MARK: Shared strokes
+    /// Writes as many of the lines as have room, from a column of `area` on.
+    func write(_ lines: [SafeText], in area: Rect, indent: Int = 1, style: Style = .plain) {
+        for (offset, line) in lines.prefix(area.rows).enumerated() {
+            canvas.write(line, row: area.row + offset, column: area.column + indent, style: style)
+        }
+    }
+
+    func drawSelection(_ row: Rect) { canvas.restyle(row) { $0 = theme.selection(over: $0) } }
 
     /// A line across `area`'s first row, with words in it.
     func drawSeparator(_ words: SafeText, in area: Rect, words style: Style, rule: Style) {
         guard !area.isEmpty else { return }
-        let line = Rect(row: area.row, column: area.column, rows: 1, columns: area.columns)
-        canvas.fill(line, with: "─", style: rule)
+        canvas.fill(area.line(0), with: "─", style: rule)
         let room = area.columns - 6
         guard room > 0, !words.isEmpty else { return }
         let text = SafeText(" ") + words.truncated(columns: room) + SafeText(" ")
         canvas.write(text, row: area.row, column: area.column + 2, style: style)
     }
+}
+
+extension Rect {
+    /// One of its rows, counted from 0.
+    func line(_ offset: Int) -> Rect { Rect(row: row + offset, column: column, rows: 1, columns: columns) }
 }

@@ -11,11 +11,6 @@ protocol Pane: Sendable {
 
     // MARK: Input
 
-    /// Does what keys that were pressed one after the other stand for.
-    ///
-    /// - Parameter isSecondInterrupt: whether the key before was ^C as well.
-    func press(_ keys: [Key], isSecondInterrupt: Bool, on model: ChatModel) -> ChatEffects
-
     /// Does what one of its own keys stands for.
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects
 
@@ -41,9 +36,7 @@ protocol Pane: Sendable {
     /// Takes a key that is none of its own and has no meaning everywhere.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects
 
-    /// Takes a key of a text's editor.
-    ///
-    /// - Parameter pressed: what was pressed, in whose place the key stands.
+    /// Takes a key of a text's editor, in the place of what was pressed.
     func edit(_ key: Key, for pressed: [Key], on model: ChatModel) -> ChatEffects
 
     /// Scrolls up by lines, down when negative: the wheel and the page keys.
@@ -52,9 +45,7 @@ protocol Pane: Sendable {
     /// Takes a click on it; it has the keys by then.
     func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects
 
-    /// Closes what is open in it.
-    ///
-    /// - Returns: whether anything was.
+    /// Closes what is open in it; whether anything was.
     func escape(on model: ChatModel) -> Bool
 
     /// Goes to the newest of what it shows, as the text's keys ask for it.
@@ -66,21 +57,14 @@ protocol Pane: Sendable {
     /// What of it is read whole when the person asks for that: something of which it shows a part.
     func wholeText(in model: ChatModel) -> Reader?
 
-    // MARK: Text
-
     /// Where a line goes that is sent while it is shown.
     func addressee(in model: ChatModel) -> Addressee
 
-    /// What stands in the place of the text while there is none.
     func placeholder(in model: ChatModel) -> String
 
     // MARK: View
 
-    /// Draws it in its place.
     func draw(in frame: Frame)
-
-    /// What the bottom line says of its own keys.
-    func hints(in model: ChatModel) -> [KeyMap.Hint]
 
     /// What the bottom line says on its right of where the person looks.
     func position(in frame: Frame) -> String
@@ -100,21 +84,18 @@ enum Addressee: Hashable, Sendable {
 }
 
 extension Pane {
-    /// What the help calls it.
     static var title: String { Action.title }
 
     func hasMeaning(_ action: Action, in model: ChatModel) -> Bool { true }
     func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
-        guard hasMeaning(action, in: model) else {
-            model.say("There is nothing here to do that to.")
-            return []
-        }
+        guard hasMeaning(action, in: model) else { return model.said("There is nothing here to do that to.") }
         model.screen.focus = .main
         return perform(action, on: model)
     }
 
+    /// What the bottom line says of its own keys.
     func hints(in model: ChatModel) -> [KeyMap.Hint] {
         let actions = Action.allCases
         return model.settings.keys[Action.self].hints.filter { isUseful(actions[$0.place], in: model) }
@@ -123,8 +104,10 @@ extension Pane {
     func awaitsKey(in model: ChatModel) -> Bool { false }
     func prepare(for action: EverywhereKey, on model: ChatModel) {}
 
+    func type(_ key: Key, on model: ChatModel) -> ChatEffects { typeText(key, on: model) }
+
     /// Typing goes to the text wherever letters mean nothing else.
-    func type(_ key: Key, on model: ChatModel) -> ChatEffects {
+    func typeText(_ key: Key, on model: ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         model.screen.focus = .compose
         return ComposePane().type(key, on: model)

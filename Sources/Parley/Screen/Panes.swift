@@ -13,16 +13,13 @@ enum MainView: Equatable, Sendable {
     case conversation(String)
     /// The letters of one postbox, by its id, or of all.
     case inbox(String?)
-    /// What was found in the local store.
     case search(Search)
-    /// The messages around one that was found.
     case excerpt(Excerpt)
     /// A message as a whole, over what `trail` leads back to.
     case reader(Reader)
     /// The lab, which the model has for itself: it goes on while it is not in view.
     case lab
 
-    /// The pane that shows it.
     var pane: any Pane {
         switch self {
         case .welcome: ConversationPane(name: nil)
@@ -56,6 +53,12 @@ enum Focus: Hashable, Sendable, CaseIterable {
 }
 
 extension ChatModel {
+    /// Says something to the person, where nothing else follows.
+    func said(_ words: String, _ kind: Notice.Kind = .information) -> ChatEffects {
+        say(words, kind)
+        return []
+    }
+
     /// The pane in the main part of the screen. The connection log lies over any other.
     var mainPane: any Pane {
         if let logScroll { return LogPane(edge: logScroll) }
