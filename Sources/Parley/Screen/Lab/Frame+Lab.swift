@@ -2,7 +2,6 @@ import RelayLab
 import Terminal
 
 extension Frame {
-    /// The lab: what can be done, the timeline, and the ledger.
     func drawLab(_ lab: LabDesk) {
         let parts = LabLayout(lab, area: layout.main)
         let below = lab.isOn ? LabChoice.allCases.count - lab.firstVisible - parts.table.rows : 0
@@ -10,11 +9,7 @@ extension Frame {
         drawSeparator(SafeText(heading), in: layout.heading, words: theme.title, rule: theme.heading)
         if case .failed(let words) = lab.phase {
             let lines = SafeText("✗ \(words)").wrapped(columns: layout.main.columns - 2)
-            for (offset, line) in lines.prefix(layout.main.rows).enumerated() {
-                canvas.write(
-                    line, row: layout.main.row + offset, column: layout.main.column + 1, style: theme.failure)
-            }
-            return
+            return write(lines, in: layout.main, style: theme.failure)
         }
         if lab.isOn { drawChoices(lab, parts) } else { drawLedger(lab, parts) }
         drawStrips(lab, in: parts.strips)
@@ -32,24 +27,18 @@ extension Frame {
         }
     }
 
-    // MARK: What can be done
-
     private func drawChoices(_ lab: LabDesk, _ parts: LabLayout) {
         let table = parts.table
-        let shown = LabChoice.allCases.dropFirst(lab.firstVisible).prefix(table.rows)
-        for (offset, choice) in shown.enumerated() {
-            drawChoice(
-                choice, of: lab,
-                in: Rect(row: table.row + offset, column: table.column, rows: 1, columns: table.columns))
+        for (offset, choice) in LabChoice.allCases.dropFirst(lab.firstVisible).prefix(table.rows).enumerated() {
+            drawChoice(choice, of: lab, in: table.line(offset))
         }
         let words = lab.hindrance(of: lab.choice) ?? lab.choice.words
-        let lines = SafeText(words).wrapped(columns: parts.words.columns - 2)
-        for (offset, line) in lines.prefix(parts.words.rows).enumerated() {
-            let isLast = offset == parts.words.rows - 1 && lines.count > parts.words.rows
-            let shown = isLast ? (line + SafeText(" …")).truncated(columns: parts.words.columns - 2) : line
-            canvas.write(
-                shown, row: parts.words.row + offset, column: parts.words.column + 1, style: theme.dimmed)
+        let room = parts.words.columns - 2
+        var lines = SafeText(words).wrapped(columns: room)
+        if let last = parts.words.rows > 0 && lines.count > parts.words.rows ? parts.words.rows - 1 : nil {
+            lines[last] = (lines[last] + SafeText(" …")).truncated(columns: room)
         }
+        write(lines, in: parts.words, style: theme.dimmed)
     }
 
     private func drawChoice(_ choice: LabChoice, of lab: LabDesk, in row: Rect) {
@@ -67,14 +56,12 @@ extension Frame {
         canvas.write(title, row: row.row, column: begin, style: isHindered ? theme.dimmed : .plain)
         // What stands on the right goes where there is no room for both.
         if note.words.width > 0, title.width + 2 + note.words.width <= room {
-            canvas.write(
-                note.words, row: row.row, column: row.endColumn - 1 - note.words.width, style: note.style)
+            canvas.write(note.words, row: row.row, column: row.endColumn - 1 - note.words.width, style: note.style)
         } else if lab.lasting(of: choice) != nil, room > 0 {
             canvas.write("●", row: row.row, column: row.endColumn - 1, style: theme.waiting)
         }
         guard isSelected, model.screen.focus == .main else { return }
-        let selection = theme.selection(over:)
-        canvas.restyle(row) { $0 = selection($0) }
+        drawSelection(row)
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 
@@ -89,8 +76,6 @@ extension Frame {
         let words = LabLengths.words(at: lab.length(of: choice))
         return (SafeText(choice == lab.choice ? "- \(words) +" : words), theme.dimmed)
     }
-
-    // MARK: The timeline
 
     private func drawStrips(_ lab: LabDesk, in area: Rect) {
         guard !area.isEmpty, let glance = lab.glance else { return }
@@ -128,8 +113,6 @@ extension Frame {
         }
     }
 
-    // MARK: The ledger
-
     /// The ledger while it is being written: one line, or a list beside the list of faults.
     private func drawFigures(_ lab: LabDesk, in area: Rect) {
         guard !area.isEmpty, let glance = lab.glance else { return }
@@ -144,9 +127,7 @@ extension Frame {
         ]
         if area.rows > 1 {
             for (offset, part) in parts.prefix(area.rows).enumerated() {
-                drawFigure(
-                    SafeText(part.words), SafeText("\(part.value)"), part.isBad,
-                    in: Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns))
+                drawFigure(SafeText(part.words), SafeText("\(part.value)"), part.isBad, in: area.line(offset))
             }
             return
         }
@@ -174,14 +155,12 @@ extension Frame {
     private func drawLedger(_ lab: LabDesk, _ parts: LabLayout) {
         let area = parts.table
         for (offset, line) in parts.ledger.dropFirst(lab.firstVisible).prefix(area.rows).enumerated() {
-            let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
+            let row = area.line(offset)
             switch line {
             case .verdict(let words, let isGood):
-                canvas.write(
-                    words, row: row.row, column: row.column + 1, style: isGood ? theme.connected : theme.failure)
+                write([words], in: row, style: isGood ? theme.connected : theme.failure)
             case .figure(let words, let value, let isBad): drawFigure(words, value, isBad, in: row)
-            case .finding(let words):
-                canvas.write(words, row: row.row, column: row.column + 1, style: theme.failure)
+            case .finding(let words): write([words], in: row, style: theme.failure)
             }
         }
         if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }

@@ -3,7 +3,6 @@ import RelayLab
 
 /// The lab of the chat: a rehearsal with the chat's own connection, which goes through a proxy meanwhile.
 struct LabDesk: Equatable, Sendable {
-    /// Where a rehearsal is.
     enum Phase: Hashable, Sendable {
         /// The connection is being put behind the proxy.
         case opening
@@ -12,7 +11,6 @@ struct LabDesk: Equatable, Sendable {
         case ending
         /// The connection goes to the server itself again; what the run came to stands.
         case over
-        /// It could not be begun, for this reason.
         case failed(String)
     }
 
@@ -21,9 +19,7 @@ struct LabDesk: Equatable, Sendable {
     let topic: String?
     /// Why some of what can be done cannot be done here.
     var hindrances: [LabAct.Name: String] = [:]
-    /// What the run has come to.
     var glance: LabReport?
-    /// The selected row.
     var selected = 0
     /// The first row in view, of what can be done, or of the ledger once it is over.
     var firstVisible = 0
@@ -44,13 +40,11 @@ struct LabDesk: Equatable, Sendable {
         }
     }
 
-    /// The row that is selected.
     var choice: LabChoice { LabChoice.allCases.indices.contains(selected) ? LabChoice.allCases[selected] : .cut }
 
     /// The place of a row's length.
     func length(of choice: LabChoice) -> Int { lengths[choice] ?? LabLengths.first }
 
-    /// Makes a row's length longer or shorter.
     mutating func lengthen(_ choice: LabChoice, by steps: Int) {
         guard choice.lasting != nil else { return }
         lengths[choice] = min(max(0, length(of: choice) + steps), LabLengths.endless)
@@ -61,14 +55,15 @@ struct LabDesk: Equatable, Sendable {
 
     /// What lasts now of a row: what it has begun, or what no row has and it stands for.
     func lasting(of choice: LabChoice) -> LabReport.Lasting? {
-        guard let name = choice.lasting, begun[name] ?? name.choice == choice else { return nil }
-        return glance?.lasting.first { $0.name == name }
+        guard let name = choice.lasting, let lasting = glance?.lasting.first(where: { $0.name == name }) else {
+            return nil
+        }
+        return begun[name] ?? name.choice == choice ? lasting : nil
     }
 
-    /// What is done for a row, with how long it lasts.
-    mutating func acts(for choice: LabChoice) -> [(act: LabAct, lasting: Duration?)] {
+    mutating func deeds(for choice: LabChoice) -> [LabDeed] {
         let time = LabLengths.duration(at: length(of: choice))
         if let name = choice.lasting { begun[name] = choice }
-        return choice.acts.map { ($0, $0.name == choice.lasting ? time : nil) }
+        return choice.acts.map { LabDeed(act: $0, lasting: $0.name == choice.lasting ? time : nil) }
     }
 }

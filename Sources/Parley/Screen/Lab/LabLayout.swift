@@ -12,10 +12,8 @@ struct LabLayout {
     let strips: Rect
     /// The ledger in a line; empty once it stands as a table.
     let figures: Rect
-    /// The ledger's lines, once it is over.
     let ledger: [LedgerLine]
 
-    /// A line of the ledger.
     enum LedgerLine: Hashable {
         case verdict(SafeText, isGood: Bool)
         case figure(SafeText, SafeText, isBad: Bool)
@@ -24,7 +22,6 @@ struct LabLayout {
 
     /// From this width on the timeline stands beside the list.
     static let wideFrom = 88
-    /// How many lanes a timeline has.
     static let lanes = 9
 
     init(_ lab: LabDesk, area: Rect) {
@@ -60,7 +57,6 @@ struct LabLayout {
         return byImportance.prefix(count).sorted()
     }
 
-    /// The ledger of a run that is over.
     private static func ledger(of glance: LabReport?, columns: Int) -> [LedgerLine] {
         guard let glance else { return [] }
         let bad: Set = ["doubled", "lost", "outOfOrder", "contradicted", "strange", "unsettled"]

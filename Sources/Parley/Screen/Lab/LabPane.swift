@@ -16,16 +16,8 @@ struct LabPane: Pane {
         var name: String {
             switch self {
             case .choice(let choice): "lab-" + Self.name(ofCase: choice.rawValue)
-            case .end: "lab-end"
-            case .longer: "lab-longer"
-            case .shorter: "lab-shorter"
-            case .save: "save"
-            case .open: "open"
-            case .escape: "escape"
-            case .up: "up"
-            case .down: "down"
-            case .toBeginning: "to-beginning"
-            case .toEnd: "to-end"
+            case .end, .longer, .shorter: "lab-\(self)"
+            case .save, .open, .escape, .up, .down, .toBeginning, .toEnd: Self.name(ofCase: "\(self)")
             }
         }
 
@@ -51,10 +43,7 @@ struct LabPane: Pane {
     }
 
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
-        guard let lab = model.lab else {
-            model.say("The lab is not open.")
-            return []
-        }
+        guard let lab = model.lab else { return model.said("The lab is not open.") }
         switch action {
         case .choice(let choice):
             model.lab?.selected = choice.place
@@ -95,8 +84,7 @@ struct LabPane: Pane {
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         let write = model.settings.keys.label(of: .nextPane).map { "; \($0) goes to the text" } ?? ""
-        model.say("\(key.label) is no key of the lab\(write).")
-        return []
+        return model.said("\(key.label) is no key of the lab\(write).")
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool {
@@ -128,12 +116,11 @@ struct LabPane: Pane {
     func settle(_ layout: ScreenLayout, on model: ChatModel) {
         guard let lab = model.lab else { return }
         let parts = LabLayout(lab, area: layout.main)
-        let first =
+        model.lab?.firstVisible =
             lab.isOn
             ? ChatModel.window(
                 around: lab.selected, from: lab.firstVisible, rows: parts.table.rows, count: LabChoice.allCases.count)
             : min(lab.firstVisible, max(0, parts.ledger.count - parts.table.rows))
-        if first != lab.firstVisible { model.lab?.firstVisible = first }
     }
 
     func addressee(in model: ChatModel) -> Addressee {

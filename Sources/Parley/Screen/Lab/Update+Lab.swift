@@ -3,8 +3,6 @@ import RelayLab
 import Terminal
 
 extension ChatModel {
-    // MARK: Opening and leaving
-
     /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked,
     /// and so it is where a rehearsal is over.
     func toggleLab() {
@@ -40,7 +38,6 @@ extension ChatModel {
         screen.focus = .main
     }
 
-    /// Begins a rehearsal.
     func beginLab() -> ChatEffects {
         guard lab?.isOn != true else { return [] }
         var topic: String?
@@ -58,58 +55,42 @@ extension ChatModel {
         return [.lab(.end)]
     }
 
-    // MARK: Acting
-
-    /// Does what a row says.
     func doInLab(_ choice: LabChoice) -> ChatEffects {
         switch lab?.phase {
         case .running: break
-        case .opening:
-            say("One moment: the connection is being put behind the lab.")
-            return []
+        case .opening: return said("One moment: the connection is being put behind the lab.")
         case .ending, .over, .failed, nil: return []
         }
-        if let reason = lab?.hindrance(of: choice) {
-            say(reason)
-            return []
-        }
+        if let reason = lab?.hindrance(of: choice) { return said(reason) }
         if choice == .restore, wasPutOut, let key = settings.keys.label(of: .choice(.connect), in: LabPane.self) {
             say("The connection was ended, which is no fault that lasts: \(key) connects again.")
         }
-        let acts = lab?.acts(for: choice) ?? []
-        return [.lab(.perform(acts.map { LabDeed(act: $0.act, lasting: $0.lasting) }))]
+        return [.lab(.perform(lab?.deeds(for: choice) ?? []))]
     }
 
     /// Whether a kick or a login elsewhere has ended the connection; whoever is let in again after anything else comes
     /// back.
     private var wasPutOut: Bool {
         guard network.status.state == .disconnected else { return false }
-        switch network.status.reason {
-        case .kicked, .kickedByOtherDevice: return true
-        default: return false
+        return switch network.status.reason {
+        case .kicked, .kickedByOtherDevice: true
+        default: false
         }
     }
 
-    /// What the command does.
     func run(_ request: LabRequest) -> ChatEffects {
         switch request {
         case .open: toggleLab()
         case .save(let file):
-            guard lab?.glance != nil else {
-                say("There is nothing to save: the lab was not open.", .failure)
-                return []
-            }
+            guard lab?.glance != nil else { return said("There is nothing to save: the lab was not open.", .failure) }
             return awaited([.lab(.save(path: file))])
         }
         return []
     }
 
-    /// Puts a command into the text that keeps what was done.
     func proposeScenario() {
         guard lab?.glance != nil else { return say("There is nothing to save yet.") }
-        guard !compose.hasContent else {
-            return say("The text is not empty: send or clear it, then save.", .failure)
-        }
+        guard !compose.hasContent else { return say("The text is not empty: send or clear it, then save.", .failure) }
         let stamp = now.wall.iso8601.prefix(16).filter { $0.isASCII && ($0.isNumber || $0 == "T") }
         compose.editor.text = "/lab save rehearsal-\(stamp)Z.json5"
         compose.editor.moveCursor(to: compose.editor.count)
@@ -117,9 +98,6 @@ extension ChatModel {
         say("Enter saves it there; another name or folder can stand here.")
     }
 
-    // MARK: News
-
-    /// Takes in news of the lab.
     func handleLabNews(_ news: ChatEvent.LabNews) -> ChatEffects {
         guard lab != nil else { return [] }
         switch news {
@@ -153,13 +131,10 @@ extension ChatModel {
     }
 }
 
-/// What a command asks of the lab.
 enum LabRequest: Hashable, Sendable {
     case open
-    /// Keep what was done as a scenario in a file.
     case save(String)
 
-    /// Nil for words that ask for nothing.
     init?(_ text: String) {
         if text.isEmpty {
             self = .open
