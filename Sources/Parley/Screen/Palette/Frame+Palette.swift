@@ -3,12 +3,10 @@ import Terminal
 
 /// The places of what is typed and of what is offered.
 struct PaletteLayout: Hashable {
-    /// All of it, with the border.
     let box: Rect
     let hasBorder: Bool
     /// The line that is typed on.
     let query: Rect
-    /// One row for each thing that is offered.
     let list: Rect
     /// The whole of what is said of the selected one; empty where there is no room beside the list.
     let words: Rect
@@ -28,9 +26,9 @@ struct PaletteLayout: Hashable {
             (list, words) = Self.parts(rest)
             return
         }
-        let rows = min(area.rows - 2, 20)
         let columns = min(84, area.columns - 8)
-        box = Rect(row: area.row + 1, column: (area.columns - columns) / 2, rows: rows, columns: columns)
+        box = Rect(
+            row: area.row + 1, column: (area.columns - columns) / 2, rows: min(area.rows - 2, 20), columns: columns)
         let inner = box.inset(rows: 1, columns: 2)
         query = inner.split(top: 1).top
         // A line lies between them.
@@ -48,7 +46,6 @@ struct PaletteLayout: Hashable {
 }
 
 extension Frame {
-    /// What is offered, over the panes.
     func drawPalette(_ palette: Palette) {
         let places = PaletteLayout(layout)
         canvas.fill(places.box, style: theme.overlay)
@@ -58,9 +55,9 @@ extension Frame {
         for offset in 0..<places.list.rows {
             let index = palette.firstVisible + offset
             guard palette.found.indices.contains(index) else { break }
-            let row = Rect(
-                row: places.list.row + offset, column: places.list.column, rows: 1, columns: places.list.columns)
-            draw(palette.items[palette.found[index]], in: row, query, isSelected: index == palette.selected)
+            draw(
+                palette.items[palette.found[index]], in: places.list.line(offset), query,
+                isSelected: index == palette.selected)
         }
         drawWords(of: palette, in: places.list)
         drawSelected(of: palette, in: places.words)
@@ -73,9 +70,7 @@ extension Frame {
         let used = note.isEmpty ? 0 : min(SafeText(note).width, area.columns / 3) + 2
         guard SafeText(item.title).width + 2 + SafeText(item.detail).width > area.columns - 1 - used else { return }
         let whole = SafeText(item.title) + SafeText(": ") + SafeText(item.detail)
-        for (offset, line) in whole.wrapped(columns: area.columns - 1).prefix(area.rows).enumerated() {
-            canvas.write(line, row: area.row + offset, column: area.column + 1, style: theme.dimmed)
-        }
+        write(whole.wrapped(columns: area.columns - 1), in: area, style: theme.dimmed)
     }
 
     private func drawBorder(of palette: Palette, _ places: PaletteLayout) {
@@ -119,8 +114,7 @@ extension Frame {
         write(title, found.title, of: item.title, row.row, rest.column, .plain)
         write(detail, found.detail, of: item.detail, row.row, rest.column + title.width + 2, theme.dimmed)
         guard isSelected else { return }
-        let selection = theme.selection(over:)
-        canvas.restyle(row) { $0 = selection($0) }
+        drawSelection(row)
     }
 
     /// What stands on an item's right. What is unread changes while the palette is open.
@@ -147,18 +141,18 @@ extension Frame {
     ) {
         canvas.write(shown, row: row, column: column, style: style)
         guard !shown.isEmpty, let last = places.last else { return }
-        let found = theme.found(in:)
         var offset = 0
         for (place, character) in text.prefix(last + 1).enumerated() {
             let width = SafeText(String(character)).width
             if places.contains(place), offset + width <= shown.width {
-                canvas.restyle(Rect(row: row, column: column + offset, rows: 1, columns: width)) { $0 = found($0) }
+                canvas.restyle(Rect(row: row, column: column + offset, rows: 1, columns: width)) {
+                    $0 = theme.found(in: $0)
+                }
             }
             offset += width
         }
     }
 
-    /// What is wrong with what was typed, or that there is nothing like it.
     private func drawWords(of palette: Palette, in list: Rect) {
         var words = palette.failure
         if words == nil, palette.found.isEmpty {
@@ -168,13 +162,9 @@ extension Frame {
                 : "No topic, postbox or person here has these letters. /join TOPIC joins a topic."
         }
         guard let words, !list.isEmpty else { return }
-        let used = min(palette.found.count, list.rows - 1)
-        let rest = list.split(top: used).rest
-        let style = palette.failure == nil ? theme.dimmed : theme.failure
-        for (offset, line) in SafeText(words).wrapped(columns: rest.columns - 1).prefix(rest.rows).enumerated() {
-            let row = Rect(row: rest.row + offset, column: rest.column, rows: 1, columns: rest.columns)
-            canvas.fill(row, style: theme.overlay)
-            canvas.write(line, row: row.row, column: row.column + 1, style: style)
-        }
+        let rest = list.split(top: min(palette.found.count, list.rows - 1)).rest
+        let lines = SafeText(words).wrapped(columns: rest.columns - 1)
+        canvas.fill(rest.split(top: lines.count).top, style: theme.overlay)
+        write(lines, in: rest, style: palette.failure == nil ? theme.dimmed : theme.failure)
     }
 }

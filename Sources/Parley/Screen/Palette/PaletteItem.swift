@@ -1,6 +1,5 @@
 import Relay
 
-/// Something to go to: a topic, or letters.
 enum Place: Hashable, Sendable {
     case topic(String)
     /// The letters of one postbox, by its id, or of all.
@@ -9,7 +8,6 @@ enum Place: Hashable, Sendable {
 
 /// One thing that the palette offers.
 struct PaletteItem: Hashable, Sendable {
-    /// What choosing it does.
     enum Target: Hashable, Sendable {
         case command(SlashCommand.Entry)
         case everywhere(EverywhereKey)
@@ -26,12 +24,21 @@ struct PaletteItem: Hashable, Sendable {
     }
 
     let target: Target
-    /// What it is called.
     let title: String
     /// What is said of it; it is looked through as well.
     var detail = ""
     /// What stands on the right: the keys, or where a person was seen.
     var note = ""
+}
+
+extension PaletteItem {
+    fileprivate init(_ target: Target, _ entry: KeyMap.Entry, detail: String) {
+        self.init(target: target, title: entry.binding.words, detail: detail, note: entry.note)
+    }
+}
+
+extension KeyMap.Entry {
+    fileprivate var note: String { sequences.isEmpty ? "" : label }
 }
 
 extension EverywhereKey {
@@ -63,8 +70,6 @@ extension EverywhereKey {
 }
 
 extension ChatModel {
-    // MARK: Commands
-
     /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere,
     /// what works in the panes that are shown, and what works in others. What was chosen last comes before them.
     func commandItems() -> [PaletteItem] {
@@ -74,7 +79,7 @@ extension ChatModel {
         let commands = SlashCommand.entries.map { entry in
             let key = everywhere.first { $0.0.shortFor == entry.name }?.1 ?? (entry.name == "edit" ? edit : nil)
             return PaletteItem(
-                target: .command(entry), title: entry.usage, detail: entry.words, note: key.map(Self.note) ?? "")
+                target: .command(entry), title: entry.usage, detail: entry.words, note: key?.note ?? "")
         }
         let actions = everywhere.filter { $0.0 != .commands && $0.0.command == nil }.compactMap(item)
         // Without the lab in view its keys do nothing, and there are many.
@@ -84,14 +89,11 @@ extension ChatModel {
         let sorted = panes.filter { isShown($0.title) } + panes.filter { !isShown($0.title) }
         func items<P: Pane>(of pane: P.Type) -> [PaletteItem] {
             keys[P.Action.self].entries.enumerated().map { place, entry in
-                PaletteItem(
-                    target: .own(pane: pane.title, place), title: entry.binding.words, detail: pane.title,
-                    note: Self.note(entry))
+                PaletteItem(.own(pane: pane.title, place), entry, detail: pane.title)
             }
         }
         let editing = zip(EditingKey.allCases, keys[EditingKey.self].entries).map { action, entry in
-            PaletteItem(
-                target: .editing(action), title: entry.binding.words, detail: EditingKey.title, note: Self.note(entry))
+            PaletteItem(.editing(action), entry, detail: EditingKey.title)
         }
         let all = commands + actions + sorted.flatMap { items(of: $0) } + editing
         let again = screen.choices.compactMap { choice in all.first { $0.target == choice } }
@@ -100,34 +102,24 @@ extension ChatModel {
 
     /// A key that works everywhere; nil for one that has nothing to go to.
     private func item(_ action: EverywhereKey, _ entry: KeyMap.Entry) -> PaletteItem? {
-        var detail = ""
-        if let number = action.topicNumber {
-            guard let topic = network.conversations.shown(at: number - 1) else { return nil }
-            detail = topic.name
+        guard let number = action.topicNumber else { return PaletteItem(.everywhere(action), entry, detail: "") }
+        return network.conversations.shown(at: number - 1).map {
+            PaletteItem(.everywhere(action), entry, detail: $0.name)
         }
-        return PaletteItem(
-            target: .everywhere(action), title: entry.binding.words, detail: detail, note: Self.note(entry))
     }
-
-    /// The keys of an action; nothing where it has none.
-    private static func note(_ entry: KeyMap.Entry) -> String { entry.sequences.isEmpty ? "" : entry.label }
 
     /// Whether a pane's keys can be reached while it is in front.
     private func isShown(_ title: String) -> Bool {
         [ComposePane.title, SidebarPane.title, type(of: screen.view.pane).title].contains(title)
     }
 
-    /// The choices that are remembered.
     private static let choiceLimit = 5
 
-    /// Remembers what was chosen.
     func noteChoice(_ target: PaletteItem.Target) {
         screen.choices.removeAll { $0 == target }
         screen.choices.insert(target, at: 0)
         if screen.choices.count > Self.choiceLimit { screen.choices.removeLast() }
     }
-
-    // MARK: Places
 
     /// Where one can go: the places that were left, the last one first; then where somebody speaks to the person; then
     /// what else is unread; then all others; then people.
@@ -203,15 +195,12 @@ extension ChatModel {
         return PaletteItem(target: .person(name), title: name, detail: detail)
     }
 
-    // MARK: Going there
-
     /// Goes to a place; says where it is no more.
     func go(to place: Place) -> ChatEffects {
         switch place {
         case .topic(let name):
             guard network.conversations.index(of: name) != nil else {
-                say("\(name) is not joined any more.")
-                return []
+                return said("\(name) is not joined any more.")
             }
             show(.conversation(name))
             screen.focus = .compose
@@ -231,22 +220,18 @@ extension ChatModel {
         compose.editor.insert((before.map { $0.isWhitespace } ?? true ? "" : " ") + "@\(name) ")
     }
 
-    /// Goes to a joined topic, by its number or name.
     func goToTopic(named text: String) -> ChatEffects {
         if let number = Int(text), number > 0 { return goToTopic(number) }
         let name = SlashCommand.topic(fromChannel: text)
         guard network.conversations.index(of: name) != nil else {
-            say("\(name.prefix(64)) is not joined. /join TOPIC joins a topic, /topics lists yours.", .failure)
-            return []
+            return said("\(name.prefix(64)) is not joined. /join TOPIC joins a topic, /topics lists yours.", .failure)
         }
         return go(to: .topic(name))
     }
 
-    /// Goes to the topic that has a number, from 1.
     func goToTopic(_ number: Int) -> ChatEffects {
         guard let topic = network.conversations.shown(at: number - 1) else {
-            say(network.conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
-            return []
+            return said(network.conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
         }
         return go(to: .topic(topic.name))
     }
@@ -265,7 +250,6 @@ extension ChatModel {
         return []
     }
 
-    /// Goes to where the person was before, and from there back again.
     func goToPreviousPlace() -> ChatEffects {
         let places = screen.visits.dropFirst()
         let previous = places.first { place in
@@ -274,17 +258,11 @@ extension ChatModel {
             case .letters: true
             }
         }
-        guard let previous else {
-            say("There is nowhere to go back to.")
-            return []
-        }
-        return go(to: previous)
+        return previous.map { go(to: $0) } ?? said("There is nowhere to go back to.")
     }
 
-    /// The places that are remembered.
     private static let visitLimit = 50
 
-    /// Remembers which place is in view.
     func noteVisit() {
         let place: Place
         switch screen.view {

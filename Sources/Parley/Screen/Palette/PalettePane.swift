@@ -3,28 +3,21 @@ import Terminal
 
 /// What is offered to choose from, and what of it the person looks for.
 struct Palette: Sendable {
-    /// What it is for.
     enum Kind: Hashable, Sendable {
-        /// Every command and key.
         case commands
-        /// Topics, postboxes and people.
         case places
     }
 
     let kind: Kind
-    /// All that is offered.
     let items: [PaletteItem]
     private let texts: [FuzzyText]
-    /// What was typed.
     private(set) var editor = LineEditor(limit: 1_024, historyLimit: 0)
     /// The places in `items` of those that are found, the best first.
     private(set) var found: [Int]
-    /// The selected one of these.
     private(set) var selected = 0
-    /// The first row shown.
-    fileprivate(set) var firstVisible = 0
+    var firstVisible = 0
     /// Why what was typed cannot be done.
-    fileprivate(set) var failure: String?
+    var failure: String?
 
     init(_ kind: Kind, _ items: [PaletteItem]) {
         self.kind = kind
@@ -33,7 +26,6 @@ struct Palette: Sendable {
         found = Array(items.indices)
     }
 
-    /// The query that what was typed makes.
     var query: FuzzyQuery { FuzzyQuery(typedCommand.map { "/\($0)" } ?? editor.text) }
 
     var selectedItem: PaletteItem? { found.indices.contains(selected) ? items[found[selected]] : nil }
@@ -49,8 +41,7 @@ struct Palette: Sendable {
     mutating func edit(_ key: Key) {
         guard key != .control("v") else { return }
         let before = editor.text
-        guard editor.handle(key), editor.text != before else { return }
-        find()
+        if editor.handle(key), editor.text != before { find() }
     }
 
     /// Takes in a paste, as one line.
@@ -59,13 +50,11 @@ struct Palette: Sendable {
         find()
     }
 
-    /// Replaces what was typed.
     mutating func set(_ text: String) {
         editor.text = text
         find()
     }
 
-    /// Selects a row, or the nearest that there is.
     mutating func select(_ row: Int) { selected = min(max(0, row), max(0, found.count - 1)) }
 
     private mutating func find() {
@@ -139,16 +128,12 @@ struct PalettePane: Pane {
     func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForChanging(key) }
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
-        var palette = palette
-        palette.edit(key)
-        model.screen.overlay = .palette(palette)
+        model.palette?.edit(key)
         return []
     }
 
     func scroll(up rows: Int, on model: ChatModel) -> ChatEffects {
-        var palette = palette
-        palette.select(palette.selected - rows)
-        model.screen.overlay = .palette(palette)
+        model.palette?.select(palette.selected - rows)
         return []
     }
 
@@ -161,20 +146,15 @@ struct PalettePane: Pane {
         }
         let row = palette.firstVisible + place.row - places.list.row
         guard places.list.contains(place), palette.found.indices.contains(row) else { return [] }
-        var palette = palette
-        palette.select(row)
-        model.screen.overlay = .palette(palette)
-        return PalettePane(palette: palette).choose(on: model)
+        model.palette?.select(row)
+        return model.palette.map { PalettePane(palette: $0).choose(on: model) } ?? []
     }
 
     func settle(_ layout: ScreenLayout, on model: ChatModel) {
         let first = ChatModel.window(
             around: palette.selected, from: palette.firstVisible, rows: PaletteLayout(layout).list.rows,
             count: palette.found.count)
-        guard first != palette.firstVisible else { return }
-        var palette = palette
-        palette.firstVisible = first
-        model.screen.overlay = .palette(palette)
+        if first != palette.firstVisible { model.palette?.firstVisible = first }
     }
 
     func draw(in frame: Frame) { frame.drawPalette(palette) }
@@ -201,83 +181,64 @@ struct PalettePane: Pane {
             let completion = CommandCompletion.of(
                 palette.editor.text, topics: model.network.conversations.all.map(\.name))
         else { return scroll(up: -1, on: model) }
-        var palette = palette
-        palette.set(completion.text)
-        model.screen.overlay = .palette(palette)
+        model.palette?.set(completion.text)
         if !completion.choices.isEmpty { model.say(completion.choices.joined(separator: "  ")) }
         return []
     }
 
-    // MARK: Choosing
-
     private func choose(on model: ChatModel) -> ChatEffects {
         if palette.typedCommand != nil { return run(palette.editor.text, on: model) }
         guard let item = palette.selectedItem else { return [] }
-        switch item.target {
-        case .command(let entry):
+        if case .command(let entry) = item.target {
             // What a key does as well is done at once, as by that key.
             guard entry.argument != .none, !EverywhereKey.stand(for: entry) else {
                 return run("/\(entry.name)", on: model)
             }
             // The text that is being written stays as it is: the arguments are written here.
-            var palette = palette
-            palette.set("/\(entry.name) ")
-            model.screen.overlay = .palette(palette)
+            model.palette?.set("/\(entry.name) ")
             return []
+        }
+        model.screen.overlay = nil
+        switch item.target {
+        case .command: break
         case .everywhere(let action):
-            model.screen.overlay = nil
             model.noteChoice(item.target)
             return model.perform(action)
         case .editing(let action):
-            model.screen.overlay = nil
             model.noteChoice(item.target)
             model.screen.focus = .compose
             return action.binding.keys.first.map { ComposePane().type($0, on: model) } ?? []
         case .own(let title, let place):
-            model.screen.overlay = nil
             model.noteChoice(item.target)
             let panes: [any Pane] = [ComposePane(), SidebarPane(), model.screen.view.pane]
             guard let pane = panes.first(where: { Swift.type(of: $0).title == title }) else {
-                model.say(
-                    "\(item.note.isEmpty ? item.title : item.note): that belongs to another part of the screen, \(title)."
-                )
-                return []
+                let subject = item.note.isEmpty ? item.title : item.note
+                return model.said("\(subject): that belongs to another part of the screen, \(title).")
             }
             return pane.choose(at: place, on: model)
-        case .place(let place):
-            model.screen.overlay = nil
-            return model.go(to: place)
-        case .line(let topic, let position):
-            model.screen.overlay = nil
-            return model.goToLine(position, in: topic)
-        case .elsewhere(let chat, let destination):
-            model.screen.overlay = nil
-            return .screen(.showChat(chat, destination))
-        case .person(let name):
-            model.screen.overlay = nil
-            model.writeTo(name)
-            return []
+        case .place(let place): return model.go(to: place)
+        case .line(let topic, let position): return model.goToLine(position, in: topic)
+        case .elsewhere(let chat, let destination): return .screen(.showChat(chat, destination))
+        case .person(let name): model.writeTo(name)
         }
+        return []
     }
 
     /// Runs a command; what is none stays, with what is wrong below it.
     private func run(_ text: String, on model: ChatModel) -> ChatEffects {
-        var failed = palette
         do {
             guard let command = try SlashCommand.parse(text) else { return [] }
             model.screen.overlay = nil
             if let item = palette.selectedItem { model.noteChoice(item.target) }
             return model.run(command)
         } catch {
-            failed.failure = error.words
+            model.palette?.failure = error.words
+            return []
         }
-        model.screen.overlay = .palette(failed)
-        return []
     }
 }
 
 extension Pane {
-    /// Does what was chosen by its place among the pane's own actions.
     fileprivate func choose(at place: Int, on model: ChatModel) -> ChatEffects {
         let actions = Action.allCases
         return actions.indices.contains(place) ? choose(actions[place], on: model) : []
@@ -297,21 +258,14 @@ extension LineEditor {
 }
 
 extension ChatModel {
-    /// What is offered to choose from; nil while nothing is.
     var palette: Palette? {
-        guard case .palette(let palette)? = screen.overlay else { return nil }
-        return palette
+        get { if case .palette(let palette)? = screen.overlay { palette } else { nil } }
+        set { screen.overlay = newValue.map { .palette($0) } }
     }
 
     /// Opens the palette; the key that has opened it closes it.
     func togglePalette(_ kind: Palette.Kind) {
-        guard palette?.kind != kind else {
-            screen.overlay = nil
-            return
-        }
-        switch kind {
-        case .commands: screen.overlay = .palette(Palette(.commands, commandItems()))
-        case .places: screen.overlay = .palette(Palette(.places, placeItems()))
-        }
+        let isOpen = palette?.kind == kind
+        palette = isOpen ? nil : Palette(kind, kind == .commands ? commandItems() : placeItems())
     }
 }
