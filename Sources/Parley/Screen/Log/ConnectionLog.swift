@@ -2,7 +2,6 @@ import Relay
 
 /// What happened to the connection, newest last: a bounded list, and the status that the next entry is compared with.
 struct ConnectionLog: Equatable, Sendable {
-    /// Something that happened.
     struct Entry: Hashable, Sendable {
         /// Different for each entry of this process, and growing.
         let serial: UInt64
@@ -10,9 +9,7 @@ struct ConnectionLog: Equatable, Sendable {
         var event: Event
     }
 
-    /// What can happen.
     enum Event: Hashable, Sendable {
-        /// The connection's status changed.
         case status(StatusChange)
         /// The person or the terminal did something that concerns the connection.
         case life(Life)
@@ -21,45 +18,23 @@ struct ConnectionLog: Equatable, Sendable {
         /// Something that the person was told did not work.
         case failure(String)
 
-        /// The sentence of what is no status.
-        fileprivate var sentence: String? {
-            switch self {
-            case .remark(let words), .failure(let words): words
-            case .status, .life: nil
-            }
-        }
     }
 
     /// The life of the program in its terminal.
-    enum Life: Hashable, Sendable {
-        case focusLost
-        case focusReturned
+    enum Life: String, Sendable {
+        case focusLost = "the terminal lost the focus"
+        case focusReturned = "the terminal has the focus again"
         /// A key or the mouse came from a terminal that had reported its focus as lost.
-        case signOfLife
-        case stopped
-        case continued
+        case signOfLife = "input came: somebody is here"
+        case stopped = "Parley was suspended"
+        case continued = "Parley runs again"
         /// Nothing was done for as long as the configuration says.
-        case idle
-        /// tmux or screen has no terminal any more.
-        case detached
-        case attached
-
-        /// What the log says.
-        var words: String {
-            switch self {
-            case .focusLost: "the terminal lost the focus"
-            case .focusReturned: "the terminal has the focus again"
-            case .signOfLife: "input came: somebody is here"
-            case .stopped: "Parley was suspended"
-            case .continued: "Parley runs again"
-            case .idle: "nobody has done anything for a while"
-            case .detached: "the terminal was detached"
-            case .attached: "a terminal is attached"
-            }
-        }
+        case idle = "nobody has done anything for a while"
+        /// tmux or screen has no terminal any more, or has one again.
+        case detached = "the terminal was detached"
+        case attached = "a terminal is attached"
     }
 
-    /// Entries that are kept.
     static let limit = 1_000
 
     /// The entries, oldest first.
@@ -90,26 +65,21 @@ struct ConnectionLog: Equatable, Sendable {
     /// Adds something that is no status.
     /// That the program goes on is told by the one who had it stop and by the system's signal: that is one entry.
     mutating func record(_ life: Life, at now: Moment) {
-        if life == .continued, let last = entries.last, last.event == .life(.continued),
-            now.wall.milliseconds - last.at.milliseconds < 1_000
-        {
-            return
-        }
-        append(.life(life), at: now.wall)
+        if life != .continued || !repeatsLast(.life(life), at: now) { append(.life(life), at: now.wall) }
     }
 
     /// Adds a sentence. What is told to the person and noted within a second is one entry.
     mutating func record(_ sentence: String, isFailure: Bool = false, at now: Moment) {
         let words = String(sentence.prefix(1_024))
-        if let last = entries.last, case .failure = last.event, last.event.sentence == words,
-            now.wall.milliseconds - last.at.milliseconds < 1_000
-        {
-            return
-        }
-        append(isFailure ? .failure(words) : .remark(words), at: now.wall)
+        if !repeatsLast(.failure(words), at: now) { append(isFailure ? .failure(words) : .remark(words), at: now.wall) }
     }
 
-    /// The place of the first entry with this serial or a later one.
+    /// Whether the same was added less than a second ago.
+    private func repeatsLast(_ event: Event, at now: Moment) -> Bool {
+        guard let last = entries.last, last.event == event else { return false }
+        return now.wall.milliseconds - last.at.milliseconds < 1_000
+    }
+
     func index(atOrAfter serial: UInt64) -> Int {
         guard let first = entries.first?.serial, serial > first else { return 0 }
         return min(entries.count, Int(clamping: serial - first))

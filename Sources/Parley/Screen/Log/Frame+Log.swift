@@ -4,14 +4,13 @@ import Terminal
 extension Frame {
     /// The connection log, in the place of what the main pane shows. The text being written stays where it is.
     func drawLog(_ scroll: LogScroll) {
-        let count = model.network.log.entries.count
+        let count = Wording.count(model.network.log.entries.count, "entry", plural: "entries")
         drawSeparator(
-            SafeText("connection log ─ \(Wording.count(count, "entry", plural: "entries"))"), in: layout.heading,
-            words: theme.title, rule: theme.heading)
+            SafeText("connection log ─ \(count)"), in: layout.heading, words: theme.title, rule: theme.heading)
         let area = layout.main
         let texts = model.logLayout(columns: area.columns)
-        for (offset, line) in texts.viewport(rows: area.rows, scroll: scroll).lines.enumerated() {
-            draw(line, in: Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns), texts)
+        for (offset, line) in texts.visibleLines(rows: area.rows, scroll: scroll).enumerated() {
+            draw(line, in: area.line(offset), texts)
         }
     }
 

@@ -15,7 +15,6 @@ struct LogLayout: ScrollableRows {
     let columns: Int
     let zone: DisplayZone
 
-    /// One line of the pane.
     enum Line: Hashable {
         /// A line across the pane with the date of the entries below it.
         case date(String)
@@ -26,7 +25,6 @@ struct LogLayout: ScrollableRows {
         case rest(SafeText)
     }
 
-    /// Columns of a time.
     static let timeColumns = 12
     /// Where the text of an entry begins: next to the time if there is room for both, otherwise below it.
     var indent: Int { isStacked ? 2 : Self.timeColumns + 3 }
@@ -43,22 +41,20 @@ struct LogLayout: ScrollableRows {
         let dayBefore = index > 0 ? CivilTime(log.entries[index - 1].at, zone: zone).dayNumber : nil
         if civil.dayNumber != dayBefore { lines.append(.date(civil.dateLine(currentYear: nil))) }
         let (mark, text, kind) = parts(of: entry.event)
+        func head(_ words: SafeText) -> Line {
+            .head(time: civil.preciseClock, words, kind: kind, markColumns: mark.width)
+        }
         if isStacked {
             // The symbol stays next to the time, and so does the word if it fits.
             let room = columns - Self.timeColumns - 2
             let isWhole = mark.width <= room
-            lines.append(
-                .head(
-                    time: civil.preciseClock, isWhole ? mark : mark.prefix(columns: max(0, min(room, 1))), kind: kind,
-                    markColumns: mark.width))
+            lines.append(head(isWhole ? mark : mark.prefix(columns: max(0, min(room, 1)))))
             let below = isWhole ? text : mark.dropFirst(columns: 2) + SafeText(text.isEmpty ? "" : " · ") + text
             if !below.isEmpty { lines += below.wrapped(columns: columns - indent).map(Line.rest) }
         } else {
             let whole = text.isEmpty ? mark : mark + SafeText(kind == nil ? " " : " · ") + text
             for (number, line) in whole.wrapped(columns: columns - indent - 1).enumerated() {
-                lines.append(
-                    number == 0
-                        ? .head(time: civil.preciseClock, line, kind: kind, markColumns: mark.width) : .rest(line))
+                lines.append(number == 0 ? head(line) : .rest(line))
             }
         }
         return lines
@@ -70,17 +66,14 @@ struct LogLayout: ScrollableRows {
             let mark = SafeText("\(change.state.symbol) \(change.state.word)")
             let kind = StatusText.Kind(change.state, isSilent: change.silence != nil)
             return (mark, SafeText(change.details.joined(separator: " · ")), kind)
-        case .life(let life): return (SafeText("·"), SafeText(life.words), nil)
+        case .life(let life): return (SafeText("·"), SafeText(life.rawValue), nil)
         case .remark(let words): return (SafeText("·"), SafeText(words), nil)
         case .failure(let words): return (SafeText("✗"), SafeText(words), nil)
         }
     }
 
-    // MARK: The viewport
-
-    /// The lines that a pane of `rows` shows, and how many entries are below its edge.
-    func viewport(rows: Int, scroll: LogScroll) -> (lines: [Line], rowsBelow: Int) {
-        visibleLines(rows: rows, above: edge(of: scroll))
+    func visibleLines(rows: Int, scroll: LogScroll) -> [Line] {
+        visibleLines(rows: rows, above: edge(of: scroll)).lines
     }
 
     /// What is below the edge of a pane of `rows`; nil where nothing is.
@@ -91,7 +84,6 @@ struct LogLayout: ScrollableRows {
         self.scroll(at: moved(edge(of: scroll), up: lines, rows: rows))
     }
 
-    /// The scroll position that shows the oldest entry.
     func beginning(rows: Int) -> LogScroll { scroll(at: oldestEdge(rows: rows)) }
 
     private func scroll(at edge: PaneEdge?) -> LogScroll {

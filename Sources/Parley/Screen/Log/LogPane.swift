@@ -1,3 +1,4 @@
+import Relay
 import Terminal
 
 /// The connection log. It lies over what the main part of the screen shows, and the text can be written meanwhile.
@@ -25,9 +26,8 @@ struct LogPane: Pane {
         switch action {
         case .up: return scroll(up: 1, on: model)
         case .down: return scroll(up: -1, on: model)
-        case .toBeginning:
-            model.screen.overlay = .log(model.logLayout(columns: area.columns).beginning(rows: area.rows))
-        case .toEnd: model.screen.overlay = .log(.end)
+        case .toBeginning: model.logScroll = model.logLayout(columns: area.columns).beginning(rows: area.rows)
+        case .toEnd: model.logScroll = .end
         case .escape: model.closeLog()
         }
         return []
@@ -44,11 +44,9 @@ struct LogPane: Pane {
     func keeps(_ key: Key, in model: ChatModel) -> Bool {
         let compose = ComposePane()
         if compose.keeps(key, in: model) { return true }
-        switch model.settings.keys.action(of: key, in: ComposePane.self) {
-        case .complete?: return compose.hasMeaning(.complete, in: model)
-        case .completePrevious?: return compose.hasMeaning(.completePrevious, in: model)
-        default: return false
-        }
+        let action = model.settings.keys.action(of: key, in: ComposePane.self)
+        guard let action, action == .complete || action == .completePrevious else { return false }
+        return compose.hasMeaning(action, in: model)
     }
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
@@ -61,29 +59,42 @@ struct LogPane: Pane {
 
     /// The compose pane's own keys go before those that edit its text.
     func edit(_ key: Key, for pressed: [Key], on model: ChatModel) -> ChatEffects {
-        if let only = pressed.first, pressed.count == 1,
-            model.settings.keys.action(of: only, in: ComposePane.self) != nil
-        {
-            return type(only, on: model)
-        }
-        return ComposePane().type(key, on: model)
+        let isOwn = pressed.count == 1 && model.settings.keys.action(of: pressed[0], in: ComposePane.self) != nil
+        return isOwn ? type(pressed[0], on: model) : ComposePane().type(key, on: model)
     }
 
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         let area = model.layout(on: model.size).main
-        model.screen.overlay = .log(
-            model.logLayout(columns: area.columns).scrolled(edge, up: lines, rows: area.rows))
+        model.logScroll = model.logLayout(columns: area.columns).scrolled(edge, up: lines, rows: area.rows)
         return []
     }
 
     func draw(in frame: Frame) { frame.drawLog(edge) }
 
     func position(in frame: Frame) -> String {
-        if edge == .end { return "⇣ newest" }
         let area = frame.layout.main
-        let texts = frame.model.logLayout(columns: area.columns)
-        return texts.wordsBelow(edge, rows: area.rows) ?? "⇣ newest"
+        return frame.model.logLayout(columns: area.columns).wordsBelow(edge, rows: area.rows) ?? "⇣ newest"
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool { action != .toEnd || edge != .end }
+}
+
+extension ChatModel {
+    func logLayout(columns: Int) -> LogLayout { LogLayout(log: network.log, columns: columns, zone: zone) }
+
+    /// Where the person looks in the connection log; nil while it is closed.
+    var logScroll: LogScroll? {
+        get { if case .log(let scroll)? = screen.overlay { scroll } else { nil } }
+        set { screen.overlay = newValue.map { .log($0) } }
+    }
+
+    /// Opens the connection log at its end. What is typed still goes to the text.
+    func openLog() {
+        logScroll = .end
+        screen.focus = .compose
+    }
+
+    func closeLog() {
+        if logScroll != nil { screen.overlay = nil }
+    }
 }
