@@ -14,43 +14,29 @@ extension Frame {
             style: theme.dimmed)
     }
 
-    /// Those of whom it is shown that they type.
     func typists(in conversation: Conversation) -> [String] {
-        guard model.settings.typing, !model.isOffline, conversation.subscription == .live else { return [] }
-        return model.network.people.typists(
-            of: conversation.name, besides: model.network.identity.user, ignored: model.network.quiet.ignored)
+        guard model.settings.typing, !model.isOffline, conversation.subscription == .live,
+            model.network.people.topic == conversation.name
+        else { return [] }
+        let (user, ignored) = (model.network.identity.user, model.network.quiet.ignored)
+        return model.network.people.typists.filter { $0 != user && !ignored.contains(ChatModel.folded($0)) }
     }
 }
 
-/// The sentence that says who types.
 enum TypingWords {
-    /// The columns of a name at most.
     static let nameColumns = 20
 
     /// As much as there is room for: the names, else how many they are; nil where there is nothing to say, or no room.
     static func fitting(_ names: [String], columns: Int) -> SafeText? {
         let shown = names.prefix(2).map { NameBook.shown($0).shortened(columns: nameColumns) }
-        let few: SafeText? =
+        let more = names.count >= People.typistLimit ? "+" : ""
+        let forms: [SafeText] =
             switch names.count {
-            case 1: shown[0] + SafeText(" is typing …")
-            case 2: shown[0] + SafeText(" and ") + shown[1] + SafeText(" are typing …")
-            default: nil
+            case 0: []
+            case 1: [shown[0] + SafeText(" is typing …"), SafeText("1 is typing …")]
+            case 2: [shown[0] + SafeText(" and ") + shown[1] + SafeText(" are typing …"), SafeText("2 are typing …")]
+            default: [SafeText("\(names.count)\(more) are typing …")]
             }
-        let count: SafeText? =
-            switch names.count {
-            case 0: nil
-            case 1: SafeText("1 is typing …")
-            case People.typistLimit...: SafeText("\(names.count)+ are typing …")
-            default: SafeText("\(names.count) are typing …")
-            }
-        return [few, count].compactMap(\.self).first { $0.width <= columns }
-    }
-}
-
-extension People {
-    /// Those who type in a topic, but for this person and those who are ignored.
-    func typists(of topic: String, besides user: String, ignored: Set<String>) -> [String] {
-        guard topic == self.topic, !typists.isEmpty else { return [] }
-        return typists.filter { $0 != user && !ignored.contains(ChatModel.folded($0)) }
+        return forms.first { $0.width <= columns }
     }
 }

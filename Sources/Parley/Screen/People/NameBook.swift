@@ -2,7 +2,6 @@ import Terminal
 
 /// The names that have written in a conversation: how wide the widest is, and those that a narrow column has to cut.
 struct NameBook: Equatable, Sendable {
-    /// The widest name, in columns.
     private(set) var widest = 0
     /// Names that may have to be cut, in the order in which they came.
     private(set) var long: [SafeText] = []
@@ -13,7 +12,6 @@ struct NameBook: Equatable, Sendable {
     /// Characters of a name that are looked at; it is remote text.
     static let characterLimit = 64
 
-    /// Takes a name in.
     mutating func meet(_ name: String) {
         guard !known.contains(name) else { return }
         let text = Self.shown(name)
@@ -30,12 +28,10 @@ struct NameBook: Equatable, Sendable {
 
 /// Cuts names for a column in a way that keeps them apart.
 struct NameCut {
-    /// The column's width.
     let columns: Int
     /// The names beside which one has to be told.
     let others: [SafeText]
 
-    /// The narrowest column.
     static let least = 4
 
     /// A name in at most ``columns``. The middle is left out; where that would make it look like another name, what
@@ -54,7 +50,6 @@ struct NameCut {
         return name.prefix(columns: columns - 1 - end.width) + SafeText("…") + end
     }
 
-    /// How many columns two names begin with alike.
     private func sharedColumns(_ left: SafeText, _ right: SafeText) -> Int {
         zip(left.clusters, right.clusters).prefix { $0 == $1 }.reduce(0) { $0 + $1.0.width }
     }

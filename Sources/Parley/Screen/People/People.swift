@@ -9,13 +9,11 @@ struct People: Equatable, Sendable {
     var own = Presence.here
     /// The topic whose people are known, or asked for.
     private(set) var topic: String?
-    /// The people of that topic.
     private(set) var roster = PresenceRoster.unknown
     private(set) var here = 0
     private(set) var away = 0
     /// The names of those who type there; so many of them at most that nobody reads on.
     private(set) var typists: [String] = []
-    /// Names of those who type that are kept at most.
     static let typistLimit = 100
     /// The topics that were looked at, the last one first.
     private var recent: [String] = []
@@ -25,17 +23,10 @@ struct People: Equatable, Sendable {
     private var shown: String?
     private var joined = 0
 
-    /// Whether the view or the joined topics have changed since the last look.
     func isStale(_ shown: String?, joined: Int) -> Bool { shown != self.shown || joined != self.joined }
 
-    /// Takes in which topic is looked at, and which are joined.
-    ///
-    /// - Parameters:
-    ///   - place: the topic; nil for a pattern, and where something else is shown.
-    ///   - shown: what is shown of the joined topics and patterns.
-    ///   - joined: how many of them there are.
-    ///   - topics: the joined topics without patterns.
-    /// - Returns: what the core is to be told.
+    /// Takes in which topic is looked at, nil for a pattern and where something else is shown, and the joined ones
+    /// without the patterns. By `shown` and `joined` it is known later whether that is stale.
     mutating func look(at place: String?, shown: String?, joined: Int, _ topics: [String]) -> ChatEffects {
         (self.shown, self.joined) = (shown, joined)
         var effects: ChatEffects = []
@@ -59,7 +50,6 @@ struct People: Equatable, Sendable {
         return effects
     }
 
-    /// Takes in who is in a topic.
     mutating func take(_ roster: PresenceRoster, of topic: String) {
         if topic == self.topic { take(roster) }
     }
@@ -79,8 +69,6 @@ struct People: Equatable, Sendable {
     }
 
     /// The people, one a line, as they are listed over the panes.
-    ///
-    /// - Parameter user: this person's name.
     func lines(for user: String) -> [HelpText.Line] {
         var lines = roster.users.map { one -> HelpText.Line in
             let name = one.name == user ? "\(one.name) (you)" : one.name

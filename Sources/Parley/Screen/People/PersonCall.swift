@@ -2,16 +2,12 @@ import Terminal
 
 /// Something that calls the person while they look elsewhere.
 struct PersonCall: Hashable, Sendable {
-    /// What calls.
     enum Kind: Hashable, Sendable, CaseIterable {
         /// A line with the person's name or a word of theirs.
         case mention
-        /// A new letter.
         case letter
-        /// The session has ended.
         case end
 
-        /// So many of them.
         func count(_ number: Int) -> String {
             switch self {
             case .mention: Wording.count(number, "mention")
@@ -44,18 +40,14 @@ struct CallPacer: Hashable, Sendable {
     /// Whether something was held back that rings the bell as well: all but the session's end.
     var holdsNews: Bool { counts[.mention, default: 0] + counts[.letter, default: 0] > 0 }
 
-    /// Takes a call in.
-    ///
-    /// - Returns: the notification that comes of it now; nil where it is held back.
+    /// Takes a call in; the notification that comes of it now, or nil where it is held back.
     mutating func take(_ call: PersonCall, at now: ContinuousClock.Instant) -> TerminalNotification? {
         held = call
         counts[call.kind, default: 0] &+= 1
         return release(at: now)
     }
 
-    /// Time has passed.
-    ///
-    /// - Returns: the notification of what was held back, where its time has come.
+    /// The notification of what was held back, where its time has come.
     mutating func release(at now: ContinuousClock.Instant) -> TerminalNotification? {
         guard let call = held else { return nil }
         if let last, last.duration(to: now) < Self.pause { return nil }

@@ -11,7 +11,6 @@ extension ChatModel {
     /// nothing of its focus and nothing was typed for a while.
     var isElsewhere: Bool { !attention.tracker.isForeground || !attention.tracker.isReported && !isLooking }
 
-    /// Notifies of lines of a topic that call the person.
     func call(for lines: [StoredLine], in topic: String) -> ChatEffects {
         var effects: ChatEffects = []
         for line in lines where line.isMention {
@@ -21,7 +20,6 @@ extension ChatModel {
         return effects
     }
 
-    /// Notifies of a new letter.
     func call(for letter: PostboxMessage) -> ChatEffects {
         let name = letter.from.flatMap { $0.isEmpty ? nil : SafeText(name: $0).description } ?? "somebody"
         return call(.letter, "Letter from \(name)", LetterSubject.prefix(letter.subject) + letter.message)
@@ -54,49 +52,35 @@ extension ChatModel {
             screen: [.notify(notification, isTest: isTest)])
     }
 
-    // MARK: The command
-
-    /// Lists what is set about notifications.
     func showNotifications() {
         let setting = settings.notifications
         var lines: [HelpText.Line] = []
-        func entry(_ kind: String, _ isOn: Bool) {
-            let isNotified = isOn && (setting.by != .nothing || setting.command != nil)
-            lines.append(.entry(kind, isNotified ? "notified of" : "not notified of"))
+        let isOn = setting.by != .nothing || setting.command != nil
+        for (kind, isWanted) in [("mentions", setting.mentions), ("letters", setting.letters), ("ends", setting.ends)] {
+            lines.append(.entry(kind, isOn && isWanted ? "notified of" : "not notified of"))
         }
-        entry("mentions", setting.mentions)
-        entry("letters", setting.letters)
-        entry("ends", setting.ends)
         lines.append(.entry("by", setting.by.words))
         if let command = setting.command { lines.append(.entry("and by", SafeText(command).description)) }
         lines.append(.entry("bell", settings.bell == .nothing ? "silent, whatever rings" : "for mentions and letters"))
-        lines.append(.entry("when", attention.tracker.isReported ? Self.whenReported : Self.whenUnreported))
+        let unreported = ", or, as long as it has told nothing of that, you have typed nothing for a minute"
+        let pause = "\(CallPacer.pause.components.seconds) s apart at least"
+        let isReported = attention.tracker.isReported
+        lines.append(.entry("when", "the terminal is out of focus\(isReported ? "" : unreported); \(pause)"))
         screen.overlay = .listing(Listing(title: "Notifications", lines: lines))
     }
 
-    private static let whenReported =
-        "the terminal is out of focus; \(Int(CallPacer.pause.components.seconds)) s apart at least"
-    private static let whenUnreported =
-        "the terminal is out of focus, or, as long as it has told nothing of that, you have typed nothing for a minute; "
-        + "\(Int(CallPacer.pause.components.seconds)) s apart at least"
-
-    /// Tries a notification, whether the person looks or not.
     func testNotification() -> ChatEffects {
-        guard hasScreen else {
-            say("Notifications need a screen; here each line is said as it comes.")
-            return []
-        }
+        guard hasScreen else { return said("Notifications need a screen; here each line is said as it comes.") }
         let place = "\(network.identity.user)@\(network.identity.network)"
         return called(TerminalNotification(title: "Parley", body: "This is a test for \(place)."), isTest: true)
     }
 
-    /// Says by what the test was done.
     func notified(by methods: [NotificationMethod]) {
-        if settings.notifications.command != nil, methods.isEmpty || settings.notifications.by == .nothing {
+        let isOff = settings.notifications.by == .nothing
+        if settings.notifications.command != nil, methods.isEmpty || isOff {
             return say("The command of the configuration runs; the terminal was sent nothing.")
         }
         guard !methods.isEmpty else {
-            let isOff = settings.notifications.by == .nothing
             return say(
                 isOff
                     ? "Nothing was sent: the configuration says notifications: { by: \"none\" }."

@@ -12,28 +12,20 @@ extension ChatModel {
         return network.people.look(at: place, shown: shown, joined: network.conversations.count, topics)
     }
 
-    /// Lists who is in the topic in view, over the panes.
     func showPeople() {
         guard case .conversation(let name) = screen.view else { return say("Open a topic first.", .failure) }
         guard network.conversations.named(name)?.isPattern == false else {
             return say("\(name) is a pattern for many topics. Open one of them first.", .failure)
         }
         guard network.people.topic == name, network.people.roster.isKnown else {
-            let words =
-                isOffline
-                ? "Who is in \(name) is known when connected."
-                : "The network does not tell who is in \(name)."
-            return say(words, .failure)
+            let unknown = "The network does not tell who is in \(name)."
+            return say(isOffline ? "Who is in \(name) is known when connected." : unknown, .failure)
         }
         screen.overlay = .people(scroll: 0)
     }
 
-    /// Tells others that this person is away, or back.
     func setPresence(_ presence: Presence) -> ChatEffects {
-        if let mistake = presence.mistake {
-            say(mistake, .failure)
-            return []
-        }
+        if let mistake = presence.mistake { return said(mistake, .failure) }
         let wasHere = network.people.own == .here
         network.people.own = presence
         switch presence {

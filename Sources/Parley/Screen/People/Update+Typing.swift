@@ -3,9 +3,7 @@ import Terminal
 
 /// That others were told of this person's typing.
 struct ToldTyping: Equatable, Sendable {
-    /// Where the person types.
     let topic: String
-    /// When others were told last.
     let time: ContinuousClock.Instant
 }
 
@@ -29,7 +27,7 @@ extension ChatModel {
             return [.people(.typing(topic: topic))]
         }
         guard let typing = network.typing, typing.topic != topic else { return [] }
-        self.network.typing = nil
+        network.typing = nil
         return [.people(.typing(topic: nil))]
     }
 
