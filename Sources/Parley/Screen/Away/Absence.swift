@@ -5,7 +5,6 @@ import Relay
 /// What came while the connection was suspended arrives after the return. It is waited for, until each topic is live
 /// again, though not for long.
 struct Absence: Equatable, Sendable {
-    /// Where the first new message is.
     struct First: Hashable, Sendable {
         let conversation: String
         let position: RowPosition
@@ -14,7 +13,6 @@ struct Absence: Equatable, Sendable {
 
     /// Why the connection was not there.
     enum Rest: Hashable, Sendable {
-        /// The process was stopped.
         case stopped
         /// The terminal was out of focus for long.
         case suspended
@@ -40,10 +38,8 @@ struct Absence: Equatable, Sendable {
     private var followed: Set<String> = []
     /// Those among them of which something may still come.
     private var awaited: Set<String> = []
-    /// When there was a connection after the return.
     private var connectedAt: ContinuousClock.Instant?
-    /// Whether the person was told.
-    private(set) var isTold = false
+    var isTold = false
     /// Whether the person has typed since the return.
     private var isOver = false
 
@@ -51,15 +47,12 @@ struct Absence: Equatable, Sendable {
 
     // MARK: What happens
 
-    /// The connection is suspended.
     mutating func rests(_ rest: Rest) {
         // What has led to it comes first: a process that stops lets its connection go as well.
         if returned == nil, self.rest == nil { self.rest = rest }
     }
 
-    /// The person is back.
-    ///
-    /// - Parameter topics: those that are followed.
+    /// The person is back, who follows these topics.
     mutating func end(at now: Moment, isConnected: Bool, topics: some Sequence<String>) {
         returned = now
         followed = Set(topics)
@@ -68,9 +61,7 @@ struct Absence: Equatable, Sendable {
         connectedAt = isConnected ? now.instant : nil
     }
 
-    /// The person leaves once more.
-    ///
-    /// - Returns: false where this absence was over: the person has been here for more than a moment.
+    /// The person leaves once more; false where they were here for more than a moment, so that this absence is over.
     mutating func goOn(at now: ContinuousClock.Instant) -> Bool {
         guard let returned, !isOver, returned.instant.duration(to: now) < Self.shortest else { return false }
         self.returned = nil
@@ -79,10 +70,8 @@ struct Absence: Equatable, Sendable {
         return true
     }
 
-    /// The person types.
     mutating func personTypes() { if returned != nil { isOver = true } }
 
-    /// There is a connection again.
     mutating func connected(at now: ContinuousClock.Instant) {
         if returned != nil { connectedAt = now }
     }
@@ -103,11 +92,7 @@ struct Absence: Equatable, Sendable {
         }
     }
 
-    /// A letter came.
     mutating func take(_ letter: PostboxMessage) { if isMissed(letter.createdAt) { letters += 1 } }
-
-    /// The person is told now.
-    mutating func tell() { isTold = true }
 
     /// Whether anything may still be counted: of what was missed some may come after the person was told, who sees the
     /// figures grow then.
@@ -139,7 +124,6 @@ struct Absence: Equatable, Sendable {
         }
     }
 
-    /// Whether anything came.
     var hasNews: Bool { !messages.isEmpty || letters > 0 }
 
     private var length: Duration { returned.map { left.duration(to: $0.instant) } ?? .zero }

@@ -9,13 +9,10 @@ struct Suspension: Hashable, Sendable {
     var keeps: Bool?
     /// Whether tmux or screen, in which the client runs, has no terminal.
     var isDetached = false
-    /// Whether the person was told what a suspension is, and that there is a choice.
     var isExplained = false
 
-    /// How long it is kept, with the person's choice.
     var effectiveTime: Duration? { keeps == true && !isDetached ? nil : time }
 
-    /// What the core goes by.
     var policy: LifecyclePolicy { effectiveTime.map { .suspend(after: $0) } ?? .ignore }
 
     /// A time as `/suspend-after` takes it: `5m`, `90s`, seconds without a unit; nil within for never. Nil for no time.

@@ -3,21 +3,17 @@ import Terminal
 
 // The person leaves and returns: what came meanwhile is told in a row, and whether the connection stays is up to them.
 extension ChatModel {
-    /// The person has left.
     func leaveTerminal() {
         if attention.absence?.goOn(at: now.instant) != true { attention.absence = Absence(leftAt: now.instant) }
     }
 
-    /// The person is back.
     func returnToTerminal() {
         guard attention.absence != nil else { return }
-        let isConnected = network.status.state == .connected
         // Of what rests nothing comes.
         let followed = network.conversations.all.map(\.name).filter { !network.resting.topics.contains($0) }
-        attention.absence?.end(at: now, isConnected: isConnected, topics: followed)
+        attention.absence?.end(at: now, isConnected: network.status.state == .connected, topics: followed)
         // What was missed comes from now on, and is new though the person sees it come.
-        let time = now.wall
-        if attention.absence?.rest == .suspended { network.conversations.updateAll { $0.resume(at: time) } }
+        if attention.absence?.rest == .suspended { network.conversations.updateAll { $0.resume(at: now.wall) } }
         tellAbsence()
     }
 
@@ -29,7 +25,6 @@ extension ChatModel {
         return attention.lastSign.advanced(by: time)
     }
 
-    /// Takes somebody who has done nothing for as long as the configuration says for one who has left.
     func noteIdleness() -> ChatEffects {
         guard let due = idleDue, due <= now.instant else { return [] }
         network.log.record(.idle, at: now)
@@ -47,7 +42,6 @@ extension ChatModel {
         return change + noteAttention(attention.tracker.handle(isAttached ? FocusTracker.Event.attached : .detached))
     }
 
-    /// The connection's state has changed.
     func absenceFollows(_ status: ConnectionStatus) {
         switch status.state {
         case .suspended where status.reason == .backgrounded: attention.absence?.rests(.suspended)
@@ -56,17 +50,15 @@ extension ChatModel {
         }
     }
 
-    /// Says what came, as soon as all of it is here.
-    ///
-    /// - Returns: whether it was said now.
+    /// Says what came, as soon as all of it is here; whether it was said now.
     @discardableResult
     func tellAbsence() -> Bool {
         guard let absence = attention.absence, let due = absence.due, due <= now.instant else { return false }
         guard absence.isWorthTelling else {
-            self.attention.absence = nil
+            attention.absence = nil
             return false
         }
-        self.attention.absence?.tell()
+        attention.absence?.isTold = true
         let sentence = absence.sentence
         note(sentence)
         if absence.rest == .suspended, attention.suspension.keeps == nil, !attention.suspension.isExplained {
@@ -90,25 +82,17 @@ extension ChatModel {
         return absence.sentence + wayToFirst(" · ", "", otherwise: "")
     }
 
-    /// What goes to what came first.
     private func wayToFirst(_ before: String, _ behind: String, otherwise: String) -> String {
-        guard attention.absence?.hasNews == true, let way = hasScreen ? keyToFirst : commandToFirst else {
-            return otherwise
-        }
+        // Without a screen, what came in view was said.
+        let way = hasScreen ? settings.keys.label(of: .nextUnread) : unreadMessages > 0 ? "/next" : nil
+        guard attention.absence?.hasNews == true, let way else { return otherwise }
         return (otherwise.isEmpty ? "" : ".") + before + way + behind
     }
 
-    private var keyToFirst: String? { settings.keys.label(of: .nextUnread) }
-
-    /// Without a screen, what came in view was said.
-    private var commandToFirst: String? { unreadMessages > 0 ? "/next" : nil }
-
-    /// Goes to the first of what came while the person was away.
-    ///
-    /// - Returns: nil where nothing is told of that.
+    /// Goes to the first of what came while the person was away; nil where nothing is told of that.
     func showFirstOfAbsence() -> ChatEffects? {
         guard let absence = attention.absence, absence.isTold else { return nil }
-        self.attention.absence = nil
+        attention.absence = nil
         guard absence.hasNews else { return nil }
         guard let first = absence.first, network.conversations.index(of: first.conversation) != nil else {
             guard absence.letters > 0 else { return nil }
@@ -125,9 +109,6 @@ extension ChatModel {
     /// The row has been read.
     func dismissAbsence() { if attention.absence?.isTold == true { attention.absence = nil } }
 
-    // MARK: The connection meanwhile
-
-    /// Keeps the connection while the person looks elsewhere, or no more.
     func keepConnection(_ keeps: Bool) -> ChatEffects {
         attention.suspension.keeps = keeps
         attention.suspension.isExplained = true
@@ -141,19 +122,14 @@ extension ChatModel {
         return [.connection(.setSuspension(attention.suspension.policy))]
     }
 
-    /// Changes after how long it is suspended, or says it.
     func suspend(after change: SuspensionChange) -> ChatEffects {
         switch change {
         case .show:
             guard let time = attention.suspension.effectiveTime else {
-                say(
-                    attention.suspension.keeps == true
-                        ? "The connection is kept while you look elsewhere; /notify off ends that."
-                        : "The connection is kept while you look elsewhere.")
-                return []
+                let end = attention.suspension.keeps == true ? "; /notify off ends that." : "."
+                return said("The connection is kept while you look elsewhere" + end)
             }
-            say("The connection is suspended after \(Wording.length(time)) out of focus.")
-            return []
+            return said("The connection is suspended after \(Wording.length(time)) out of focus.")
         case .set(let time):
             attention.suspension.time = time
             // Who names a time wants it to count.
