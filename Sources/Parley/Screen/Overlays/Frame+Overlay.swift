@@ -1,7 +1,6 @@
 import Terminal
 
 extension Frame {
-    /// What lies over the panes.
     func drawOverlay() {
         switch model.screen.overlay {
         case .help(let scroll):
@@ -20,11 +19,7 @@ extension Frame {
         }
     }
 
-    /// Draws a list over the panes.
-    ///
-    /// - Parameters:
-    ///   - selected: the rows of the line that Enter opens.
-    ///   - content: what the lines stand for.
+    /// Draws a list over the panes, in which Enter opens the line of the selected rows.
     private func draw(
         _ list: HelpLayout, _ title: SafeText, _ scroll: Int, selected: Range<Int> = 0..<0,
         content: Listing.Content = .words
@@ -38,11 +33,10 @@ extension Frame {
         // What is only read has no place for it.
         var cursor: Position?
         for (offset, row) in list.rows.dropFirst(first).prefix(inner.rows).enumerated() {
-            let place = Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns)
+            let place = inner.line(offset)
             drawHelp(row, in: place)
             guard selected.contains(first + offset) else { continue }
-            let selection = theme.selection(over:)
-            canvas.restyle(place) { $0 = selection($0) }
+            drawSelection(place)
             cursor = cursor ?? Position(row: place.row, column: place.column)
         }
         let pageDown = model.settings.keys.label(of: .pageDown)
@@ -74,11 +68,31 @@ extension Frame {
         }
     }
 
+    func drawTour() {
+        guard let tour = model.screen.tour, model.screen.overlay == nil, let words = tour.words(model.settings.keys)
+        else { return }
+        switch model.screen.view {
+        case .welcome, .conversation: break
+        case .inbox, .search, .excerpt, .reader, .lab: return
+        }
+        let area = layout.main
+        let lines = SafeText(words).wrapped(columns: area.columns - 6)
+        // The conversation has to stay in view.
+        guard area.columns >= 30, lines.count + 2 <= area.rows / 2 else { return }
+        let box = Rect(row: area.row, column: area.column + 1, rows: lines.count + 2, columns: area.columns - 2)
+        canvas.fill(box, style: theme.overlay)
+        drawBorder(box)
+        let title = " First steps: \(tour.step.rawValue + 1) of \(Tour.Step.allCases.count) "
+        canvas.write(title, row: box.row, column: box.column + 2, style: theme.title)
+        write(lines, in: box.inset(rows: 1, columns: 2), indent: 0)
+        guard let key = model.settings.keys.label(of: .escape) else { return }
+        canvas.write(" \(key): skip the tour ", row: box.endRow - 1, column: box.column + 2, style: theme.hint)
+    }
+
     func drawBorder(_ box: Rect) {
         guard box.rows >= 2, box.columns >= 2 else { return }
         for (row, left, right) in [(box.row, "┌", "┐"), (box.endRow - 1, "└", "┘")] {
-            let bar = Rect(row: row, column: box.column, rows: 1, columns: box.columns)
-            canvas.fill(bar, with: "─", style: theme.rule)
+            canvas.fill(box.line(row - box.row), with: "─", style: theme.rule)
             canvas.write(left, row: row, column: box.column, style: theme.rule)
             canvas.write(right, row: row, column: box.endColumn - 1, style: theme.rule)
         }

@@ -5,11 +5,9 @@ import Terminal
 struct HelpLayout: Hashable {
     /// The box with its border.
     let box: Rect
-    /// What is inside the border.
     let inner: Rect
     let rows: [Row]
 
-    /// One row inside the box.
     enum Row: Hashable {
         case blank
         case heading(SafeText)
@@ -20,10 +18,8 @@ struct HelpLayout: Hashable {
     /// Under so many columns the words stand below their key.
     private static let besideFrom = 40
 
-    /// The help.
     init(size: Size, keys: KeyMap) { self.init(size: size, lines: HelpText.lines(keys)) }
 
-    /// A list that looks as the help does.
     init(size: Size, lines: [HelpText.Line]) {
         let bounds = Rect(size)
         let isRoomy = bounds.rows >= 16 && bounds.columns >= 60
@@ -40,7 +36,6 @@ struct HelpLayout: Hashable {
         }
     }
 
-    /// How far it scrolls.
     var lastScroll: Int { max(0, rows.count - inner.rows) }
 
     /// Rows that a page key scrolls.

@@ -1,16 +1,13 @@
 /// The help: every key and command, made from the tables that dispatch them.
 enum HelpText {
-    /// One line of the help.
     enum Line: Hashable, Sendable {
         case heading(String)
         case entry(String, String)
         case blank
     }
 
-    /// Columns of the keys.
     static let keyColumns = 26
 
-    /// The help with these keys.
     static func lines(_ keys: KeyMap) -> [Line] {
         var lines: [Line] = []
         func add(_ title: String, _ entries: [Line]) { lines += [.heading(title)] + entries + [.blank] }

@@ -5,21 +5,16 @@ import Terminal
 struct Listing: Equatable, Sendable {
     var title: String
     var lines: [HelpText.Line]
-    /// The first row that is shown.
     var scroll = 0
     /// The line that Enter opens; nil for a list that is only read.
     var selected: Int?
     /// What the lines stand for.
     var content = Content.words
 
-    /// What the lines of a list stand for, and its keys are for.
     enum Content: Hashable, Sendable {
         case words
-        /// The letters that were listed last.
         case sentLetters
-        /// The postboxes of these names.
         case postboxes([String])
-        /// The joined topics of these names.
         case topics([String])
         /// Of the links that were listed last, the place of the one to which each line belongs.
         case links([Int])
@@ -35,7 +30,6 @@ struct Listing: Equatable, Sendable {
         if rows.lowerBound < scroll { scroll = rows.lowerBound }
     }
 
-    /// The rows of the selected line.
     func selectedRows(on size: Size) -> Range<Int> {
         guard let selected, lines.indices.contains(selected) else { return 0..<0 }
         let above = HelpLayout(size: size, lines: Array(lines.prefix(selected))).rows.count
@@ -44,14 +38,12 @@ struct Listing: Equatable, Sendable {
 }
 
 extension ChatModel {
-    /// Sentences that are listed at most, the newest.
     private static let listLimit = 200
 
-    /// Lists the joined topics in their order, with what of each is unread.
     func listTopics() {
         guard !network.conversations.isEmpty else { return say("No topic is joined. /join TOPIC joins one.") }
-        let lines = (0..<network.conversations.count).compactMap { network.conversations.shown(at: $0) }.map {
-            conversation in
+        let topics = (0..<network.conversations.count).compactMap { network.conversations.shown(at: $0) }
+        let lines = topics.map { conversation in
             var words: [String] = []
             if screen.view == .conversation(conversation.name) { words.append("in view") }
             if conversation.unread > 0 { words.append("\(Wording.grouped(conversation.unread)) unread") }
@@ -62,13 +54,12 @@ extension ChatModel {
             if writing.hasText(for: conversation.name) { words.append("something is being written there") }
             return HelpText.Line.entry(conversation.name, words.joined(separator: ", "))
         }
-        let names = (0..<network.conversations.count).compactMap { network.conversations.shown(at: $0)?.name }
+        let names = topics.map(\.name)
         var listing = Listing(title: "Your topics", lines: lines, content: .topics(names))
         listing.select(names.firstIndex { screen.view == .conversation($0) } ?? 0, on: size)
         screen.overlay = .listing(listing)
     }
 
-    /// Lists what went wrong since the program began, the newest first.
     func showErrors() {
         let failures = network.log.entries.compactMap { entry in
             entry.event.mishap.map { NoteList.Entry(at: entry.at, words: $0) }
@@ -78,7 +69,6 @@ extension ChatModel {
         screen.overlay = .listing(Listing(title: "Recent errors (newest first)", lines: lines))
     }
 
-    /// Lists what requests about keys came to since the program began, the newest first.
     func showKeyResults() {
         guard !notices.keyResults.entries.isEmpty else {
             return say("No key was asked for yet. \(KeyValueRequest.usage)")

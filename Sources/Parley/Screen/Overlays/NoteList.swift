@@ -2,15 +2,12 @@ import Relay
 
 /// Sentences for the person with their times, newest last: a bounded list, apart from what happens to the connection.
 struct NoteList: Hashable, Sendable {
-    /// A sentence, such as what could not be done, and why.
     struct Entry: Hashable, Sendable {
         let at: Timestamp
         let words: String
     }
 
-    /// Entries that are kept.
     static let limit = 200
-    /// Characters of an entry.
     private static let length = 4_096
 
     /// The entries, oldest first.

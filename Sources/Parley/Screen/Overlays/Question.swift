@@ -1,6 +1,5 @@
 /// A question that y answers with yes, and n, Escape and Enter with no.
 struct Question: Equatable, Sendable {
-    /// What happens on yes.
     enum Act: Equatable, Sendable {
         case quit
         case disconnect

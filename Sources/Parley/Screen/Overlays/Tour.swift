@@ -1,7 +1,6 @@
 /// The first steps of somebody who opens Parley for the first time: four sentences over the conversation, each of which
 /// goes when it was done. Nothing waits for them, and Escape ends them.
 struct Tour: Hashable, Sendable {
-    /// What is tried, in its order.
     enum Step: Int, CaseIterable, Hashable, Sendable {
         case write
         case go
@@ -12,9 +11,7 @@ struct Tour: Hashable, Sendable {
 
     private(set) var step = Step.write
 
-    /// Goes on to the next step that has a key.
-    ///
-    /// - Returns: whether there is one.
+    /// Goes on to the next step that has a key; whether there is one.
     mutating func advance(_ keys: KeyMap) -> Bool {
         while let next = Step(rawValue: step.rawValue + 1) {
             step = next
@@ -53,7 +50,6 @@ struct Tour: Hashable, Sendable {
 }
 
 extension ChatModel {
-    /// Goes on with the tour where its step was just done.
     func followTour(_ effects: ChatEffects) {
         guard let step = screen.tour?.step else { return }
         let isDone =
@@ -73,7 +69,6 @@ extension ChatModel {
 }
 
 extension KeptDesk {
-    /// Whether nobody was ever here.
     var isUntouched: Bool {
         topics.isEmpty && lines.isEmpty && drafts.isEmpty && unsent.isEmpty && ignored.isEmpty && muted.isEmpty
             && choices == DeskChoices()
