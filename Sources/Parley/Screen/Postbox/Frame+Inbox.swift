@@ -2,7 +2,6 @@ import Relay
 import Terminal
 
 extension Frame {
-    /// The postbox: a table of letters, the open letter, and the progress of a deletion.
     func drawInbox(_ box: String?) {
         drawHeading(SafeText(inboxWords(box)))
         let parts = InboxLayout(model: model, area: layout.main)
@@ -11,10 +10,9 @@ extension Frame {
         for offset in 0..<parts.table.rows {
             let index = model.network.inbox.firstVisible + offset
             guard model.network.inbox.letters.indices.contains(index) else { break }
-            let row = Rect(
-                row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
             drawLetter(
-                model.network.inbox.letters[index], in: row, columns, isSelected: index == model.network.inbox.selected)
+                model.network.inbox.letters[index], in: parts.table.line(offset), columns,
+                isSelected: index == model.network.inbox.selected)
         }
         if let divider = parts.divider { canvas.fill(divider, with: "│", style: theme.rule) }
         drawReader(parts)
@@ -31,29 +29,26 @@ extension Frame {
         words += inbox.finding == nil ? " ─ \(inbox.pageWords(box: box))" : " ─ filtered"
         words += (inbox.order == .oldestFirst ? ", oldest first" : "")
         if let kept = inbox.kept { words += keptWords(kept) }
-        if inbox.hasMarks { words += " ─ \(markWords)" }
+        if !inbox.marks.isEmpty { words += " ─ \(markWords)" }
         if let sort = inbox.sort.words { words += " ─ \(sort)" }
         if inbox.newer > 0 { words += " ─ \(Wording.grouped(inbox.newer)) newer" }
         if inbox.fetch != nil { words += " ─ listing …" }
         return words
     }
 
-    /// How many letters are marked, and how many of them here.
     private var markWords: String {
-        let (all, here) = (model.network.inbox.markedCount, model.network.inbox.markedShown)
+        let (all, here) = (model.network.inbox.marks.count, model.network.inbox.markedShown)
         let place = model.network.inbox.filter == nil ? "on this page" : "shown"
         return "\(Wording.grouped(all)) marked" + (here < all ? ", \(Wording.grouped(here)) \(place)" : "")
     }
 
-    /// How far the letters have been gone through that are marked, and how that ends.
     private func markingWords(_ marking: Inbox.Sweep) -> String {
         let total = marking.total.map { " of \(Wording.grouped(max($0, marking.seen)))" } ?? ""
         let stop = model.settings.keys.label(of: .escape).map { ", \($0) stops" } ?? ""
         let seen = "\(Wording.grouped(marking.seen))\(total) looked at"
-        return "\(Wording.grouped(model.network.inbox.markedCount)) marked, \(seen)\(stop)"
+        return "\(Wording.grouped(model.network.inbox.marks.count)) marked, \(seen)\(stop)"
     }
 
-    /// That the page is what this machine keeps, and as of when.
     private func keptWords(_ kept: Inbox.Kept) -> String {
         guard let asOf = kept.asOf else { return " ─ offline" }
         return " ─ offline, as of \(CivilTime(asOf, zone: model.zone).shortStamp.drop { $0 == " " })"
@@ -71,15 +66,11 @@ extension Frame {
             words = "✗ \(failure)" + (key.map { " \($0) tries again." } ?? "")
             style = theme.failure
         }
-        for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
-            canvas.write(line, row: area.row + offset, column: area.column + 2, style: style)
-        }
+        write(SafeText(words).wrapped(columns: area.columns - 3), in: area, indent: 2, style: style)
         if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
     }
 
-    private func drawLetter(
-        _ letter: PostboxMessage, in row: Rect, _ columns: InboxColumns, isSelected: Bool
-    ) {
+    private func drawLetter(_ letter: PostboxMessage, in row: Rect, _ columns: InboxColumns, isSelected: Bool) {
         let isUnread = model.network.inbox.isUnread(letter)
         let isLeaving = model.network.inbox.isBeingDeleted(letter.id)
         let style = isLeaving ? theme.dimmed : isUnread ? Style(attributes: .bold) : .plain
@@ -88,28 +79,20 @@ extension Frame {
         canvas.write(mark, row: row.row, column: row.column + 1, style: theme.marker)
         canvas.write(isUnread ? "•" : " ", row: row.row, column: row.column + 2, style: theme.unread)
         var column = row.column + InboxLayout.markColumns
-        func next(_ width: Int) { if width > 0 { column += width + 2 } }
-        if columns.persona > 0 {
-            let name = InboxColumns.persona(letter).shortened(columns: columns.persona)
-            canvas.write(name, row: row.row, column: column, style: theme.dimmed)
-            next(columns.persona)
+        func put(_ width: Int, _ text: @autoclosure () -> SafeText, _ style: Style) {
+            guard width > 0 else { return }
+            canvas.write(text(), row: row.row, column: column, style: style)
+            column += width + 2
         }
-        if columns.box > 0 {
-            let name = InboxColumns.boxName(letter, model.network.inbox).shortened(columns: columns.box)
-            canvas.write(name, row: row.row, column: column, style: theme.dimmed)
-            next(columns.box)
-        }
-        let name = InboxColumns.sender(letter).shortened(columns: columns.from)
+        put(columns.persona, InboxColumns.persona(letter).shortened(columns: columns.persona), theme.dimmed)
+        put(
+            columns.box, InboxColumns.boxName(letter, model.network.inbox).shortened(columns: columns.box), theme.dimmed
+        )
         let nameStyle =
             isLeaving ? theme.dimmed : theme.style(ofName: letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
-        canvas.write(name, row: row.row, column: column, style: nameStyle)
-        next(columns.from)
+        put(columns.from, InboxColumns.sender(letter).shortened(columns: columns.from), nameStyle)
+        put(columns.subject, InboxColumns.subject(letter).truncated(columns: columns.subject), style)
         let firstLine = letter.shownText.prefix(512).split(whereSeparator: \.breaksLine).first.map(String.init) ?? ""
-        if columns.subject > 0 {
-            let subject = InboxColumns.subject(letter).truncated(columns: columns.subject)
-            canvas.write(subject, row: row.row, column: column, style: style)
-            next(columns.subject)
-        }
         let words = (columns.subject > 0 ? "" : LetterSubject.prefix(letter.subject)) + firstLine
         canvas.write(SafeText(words).truncated(columns: columns.line), row: row.row, column: column, style: style)
         if columns.age > 0 {
@@ -118,8 +101,7 @@ extension Frame {
             canvas.write(age, row: row.row, column: start, style: theme.time)
         }
         guard isSelected, model.screen.focus == .main else { return }
-        let selection = theme.selection(over:)
-        canvas.restyle(row) { $0 = selection($0) }
+        drawSelection(row)
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 
@@ -145,16 +127,14 @@ extension Frame {
         }
     }
 
-    /// What the page is filtered by, and how that ends.
     private func drawFilter(_ parts: InboxLayout) {
         guard let area = parts.filter, let filter = model.network.inbox.filter else { return }
         canvas.fill(area)
         var column = area.column + 1
         column += canvas.write("filter: ", row: area.row, column: column, style: theme.heading)
         let keys = model.settings.keys
-        let escape = keys.label(of: .escape).map { "\($0) ends" }
         let open = filter.isTyped ? keys.label(of: .open, in: InboxPane.self).map { "\($0) keeps, " } : ""
-        let end = escape.map { "  \(open ?? "")\($0) " } ?? " "
+        let end = keys.label(of: .escape).map { "  \(open ?? "")\($0) ends " } ?? " "
         let room = max(1, area.endColumn - column - 1)
         // Where there is no room for both, how far it has looked counts for more than how it ends.
         let choices = ["  \(foundWords)\(end)", "  \(foundWords) "].map { SafeText($0) }
@@ -170,7 +150,6 @@ extension Frame {
     /// Columns of a filter in which its words can be typed.
     private static let leastFilter = 8
 
-    /// How many letters the filter has found, and how far it has looked.
     private var foundWords: String {
         let inbox = model.network.inbox
         let count = Wording.grouped(inbox.letters.count)
@@ -187,7 +166,6 @@ extension Frame {
         }
     }
 
-    /// What is deleted in a moment, and how that is undone.
     private func drawPending(_ parts: InboxLayout) {
         guard let area = parts.progress, let deadline = model.network.inbox.deletion.deadline else { return }
         let count = model.network.inbox.deletion.undoableCount
@@ -228,6 +206,5 @@ extension Frame {
 
     /// What the words beside the bar take, but for the figures: ` deleting  of , 999 a second   Esc stops` and a blank.
     private static let progressColumns = 41
-    /// Columns of a bar that says something.
     private static let leastBar = 4
 }

@@ -2,7 +2,6 @@ import Relay
 
 /// The postbox as the person sees it: its boxes with their counts, one page of letters, marks, and a running deletion.
 struct Inbox: Equatable, Sendable {
-    /// The person's postboxes.
     private(set) var boxes: [Postbox] = []
     /// As of when they are: when the network told them last; nil where it never has.
     private(set) var boxesAsOf: Timestamp?
@@ -22,11 +21,9 @@ struct Inbox: Equatable, Sendable {
     private(set) var letters: [PostboxMessage] = []
     /// The token of the page behind this one, as the trail goes on; nil where it has come to its end.
     private(set) var nextToken: String?
-    /// What led to this page.
     private(set) var trail = Trail()
     /// Letters that this page was asked for.
     private(set) var pageSize = 25
-    /// The page being fetched; nil when none is.
     var fetch: Fetch?
     /// Whether the page, or the one on its way, may have been listed before a deletion was over.
     private var isOutdated = false
@@ -47,52 +44,41 @@ struct Inbox: Equatable, Sendable {
     /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are
     /// deleted. They count where the letters were said; on a screen a number is that of a row.
     private(set) var numbered: [String] = []
-    /// The selected row.
     var selected = 0
-    /// The first row shown.
     var firstVisible = 0
-    /// What of the page is shown; nil where all of it is.
     private(set) var filter: Filter?
-    /// How the page is sorted.
     private(set) var sort = Sort.list
     /// The postboxes of the marked letters, on whichever page they are, by the letters' ids.
-    private var marks: [String: String] = [:]
-    /// The letter that was marked last.
+    private(set) var marks: [String: String] = [:]
     private(set) var lastMark: String?
     /// The letter that is open in the reader.
     var open: String?
     /// Lines of the open letter above the reader's upper edge.
     var readerScroll = 0
-    /// Letters on their way out.
     var deletion = Deletion()
     /// The postbox that was listed last; nil for all.
     private var listed: String?
     /// What marks letters on whichever page; nil where nothing does.
     var marking: Sweep?
     /// What the filter finds on whichever page; nil where it looks through this page alone.
-    private(set) var finding: Matches?
+    var finding: Matches?
 
     /// The most letters that stay on the screen when new ones are added to a page.
     static let screenLimit = 100
-    /// What is held for a page at most.
+    static let boxLimit = 1_000
     static let heldLimit = 32
-    /// Pages that can be walked back.
     static let trailLimit = 10_000
-    /// Letters that can be marked.
     static let markLimit = 10_000
 
-    /// What is known of a page that this machine keeps.
     struct Kept: Hashable, Sendable {
         /// When the network listed letters last, or the newest one came; nil where neither is known.
         let asOf: Timestamp?
     }
 
-    /// A page on its way.
     struct Fetch: Equatable, Sendable {
         let request: UInt64
         /// The trail that will hold once the page is here.
         let trail: Trail
-        /// Letters that are asked for.
         let limit: Int
     }
 
@@ -104,7 +90,6 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: The postboxes
 
-    /// Takes in which postboxes there are now.
     mutating func take(_ boxes: [Postbox], at moment: Timestamp) {
         self.boxes = Array(boxes.prefix(Self.boxLimit))
         boxesAsOf = moment
@@ -123,29 +108,47 @@ struct Inbox: Equatable, Sendable {
     /// The network was asked for the postboxes, and did not answer.
     mutating func boxesWereNotTold() { areBoxesOld = boxesAsOf != nil }
 
+    func title(ofBox id: String) -> String {
+        boxes.first { $0.id == id }?.title ?? id
+    }
+
+    /// What the postbox is called, with its name where that is something else; the id itself where neither is known.
+    func fullName(ofBox id: String) -> String {
+        boxes.first { $0.id == id }?.fullName ?? id
+    }
+
+    /// The postboxes after one was changed, where the network has not said which there are then.
+    func boxes(after act: PostboxAct, _ changed: Postbox) -> [Postbox] {
+        let others = boxes.filter { $0.id != changed.id }
+        if case .delete = act { return others }
+        guard let place = boxes.firstIndex(where: { $0.id == changed.id }) else { return others + [changed] }
+        var after = boxes
+        after[place] = changed
+        return after
+    }
+
+    var hasPersonas: Bool {
+        guard let first = boxes.first?.sudoId else { return false }
+        return boxes.contains { $0.sudoId != first }
+    }
+
     // MARK: What is known
 
-    /// The selected letter.
     var selectedLetter: PostboxMessage? {
         letters.indices.contains(selected) ? letters[selected] : nil
     }
 
-    /// The open letter.
     var openLetter: PostboxMessage? {
         guard let open else { return nil }
         return letters.first { $0.id == open } ?? page.first { $0.id == open }
     }
 
-    /// Whether a letter was not opened here yet.
     func isUnread(_ letter: PostboxMessage) -> Bool { !opened.contains(letter.id) }
 
-    /// Letters of a postbox that were not read.
     func unreadCount(ofBox id: String) -> Int { max(0, (counts[id] ?? 0) - (readCounts[id] ?? 0)) }
 
-    /// Letters in all postboxes that were not read.
     var unreadCount: Int { counts.keys.reduce(0) { $0 &+ unreadCount(ofBox: $1) } }
 
-    /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool { deletion.contains(id) }
 
     /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is
@@ -177,12 +180,8 @@ struct Inbox: Equatable, Sendable {
     /// The next of what was held, once its page is here.
     mutating func takeHeld() -> Held? { fetch != nil || held.isEmpty ? nil : held.removeFirst() }
 
-    /// Forgets what was held.
     mutating func dropHeld() { if !held.isEmpty { held = [] } }
 
-    // MARK: Reading
-
-    /// Opens the selected letter.
     mutating func openSelected() {
         guard let letter = selectedLetter else { return }
         open = letter.id
@@ -193,15 +192,21 @@ struct Inbox: Equatable, Sendable {
         newlyRead.append(letter)
     }
 
+    /// Selects a letter, or the nearest that there is; an open reader follows.
+    mutating func select(_ index: Int) {
+        let before = selected
+        selected = index
+        clampSelection()
+        if open != nil, selected != before { openSelected() }
+    }
+
     /// What was read since this was asked last.
     mutating func takeNewlyRead() -> [PostboxMessage] {
         defer { newlyRead = [] }
         return newlyRead
     }
 
-    /// Takes in what the local store knows.
-    ///
-    /// - Parameter counts: how many were read of each postbox; nil where something was read since it was asked.
+    /// Takes in what the local store knows; without counts where something was read since it was asked.
     mutating func noteRead(_ ids: Set<String>, counts: [String: Int]?) {
         // What is being read stays; what was read at an earlier start only looked as if it had not been.
         let isOld = selectedLetter.map { isUnread($0) && ids.contains($0.id) } ?? false
@@ -219,9 +224,7 @@ struct Inbox: Equatable, Sendable {
         (isOutdated, isThinned) = (false, false)
     }
 
-    /// Whether the page has to be listed again.
-    ///
-    /// - Parameter fillsRows: whether it is to have as many letters as it was asked for, where there are others.
+    /// Whether the page has to be listed again, be it only to have as many letters as it was asked for (`fillsRows`).
     func needsListing(fillsRows: Bool) -> Bool {
         if isOutdated { return isLoaded || fetch != nil }
         guard isThinned, isLoaded, fetch == nil, finding == nil else { return false }
@@ -260,7 +263,7 @@ struct Inbox: Equatable, Sendable {
     /// Takes the marks of letters away that were on this page and that its new list would have if they were there. What
     /// has only moved to the next page keeps its mark.
     private mutating func unmarkGone(_ before: [PostboxMessage], since output: ListOutput<PostboxMessage>) {
-        guard hasMarks, !before.isEmpty else { return }
+        guard !marks.isEmpty, !before.isEmpty else { return }
         let present = Set(page.map(\.id))
         let end = output.nextToken == nil ? nil : output.items.last?.createdAt
         if output.nextToken != nil, end == nil { return }
@@ -315,9 +318,7 @@ struct Inbox: Equatable, Sendable {
     }
 
     /// Takes in what became of the letters that were leaving: what is gone is taken away, and what stays is marked as
-    /// before. Lists that were asked for before this are asked for again.
-    ///
-    /// - Returns: false where none were leaving.
+    /// before. Lists that were asked for before this are asked for again. False where none were leaving.
     mutating func endDeletion(_ result: BulkDeletion) -> Bool {
         guard let run = deletion.end() else { return false }
         let gone = Set(result.gone)
@@ -340,7 +341,6 @@ struct Inbox: Equatable, Sendable {
         return true
     }
 
-    /// Keeps the selection on a row.
     mutating func clampSelection() {
         selected = min(max(0, selected), max(0, letters.count - 1))
         firstVisible = min(max(0, firstVisible), max(0, letters.count - 1))
@@ -349,25 +349,14 @@ struct Inbox: Equatable, Sendable {
     /// Forgets the page, as when another postbox is opened. In which order letters are listed stays, and that those
     /// alone are shown which were not read; if that was still being typed, it is kept.
     mutating func reset() {
-        page = []
-        letters = []
-        numbered = []
-        nextToken = nil
-        trail = Trail(order: trail.order)
-        fetch = nil
-        arrivals = []
-        newer = 0
-        held = []
-        failure = nil
-        kept = nil
-        isLoaded = false
-        (isOutdated, isThinned) = (false, false)
-        selected = 0
-        firstVisible = 0
-        filter = filter?.terms == [.unread] ? .unread : nil
-        finding = nil
-        unmarkAll()
-        open = nil
+        var new = Inbox()
+        (new.boxes, new.boxesAsOf, new.areBoxesOld) = (boxes, boxesAsOf, areBoxesOld)
+        (new.counts, new.readCounts, new.opened, new.newlyRead) = (counts, readCounts, opened, newlyRead)
+        (new.deletion, new.listed) = (deletion, listed)
+        (new.trail.order, new.sort, new.pageSize) = (trail.order, sort, pageSize)
+        new.filter = filter?.terms == [.unread] ? .unread : nil
+        new.readerScroll = readerScroll
+        self = new
     }
 
     // MARK: Filter and sort
@@ -381,20 +370,19 @@ struct Inbox: Equatable, Sendable {
         arrange()
     }
 
-    /// Shows what a filter lets through; nil shows the whole page.
     mutating func setFilter(_ new: Filter?) {
         let isSame = filter?.terms == new?.terms
         filter = new
         guard !isSame else { return }
-        if let new, !new.terms.isEmpty {
-            let inbox = self
-            finding?.narrow { new.lets(through: $0, of: inbox) }
+        if let new, !new.terms.isEmpty, let found = finding?.letters {
+            // It shows what the filter lets through of that, until it has looked for itself.
+            let stays = found.filter { new.lets(through: $0, of: self) }
+            finding?.letters = stays
         }
         arrange(keepsSelected: false)
         if let open, !letters.contains(where: { $0.id == open }) { self.open = nil }
     }
 
-    /// Sorts the page in the next way.
     mutating func sortNext() {
         sort = sort.next
         arrange()
@@ -417,9 +405,7 @@ struct Inbox: Equatable, Sendable {
     }
 
     /// The letters that the filter lets through, in the order of the list: of this page, and of what it has found
-    /// elsewhere.
-    ///
-    /// - Parameter id: a letter that stays even where the filter would hide it by now.
+    /// elsewhere. One letter stays even where the filter would hide it by now.
     private func shown(keeping id: String?) -> [PostboxMessage] {
         guard let filter else { return page }
         var found: [PostboxMessage] = []
@@ -433,25 +419,16 @@ struct Inbox: Equatable, Sendable {
             + page.filter { !ids.contains($0.id) && ($0.id == id || filter.lets(through: $0, of: self)) }
     }
 
-    /// Begins to look through the whole list for what the filter lets through.
-    mutating func find(by sweep: Sweep) { finding = Matches(sweep) }
-
-    /// Takes in what was found in a portion, and how that goes on.
     mutating func found(_ letters: [PostboxMessage], in portion: LetterPortion) {
         finding?.take(letters, portion)
         arrange()
     }
 
-    /// Asks for a portion.
-    mutating func goOnFinding(_ request: UInt64, at token: String?) { finding?.goOn(request, at: token) }
-
-    /// Ends it.
     mutating func endFinding(_ end: Sweep.End) {
-        finding?.finish(end)
+        finding?.end = end
         arrange()
     }
 
-    /// Forgets what was found.
     mutating func dropFinding() {
         guard finding != nil else { return }
         finding = nil
@@ -460,14 +437,7 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: Marks
 
-    /// The ids of the marked letters, on whichever page they are.
     var marked: Set<String> { Set(marks.keys) }
-
-    /// How many letters are marked.
-    var markedCount: Int { marks.count }
-
-    /// Whether any letter is marked.
-    var hasMarks: Bool { !marks.isEmpty }
 
     func isMarked(_ id: String) -> Bool { marks[id] != nil }
 
@@ -485,7 +455,6 @@ struct Inbox: Equatable, Sendable {
         return true
     }
 
-    /// Takes the marks of letters away.
     mutating func unmark(_ ids: some Sequence<String>) { for id in ids { marks[id] = nil } }
 
     /// Marks again what was to be deleted and stays; of more than can be marked the first ones.
@@ -503,7 +472,6 @@ struct Inbox: Equatable, Sendable {
         listed = box
     }
 
-    /// Takes all marks away, on whichever page.
     mutating func unmarkAll() {
         marks = [:]
         lastMark = nil
@@ -521,11 +489,17 @@ struct Inbox: Equatable, Sendable {
     /// The letters that a key deletes: the marked ones, those that are shown first, or the selected one where none is
     /// marked.
     var lettersToDelete: [String] {
-        guard hasMarks else { return letters.dropFirst(selected).prefix(1).map(\.id).filter { !isBeingDeleted($0) } }
+        guard !marks.isEmpty else {
+            return letters.dropFirst(selected).prefix(1).map(\.id).filter { !isBeingDeleted($0) }
+        }
         let shown = letters.map(\.id).filter { isMarked($0) }
         return shown + marked.subtracting(shown).sorted()
     }
 
     /// How many of the marked letters are shown: on this page, and let through by the filter.
     var markedShown: Int { letters.count { isMarked($0.id) } }
+}
+
+extension Postbox {
+    var fullName: String { hasTitle ? "\(title) (\(name))" : name }
 }

@@ -25,24 +25,15 @@ extension Inbox {
 
         /// How long a deletion can be undone.
         static let time = Duration.seconds(5)
-        /// Most letters that can be undone.
         static let limit = Inbox.markLimit
 
-        /// The letters that the network is asked to delete; nil where there are none.
         var run: Run? { runs.first }
-        /// Whether nothing is on its way out.
         var isEmpty: Bool { steps.isEmpty && runs.isEmpty }
-        /// How many letters can still be undone.
         var undoableCount: Int { undoable.count }
-        /// How many letters are still to leave.
         var count: Int { runs.reduce(undoable.count) { $0 + $1.leaving } }
 
-        /// Whether a letter is on its way out.
         func contains(_ id: String) -> Bool { undoable.contains(id) || runs.contains { $0.contains(id) } }
 
-        // MARK: Undoing
-
-        /// Takes the last step back.
         mutating func undo() -> Step? {
             guard let step = steps.popLast() else { return nil }
             undoable.subtract(step.ids)
@@ -53,14 +44,12 @@ extension Inbox {
         /// Has the undoable letters wait until ``release(now:)``.
         mutating func hold() { isHeld = !steps.isEmpty }
 
-        /// Ends the wait; the time begins anew.
         mutating func release(now: ContinuousClock.Instant) {
             guard isHeld else { return }
             isHeld = false
             deadline = now + Self.time
         }
 
-        /// Whether the time of the undoable letters is over.
         func isDue(at now: ContinuousClock.Instant) -> Bool { deadline.map { $0 <= now && !isHeld } ?? false }
 
         /// When the seconds that are left change next; nil where they do not.
@@ -77,8 +66,6 @@ extension Inbox {
             for index in steps.indices { steps[index].marks = [:] }
             for index in runs.indices { runs[index].marks = [:] }
         }
-
-        // MARK: Leaving
 
         /// Has the undoable letters leave as soon as those before them have.
         mutating func settle() {
@@ -99,7 +86,6 @@ extension Inbox {
             return effects
         }
 
-        /// Takes in how many letters of the run have come to their end.
         mutating func progress(to done: Int) { if !runs.isEmpty { runs[0].done = done } }
 
         /// Stops the run: what is not with the network stays. False where there is nothing to stop.
@@ -110,7 +96,6 @@ extension Inbox {
             return true
         }
 
-        /// Ends the run.
         mutating func end() -> Run? { runs.isEmpty ? nil : runs.removeFirst() }
     }
 
@@ -135,7 +120,6 @@ extension Inbox {
 }
 
 extension Inbox.Deletion {
-    /// Letters that are leaving.
     struct Run: Equatable, Sendable {
         let ids: [String]
         private let members: Set<String>
@@ -143,7 +127,6 @@ extension Inbox.Deletion {
         fileprivate(set) var marks: [String: String]
         /// Letters that are dealt with, one way or the other.
         fileprivate(set) var done = 0
-        /// Whether the person has stopped it.
         fileprivate(set) var isStopped = false
         /// When the network was asked for it; nil where it waits for the one before it.
         fileprivate(set) var began: ContinuousClock.Instant?

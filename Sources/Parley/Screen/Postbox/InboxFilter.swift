@@ -6,21 +6,17 @@ extension Inbox {
     /// text, and in the persona where there are several. `from:bob` means the sender alone, `in:work` the postbox,
     /// `persona:shop` the persona, and `is:unread` those that were not read.
     struct Filter: Sendable {
-        /// What was typed.
         private(set) var editor = LineEditor(limit: 256, historyLimit: 0)
-        /// Whether it is still being typed.
         var isTyped = true
         /// What each letter has to have.
         private(set) var terms: [Term] = []
         /// Whether a word is still being written that begins with `is:`: it finds more than is meant.
         private(set) var isUnfinished = false
 
-        /// One word.
         enum Term: Hashable, Sendable {
             case unread
             /// Anywhere in it, in small letters.
             case word(String)
-            /// In one part of it.
             case part(Part, String)
         }
 
@@ -38,7 +34,6 @@ extension Inbox {
         /// Whether it is kept and says `is:unread` alone, which is a way to read any postbox.
         var isUnreadAlone: Bool { !isTyped && terms == [.unread] }
 
-        /// The one for letters that were not read.
         static var unread: Filter {
             var filter = Filter()
             filter.insert("is:unread")
@@ -46,7 +41,6 @@ extension Inbox {
             return filter
         }
 
-        /// Takes a key.
         mutating func edit(_ key: Key) {
             _ = editor.handle(key)
             // It has no history to look through.
@@ -119,14 +113,11 @@ extension Inbox {
         }
     }
 
-    /// How a page is sorted.
-    enum Sort: Hashable, Sendable {
+    enum Sort: String, Sendable {
         /// As it was listed: by age.
         case list
-        case sender
-        case postbox
+        case sender, postbox
 
-        /// The one that the key goes on to.
         var next: Sort {
             switch self {
             case .list: .sender
@@ -135,14 +126,7 @@ extension Inbox {
             }
         }
 
-        /// What it is called; nil where there is nothing to say.
-        var words: String? {
-            switch self {
-            case .list: nil
-            case .sender: "by sender"
-            case .postbox: "by postbox"
-            }
-        }
+        var words: String? { self == .list ? nil : "by \(rawValue)" }
 
         /// Sorted letters; those that are alike stay in the order of the list.
         func sorted(_ letters: [PostboxMessage], in inbox: Inbox) -> [PostboxMessage] {

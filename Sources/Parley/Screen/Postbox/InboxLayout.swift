@@ -3,17 +3,13 @@ import Terminal
 
 /// The places of the postbox's table, the open letter and the progress of a deletion in the main pane.
 struct InboxLayout: Hashable {
-    /// The line of the filter.
     let filter: Rect?
     /// The letters' rows; empty where the open letter takes the whole pane.
     let table: Rect
-    /// The line between the table and an open letter beside it.
     let divider: Rect?
-    /// The line above the open letter.
     let readerHeading: Rect?
     let reader: Rect?
     let progress: Rect?
-    /// The open letter's lines, wrapped.
     let letterLines: [SafeText]
 
     /// Columns at a row's left edge where a click marks.
@@ -30,21 +26,13 @@ struct InboxLayout: Hashable {
         let rest: Rect
         (filter, rest, progress) = Self.parts(of: area, model)
         guard let letter = model.network.inbox.openLetter else {
-            table = rest
-            divider = nil
-            readerHeading = nil
-            reader = nil
-            letterLines = []
+            (table, divider, readerHeading, reader, letterLines) = (rest, nil, nil, nil, [])
             return
         }
-        let isBeside = rest.columns >= Self.besideFrom
-        var below = rest
-        if isBeside {
-            let parts = rest.split(left: rest.columns / 2)
-            table = parts.left
-            let split = parts.rest.split(left: 1)
-            divider = split.left
-            below = split.rest
+        var below: Rect
+        if rest.columns >= Self.besideFrom {
+            (table, below) = rest.split(left: rest.columns / 2)
+            (divider, below) = below.split(left: 1)
             letterLines = Self.wrapped(letter.shownText, columns: below.columns - 2)
         } else {
             letterLines = Self.wrapped(letter.shownText, columns: rest.columns - 2)
@@ -52,16 +40,14 @@ struct InboxLayout: Hashable {
             // A short letter leaves the rows that it does not need to the table.
             let least = rest.rows >= Self.aboveFrom ? max(4, rest.rows / 3) : 0
             let spare = rest.rows - 1 - letterLines.count
-            let parts = rest.split(top: least == 0 ? 0 : max(least, min(spare, model.network.inbox.letters.count)))
-            table = parts.top
-            below = parts.rest
+            let rows = least == 0 ? 0 : max(least, min(spare, model.network.inbox.letters.count))
+            (table, below) = rest.split(top: rows)
         }
         let split = below.split(top: below.rows >= 2 ? 1 : 0)
         readerHeading = split.top.isEmpty ? nil : split.top
         reader = split.rest
     }
 
-    /// The line of the filter, what is between, and the progress of a deletion.
     private static func parts(of area: Rect, _ model: ChatModel) -> (filter: Rect?, rest: Rect, progress: Rect?) {
         var (rest, filter, progress): (Rect, Rect?, Rect?) = (area, nil, nil)
         if !model.network.inbox.deletion.isEmpty, area.rows >= 3 {
@@ -79,10 +65,8 @@ struct InboxLayout: Hashable {
         return rest.rows >= aboveFrom ? rest.columns : 0
     }
 
-    /// The furthest that the reader scrolls.
     var lastReaderScroll: Int { max(0, letterLines.count - (reader?.rows ?? 0)) }
 
-    /// The lines of a letter.
     static func wrapped(_ text: String, columns: Int) -> [SafeText] {
         let limit = 262_144
         let shown = text.utf8.count > limit ? String(text.prefix(limit)) : text
@@ -115,7 +99,6 @@ struct InboxColumns: Hashable {
     /// The narrowest that letters' first words are shown beside a column of what they are about.
     private static let lineLeast = 20
 
-    /// Whether a table of so many columns shows ages.
     static func showAge(on columns: Int) -> Bool { columns - InboxLayout.markColumns >= 40 }
 
     /// On a narrow pane the subject's column goes first, then the persona, the postbox and the age.
@@ -128,11 +111,8 @@ struct InboxColumns: Hashable {
         }
         age = Self.showAge(on: columns) ? widest(12) { Self.age($0, model).utf8.count } : 0
         let hasBoxes = showsBox && inbox.boxes.count > 1
-        box =
-            hasBoxes && rest >= 56
-            ? widest(Self.nameLimit) { Self.boxName($0, inbox).width } : 0
-        persona =
-            inbox.hasPersonas && rest >= 70 ? widest(Self.nameLimit) { Self.persona($0).width } : 0
+        box = hasBoxes && rest >= 56 ? widest(Self.nameLimit) { Self.boxName($0, inbox).width } : 0
+        persona = inbox.hasPersonas && rest >= 70 ? widest(Self.nameLimit) { Self.persona($0).width } : 0
         from = max(1, widest(min(Conversation.nameColumnLimit, max(6, rest / 5))) { Self.sender($0).width })
         let used = [persona, box, from, age].reduce(age > 0 ? Self.margin : 0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
         let wanted = rest >= 90 ? widest(rest / 4) { Self.subject($0).width } : 0
@@ -140,7 +120,6 @@ struct InboxColumns: Hashable {
         line = max(0, rest - used - (subject > 0 ? subject + 2 : 0))
     }
 
-    /// How old a letter is.
     static func age(_ letter: PostboxMessage, _ model: ChatModel) -> String {
         LetterAge.words(of: letter.createdAt, at: model.now.wall, zone: model.zone)
     }

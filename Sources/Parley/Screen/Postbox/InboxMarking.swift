@@ -2,7 +2,6 @@ import Relay
 
 /// A part of a postbox that is gone through from its oldest letter on.
 struct LetterPortion: Equatable, Sendable {
-    /// Where letters are read that are gone through.
     enum Source: Hashable, Sendable {
         case network
         /// This machine's store, which has as many letters as the network, and its newest one.
@@ -37,7 +36,6 @@ struct LetterPortion: Equatable, Sendable {
     var nextToken: String?
     var source = Source.network
 
-    /// Letters of one portion at most.
     static let limit = RelayClient.maximumPage
 }
 
@@ -59,12 +57,10 @@ extension Inbox {
         let total: Int?
         /// Where they are read; nil before the first portion is here.
         private(set) var source: LetterPortion.Source?
-        /// Letters that were looked at.
         private(set) var seen = 0
         /// Those of them that match: they are marked now, or found.
         private(set) var matched = 0
 
-        /// Letters that are looked at, at most.
         static let limit = 100_000
 
         init(_ filter: Filter?, ofBox box: String?, total: Int?, from source: LetterPortion.Source?, request: UInt64) {
@@ -76,35 +72,27 @@ extension Inbox {
             self.request = request
         }
 
-        /// Takes in a portion of which some letters match.
         mutating func take(_ portion: LetterPortion, matched count: Int) {
             source = portion.source
             seen += portion.letters.count
             matched += count
         }
 
-        /// Goes on with a portion.
         mutating func goOn(_ request: UInt64, at token: String?) {
             (self.request, self.token, isOutdated) = (request, token, false)
         }
 
-        /// Why it ends.
         enum End: Hashable, Sendable {
-            /// All letters were looked at.
             case complete
             /// No more can be marked.
             case full
             /// So many were looked at, and no more are.
             case tooMany
-            /// The person has stopped it.
             case stopped
-            /// The person has left the list.
             case left
-            /// The letters could not be read, and why.
             case failed(String)
         }
 
-        /// What became of the marks.
         func words(_ end: End) -> String {
             let letters = Wording.count(matched, "letter")
             let isOne = matched == 1
@@ -134,12 +122,12 @@ extension Inbox {
 
     /// The letters that a filter finds, on whichever page they are.
     struct Matches: Equatable, Sendable {
-        private(set) var sweep: Sweep
+        var sweep: Sweep
         /// What was found so far, in the order of the list.
-        private(set) var letters: [PostboxMessage] = []
+        var letters: [PostboxMessage] = []
         private var bytes = 0
         /// How it has ended; nil while it goes on.
-        private(set) var end: Sweep.End?
+        var end: Sweep.End?
 
         /// Most letters that are found, and their bytes.
         static let limit = 1_000
@@ -156,7 +144,6 @@ extension Inbox {
             }
         }
 
-        /// Whether no more are found.
         var isFull: Bool { letters.count >= Self.limit || bytes >= Self.byteLimit }
 
         mutating func take(_ found: [PostboxMessage], _ portion: LetterPortion) {
@@ -167,7 +154,6 @@ extension Inbox {
             bytes += new.reduce(0) { $0 + $1.message.utf8.count }
         }
 
-        /// Adds a letter that has just come.
         mutating func add(_ letter: PostboxMessage, _ order: LetterOrder) {
             // A list that ends with the newest letter comes to it in time.
             guard order == .newestFirst || end == .complete else { return }
@@ -176,16 +162,9 @@ extension Inbox {
             if letters.count > Self.limit { letters.removeLast() }
         }
 
-        /// Takes letters away that were deleted.
         mutating func remove(_ ids: Set<String>) {
             letters.removeAll { ids.contains($0.id) }
             sweep.isOutdated = true
         }
-
-        /// Keeps what another filter lets through, until that has looked for itself.
-        mutating func narrow(to isWanted: (PostboxMessage) -> Bool) { letters = letters.filter(isWanted) }
-
-        mutating func goOn(_ request: UInt64, at token: String?) { sweep.goOn(request, at: token) }
-        mutating func finish(_ end: Sweep.End) { self.end = end }
     }
 }

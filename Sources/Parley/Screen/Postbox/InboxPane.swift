@@ -48,14 +48,13 @@ struct InboxPane: Pane {
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         if model.network.inbox.hold(.action(action)) { return [] }
         if model.network.inbox.finding != nil, [.nextPage, .previousPage, .firstPage, .lastPage].contains(action) {
-            model.say("A filtered list has no pages: it has the letters of all of them.")
-            return []
+            return model.said("A filtered list has no pages: it has the letters of all of them.")
         }
         switch action {
-        case .up: select(model.network.inbox.selected - 1, on: model)
-        case .down: select(model.network.inbox.selected + 1, on: model)
-        case .toBeginning: select(0, on: model)
-        case .toEnd: select(model.network.inbox.letters.count - 1, on: model)
+        case .up: model.network.inbox.select(model.network.inbox.selected - 1)
+        case .down: model.network.inbox.select(model.network.inbox.selected + 1)
+        case .toBeginning: model.network.inbox.select(0)
+        case .toEnd: model.network.inbox.select(model.network.inbox.letters.count - 1)
         case .open: open(on: model)
         case .mark:
             guard let letter = model.network.inbox.selectedLetter else { break }
@@ -113,15 +112,13 @@ struct InboxPane: Pane {
             model.network.inbox.setFilter(filter)
             return []
         }
-        guard key.modifiers.isEmpty, case .character = key.code else { return [] }
-        model.screen.focus = .compose
-        return ComposePane().type(key, on: model)
+        return typeText(key, on: model)
     }
 
     /// Opens the selected letter, or closes it; keeps a filter that is being typed.
     private func open(on model: ChatModel) {
         if model.network.inbox.filter?.isTyped == true { return typeFilter(false, on: model) }
-        if model.network.inbox.open != nil, model.network.inbox.open == model.network.inbox.selectedLetter?.id {
+        if let open = model.network.inbox.open, open == model.network.inbox.selectedLetter?.id {
             model.network.inbox.open = nil
         } else {
             model.network.inbox.openSelected()
@@ -135,16 +132,6 @@ struct InboxPane: Pane {
         model.network.inbox.setFilter(isTyped || !filter.editor.isBlank ? filter : nil)
     }
 
-    /// Selects a letter; an open reader follows.
-    private func select(_ index: Int, on model: ChatModel) {
-        let before = model.network.inbox.selected
-        model.network.inbox.selected = index
-        model.network.inbox.clampSelection()
-        if model.network.inbox.open != nil, model.network.inbox.selected != before {
-            model.network.inbox.openSelected()
-        }
-    }
-
     private func toggleMark(_ letter: PostboxMessage, on model: ChatModel) {
         if model.network.inbox.isMarked(letter.id) {
             model.network.inbox.unmark([letter.id])
@@ -153,7 +140,6 @@ struct InboxPane: Pane {
         }
     }
 
-    /// Scrolls the open letter, or moves in the table.
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         if model.network.inbox.hold(.scroll(up: lines)) { return [] }
         if model.network.inbox.openLetter != nil {
@@ -177,8 +163,7 @@ struct InboxPane: Pane {
         } else if model.network.inbox.selected == index {
             model.network.inbox.openSelected()
         } else {
-            model.network.inbox.selected = index
-            if model.network.inbox.open != nil { model.network.inbox.openSelected() }
+            model.network.inbox.select(index)
         }
         return []
     }
@@ -186,10 +171,11 @@ struct InboxPane: Pane {
     func escape(on model: ChatModel) -> Bool {
         if model.network.inbox.filter?.isTyped != true, model.network.inbox.open != nil {
             model.network.inbox.open = nil
-            return true
+        } else if model.network.inbox.filter != nil {
+            model.network.inbox.setFilter(nil)
+        } else {
+            return false
         }
-        guard model.network.inbox.filter != nil else { return false }
-        model.network.inbox.setFilter(nil)
         return true
     }
 

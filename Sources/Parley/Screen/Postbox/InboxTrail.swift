@@ -1,7 +1,6 @@
 import Relay
 
 extension LetterOrder {
-    /// The other one.
     var opposite: LetterOrder { self == .oldestFirst ? .newestFirst : .oldestFirst }
 }
 
@@ -9,14 +8,12 @@ extension Inbox {
     /// What led to a page: the order of the letters, from which end of the list, and the tokens on the way. A list is
     /// gone through from its end as the list in the opposite order is from its beginning.
     struct Trail: Equatable, Sendable {
-        /// In which order the letters stand.
         var order = LetterOrder.newestFirst
         /// Whether it began at the list's end.
         var isFromEnd = false
         /// The tokens that led here, one for each page; the first page has none.
         var tokens: [String?] = [nil]
 
-        /// Pages from where it began to here.
         var count: Int { tokens.count }
         /// The token of the page that it leads to.
         var token: String? { tokens.last ?? nil }
@@ -38,16 +35,12 @@ extension Inbox {
         }
     }
 
-    /// In which order letters are listed.
     var order: LetterOrder { trail.order }
 
-    /// Whether there is no page before this one.
     var isFirstPage: Bool { trail.isFromEnd ? nextToken == nil : trail.count == 1 }
 
-    /// Whether the page has all letters of the list.
     var isWholeList: Bool { isFirstPage && isLastPage && newer == 0 }
 
-    /// Whether there is no page behind this one.
     var isLastPage: Bool { trail.isFromEnd ? trail.count == 1 : nextToken == nil }
 
     /// Whether new letters come on this page.
@@ -56,7 +49,6 @@ extension Inbox {
     /// Whether a later page exists.
     var hasMore: Bool { !isLastPage || order == .oldestFirst && newer > 0 }
 
-    /// The trail to the next page; nil where there is none.
     var nextTrail: Trail? {
         guard hasMore else { return nil }
         if trail.isFromEnd { return trail.count > 1 ? trail.goingBack() : trail }
@@ -65,7 +57,6 @@ extension Inbox {
         return trail.going(on: nextToken)
     }
 
-    /// The trail to the page before; nil where there is none.
     var previousTrail: Trail? {
         guard !isFirstPage else { return nil }
         guard trail.isFromEnd else { return trail.goingBack() }

@@ -1,6 +1,5 @@
 /// What a person wants of the own postboxes, as `/postbox` says it.
 enum PostboxAct: Hashable, Sendable {
-    /// List them.
     case list
     /// Make one, for a persona (Sudo) if one is named.
     case create(String, persona: String?)
@@ -13,24 +12,19 @@ enum PostboxAct: Hashable, Sendable {
     /// Delete it with its letters.
     case delete(String)
 
-    /// The words behind the command, in the order of the help.
     static let verbs = ["create", "rename", "enable", "disable", "delete"]
 
     /// Reads what stands behind the command. A word with blanks stands between quotation marks.
     init(_ text: String) throws(SlashCommand.Failure) {
         let words = try CommandText.words(in: text)
-        guard let verb = words.first?.lowercased() else {
-            self = .list
-            return
-        }
-        switch (verb, words.count) {
-        case ("list", 1): self = .list
+        switch (words.first?.lowercased() ?? "list", words.count) {
+        case ("list", 0...1): self = .list
         case ("create", 2) where words[1].lowercased() != "for":
             self = .create(try Self.newName(words[1]), persona: nil)
         // A persona may be called anything, so it is not to be the rest of a name that has a blank.
         case ("create", 4) where words[2].lowercased() == "for":
             self = .create(try Self.newName(words[1]), persona: words[3])
-        case ("create", 2...): throw .mistake(Self.createUsage)
+        case ("create", 2...): throw .mistake("Write it as /postbox create NAME [for PERSONA]; NAME has no blanks.")
         case ("rename", 3...): self = .rename(words[1], title: words[2...].joined(separator: " "))
         case ("enable", 2): self = .enable(words[1])
         case ("disable", 2): self = .disable(words[1])
@@ -39,16 +33,14 @@ enum PostboxAct: Hashable, Sendable {
         }
     }
 
-    private static let createUsage = "Write it as /postbox create NAME [for PERSONA]; NAME has no blanks."
-    private static let nameRule =
-        "A postbox's name has 1 to 64 letters, digits, _ and -; /postbox rename NAME TITLE gives it a title."
-
-    /// A name that the network takes for a new postbox.
     private static func newName(_ word: String) throws(SlashCommand.Failure) -> String {
         let isName =
             (1...64).contains(word.utf8.count)
             && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "_-".contains($0)) }
-        guard isName else { throw .mistake(nameRule) }
+        guard isName else {
+            throw .mistake(
+                "A postbox's name has 1 to 64 letters, digits, _ and -; /postbox rename NAME TITLE gives it a title.")
+        }
         return word
     }
 
@@ -60,11 +52,4 @@ enum PostboxAct: Hashable, Sendable {
         }
     }
 
-    /// Whether the postbox has to be there.
-    var needsPostbox: Bool {
-        switch self {
-        case .list, .create: false
-        case .rename, .enable, .disable, .delete: true
-        }
-    }
 }

@@ -3,15 +3,11 @@ import Terminal
 
 // Letters are deleted: for some seconds it can be undone, then they leave.
 extension ChatModel {
-    // MARK: Undoing
-
     /// Brings back what was deleted last, with its marks, while nothing has left.
     func undoDeletion() {
         guard let step = network.inbox.deletion.undo() else {
-            let words =
-                network.inbox.deletion.isEmpty
-                ? "There is nothing to undo." : "These letters are being deleted already."
-            return say(words)
+            let isLate = !network.inbox.deletion.isEmpty
+            return say(isLate ? "These letters are being deleted already." : "There is nothing to undo.")
         }
         network.inbox.markAgain(step.marks)
         if let first = step.ids.first, let place = network.inbox.letters.firstIndex(where: { $0.id == first }) {
@@ -26,14 +22,12 @@ extension ChatModel {
         return settings.keys.action(of: key, in: InboxPane.self) == .undo
     }
 
-    // MARK: Asking
-
     /// Asks before the marked letters are deleted, or the selected one where none is marked: how many they are, from
     /// which postboxes, and how many of them are out of view.
     func askToDelete() {
         guard !isStillMarking() else { return }
-        guard network.inbox.hasMarks else { return askToDeleteSelected() }
-        let (count, hidden) = (network.inbox.markedCount, network.inbox.markedCount - markedInView)
+        guard !network.inbox.marks.isEmpty else { return askToDeleteSelected() }
+        let (count, hidden) = (network.inbox.marks.count, network.inbox.marks.count - markedInView)
         let view =
             switch hidden {
             case 0: ""
@@ -44,7 +38,6 @@ extension ChatModel {
         ask(.delete(ids), "Delete \(Wording.count(count, "letter"))\(postboxWords(ids))\(view)?")
     }
 
-    /// Asks whether a letter is to be deleted, whatever is marked.
     func askToDelete(_ number: Int) { if selectLetter(number) { askToDeleteSelected() } }
 
     private func askToDeleteSelected() {
@@ -69,11 +62,9 @@ extension ChatModel {
         return " (\(parts.joined(separator: ", ")))"
     }
 
-    /// Postboxes that a question names.
     private static let namedPostboxes = 3
 
-    /// Whether some of the marked letters are out of view.
-    var hasHiddenMarks: Bool { network.inbox.markedCount != markedInView }
+    var hasHiddenMarks: Bool { network.inbox.marks.count != markedInView }
 
     private var markedInView: Int {
         guard hasScreen else { return network.inbox.markedShown }
@@ -82,8 +73,6 @@ extension ChatModel {
             network.inbox.isMarked($0.id)
         }
     }
-
-    // MARK: Leaving
 
     /// Stops a deletion behind what is with the network; false where none is under way.
     func stopDeletion() -> Bool {

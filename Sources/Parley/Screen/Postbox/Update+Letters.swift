@@ -3,7 +3,6 @@ import Terminal
 
 // Letters are answered, sent on and saved.
 extension ChatModel {
-    /// The open letter, or the selected one.
     private var chosenLetter: PostboxMessage? { network.inbox.openLetter ?? network.inbox.selectedLetter }
 
     /// The same for what needs its text; says so where it cannot be read.
@@ -14,29 +13,25 @@ extension ChatModel {
         return nil
     }
 
-    /// Says that a letter has no text that anything could be done with.
     func sayUnreadable() { say("This letter cannot be read; it can be deleted.", .failure) }
 
-    /// Begins a letter to the sender of the open or selected one.
-    ///
-    /// - Parameter quotes: whether it begins with what that one says.
+    /// Begins a letter to the sender of the open or selected one, with what that one says if it `quotes`.
     func reply(quotes: Bool = false) {
         guard let letter = quotes ? readableLetter() : chosenLetter else { return }
         guard let from = letter.from, !from.isEmpty else {
-            say("The letter does not say who sent it. /post USER/POSTBOX TEXT writes to anyone.", .failure)
-            return
+            return say("The letter does not say who sent it. /post USER/POSTBOX TEXT writes to anyone.", .failure)
         }
         guard !from.hasPrefix("~") else {
             return say("The network itself sent this; an answer would not be read.", .failure)
         }
-        let address = SafeAddress.of(from)
+        let address = Self.address(from)
         // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
         let command = address.contains("/") ? "/post \(address) " : "/post \(address)/\(SlashCommand.firstPostbox) "
         let quotation = quotes ? Self.quotation(of: letter.message, within: .letter) : ""
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.replying($0) }
-        let isFree = !compose.hasContent
-        beginLetter(command + LetterSubject.joined(subject, quotes ? quotation + "\n\n" : ""))
-        if isFree { sayCut(quotation, of: letter.message) }
+        if beginLetter(command + LetterSubject.joined(subject, quotes ? quotation + "\n\n" : "")) {
+            sayCut(quotation, of: letter.message)
+        }
     }
 
     /// Begins another letter to whom one went that was sent from here, with what that one says.
@@ -44,7 +39,7 @@ extension ChatModel {
         guard let person = recipient.person, !person.isEmpty else {
             return say("It is not known whom this letter went to. /post USER/POSTBOX TEXT writes to anyone.", .failure)
         }
-        let address = "\(SafeAddress.of(person))/\(SafeAddress.of(recipient.postbox))"
+        let address = "\(Self.address(person))/\(Self.address(recipient.postbox))"
         let subject = LetterSubject.shown(recipient.subject).map { LetterSubject.replying($0) }
         let quotation = Self.quotation(of: text, within: .letter) + "\n\n"
         beginLetter("/post \(address) " + LetterSubject.joined(subject, quotation))
@@ -59,19 +54,16 @@ extension ChatModel {
             return say("The letter is too long to be sent on with a text; parley inbox forward sends it.", .failure)
         }
         let command = "/post "
-        let isFree = !compose.hasContent
-        beginLetter(command + "\n\n" + body)
-        guard isFree else { return }
+        guard beginLetter(command + "\n\n" + body) else { return }
         compose.editor.moveCursor(to: command.count)
         say("To whom? Write USER/POSTBOX here.")
     }
 
-    /// Proposes a file for the open or selected letter.
     func proposeFile() {
         guard let letter = readableLetter() else { return }
-        let isFree = !compose.hasContent
-        beginLetter("/save \(letter.fileName)")
-        if isFree { say("Enter saves the letter there; another name or folder can stand here.") }
+        if beginLetter("/save \(letter.fileName)") {
+            say("Enter saves the letter there; another name or folder can stand here.")
+        }
     }
 
     /// Has the letter in front of the person written into a file: the one that is read, whichever that is, or the
@@ -104,7 +96,6 @@ extension ChatModel {
         return nil
     }
 
-    /// Says what became of it.
     func handleSaving(_ outcome: LetterFile.Outcome) {
         switch outcome {
         case .saved(let path): say("Saved as \(path.prefix(512)).")
@@ -114,31 +105,28 @@ extension ChatModel {
         }
     }
 
-    /// Begins a letter to an address.
     func write(to address: String) {
         guard hasScreen else {
             return say("Without a screen the text goes with it: /post USER[/POSTBOX] TEXT", .failure)
         }
-        let isFree = !compose.hasContent
-        beginLetter("/post \(address) ")
-        if isFree { say("A letter to \(address): write it here, and Enter sends it.") }
+        if beginLetter("/post \(address) ") { say("A letter to \(address): write it here, and Enter sends it.") }
     }
 
-    /// Begins a letter in the compose pane, unless something is being written there.
-    func beginLetter(_ command: String = "/post ") {
+    /// Begins a letter in the compose pane; false where something is being written there.
+    @discardableResult
+    func beginLetter(_ command: String = "/post ") -> Bool {
         screen.focus = .compose
         guard !compose.hasContent else {
             let clears = settings.keys.label(of: .interrupt).map { " \($0) clears it." } ?? ""
             say("Something is being written already." + clears)
-            return
+            return false
         }
         compose.set(command)
+        return true
     }
-}
 
-/// A sender's claimed name as an address: it is remote text, so white space and controls cannot be part of it.
-private enum SafeAddress {
-    static func of(_ text: String) -> String {
+    /// A sender's claimed name as an address: it is remote text, so white space and controls cannot be part of it.
+    private static func address(_ text: String) -> String {
         let kept = text.unicodeScalars.filter { scalar in
             !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
                 && scalar.properties.generalCategory != .format

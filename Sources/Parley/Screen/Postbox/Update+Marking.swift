@@ -2,17 +2,12 @@ import Relay
 
 // Letters are marked on whichever page they are, while the person goes on with something else.
 extension ChatModel {
-    /// Begins to mark what the filter finds in the whole list, or all of it where there is no filter.
     func markMatching() -> ChatEffects {
         guard case .inbox(let box) = screen.view, !isStillMarking() else { return [] }
-        guard network.inbox.filter?.isUnfinished != true else {
-            say("The filter is not finished.", .failure)
-            return []
-        }
+        guard network.inbox.filter?.isUnfinished != true else { return said("The filter is not finished.", .failure) }
         return mark(by: sweep(of: box))
     }
 
-    /// Asks for the portion that is marked next.
     private func mark(by sweep: Inbox.Sweep) -> ChatEffects {
         network.inbox.marking = sweep
         return [reading(sweep, .oldestFirst)]
@@ -50,7 +45,7 @@ extension ChatModel {
         }
         let matching = matching(portion, marking.filter)
         let new = matching.filter { !network.inbox.isMarked($0.id) }
-        let room = max(0, Inbox.markLimit - network.inbox.markedCount)
+        let room = max(0, Inbox.markLimit - network.inbox.marks.count)
         _ = network.inbox.mark(Array(new.prefix(room)))
         marking.take(portion, matched: matching.count - max(0, new.count - room))
         if new.count > room { return end(marking, .full) }
@@ -60,7 +55,6 @@ extension ChatModel {
         return mark(by: marking)
     }
 
-    /// Those letters of a portion that a filter lets through and that stay.
     private func matching(_ portion: LetterPortion, _ filter: Inbox.Filter?) -> [PostboxMessage] {
         portion.letters.filter { letter in
             guard !network.inbox.isBeingDeleted(letter.id) else { return false }
@@ -90,9 +84,8 @@ extension ChatModel {
 
     private func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> ChatEffects {
         network.inbox.marking = nil
-        let isFailure = if case .failed = end { true } else { false }
-        say(marking.words(end), isFailure ? .failure : .information)
-        return []
+        let kind: Notice.Kind = if case .failed = end { .failure } else { .information }
+        return said(marking.words(end), kind)
     }
 
     // MARK: Finding
@@ -107,15 +100,15 @@ extension ChatModel {
             network.inbox.dropFinding()
             return []
         }
-        if let finding = network.inbox.finding {
-            // The portion that is on its way ends what is looked for no more: one is read at a time.
-            if finding.sweep.filter?.terms == filter.terms || finding.end == nil { return [] }
+        // The portion that is on its way ends what is looked for no more: one is read at a time.
+        if let finding = network.inbox.finding, finding.sweep.filter?.terms == filter.terms || finding.end == nil {
+            return []
         }
         return find(by: sweep(of: box))
     }
 
     private func find(by sweep: Inbox.Sweep) -> ChatEffects {
-        network.inbox.find(by: sweep)
+        network.inbox.finding = Inbox.Matches(sweep)
         return [reading(sweep, network.inbox.order)]
     }
 
@@ -133,19 +126,20 @@ extension ChatModel {
         guard !sweep.isOutdated else { return goOnFinding(at: sweep.token) }
         network.inbox.found(matching(portion, filter), in: portion)
         guard let finding = network.inbox.finding else { return [] }
-        let end: Inbox.Sweep.End? =
-            finding.isFull
-            ? .full
-            : portion.nextToken == nil
-                ? .complete
-                : finding.sweep.seen >= Inbox.Sweep.limit ? .tooMany : nil
-        guard let end else { return goOnFinding(at: portion.nextToken) }
-        network.inbox.endFinding(end)
+        if finding.isFull {
+            network.inbox.endFinding(.full)
+        } else if portion.nextToken == nil {
+            network.inbox.endFinding(.complete)
+        } else if finding.sweep.seen >= Inbox.Sweep.limit {
+            network.inbox.endFinding(.tooMany)
+        } else {
+            return goOnFinding(at: portion.nextToken)
+        }
         return []
     }
 
     private func goOnFinding(at token: String?) -> ChatEffects {
-        network.inbox.goOnFinding(newNumber(), at: token)
+        network.inbox.finding?.sweep.goOn(newNumber(), at: token)
         return network.inbox.finding.map { [reading($0.sweep, network.inbox.order)] } ?? []
     }
 }

@@ -1,7 +1,6 @@
 import Relay
 
 extension ChatModel {
-    /// Shows the letters of one postbox, or of all.
     func openInbox(_ box: String?) -> ChatEffects {
         let isSame = screen.view == .inbox(box)
         if !isSame {
@@ -13,7 +12,6 @@ extension ChatModel {
         return isSame && network.inbox.isLoaded ? [] : fetch(network.inbox.trail)
     }
 
-    /// Takes in news of the postbox.
     func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> ChatEffects {
         switch news {
         case .boxes(let boxes):
@@ -59,9 +57,7 @@ extension ChatModel {
             let report = result.report
             say(report.words, report.isFailure ? .failure : .information)
             // How far a deletion came that was stopped outlasts the notice, as a failure does.
-            if !report.isFailure, !result.notDeleted.isEmpty {
-                network.log.record(report.words, isFailure: false, at: now)
-            }
+            if !report.isFailure, !result.notDeleted.isEmpty { note(report.words) }
             if case .question(let question)? = screen.overlay, question.act == .leaveDeletion {
                 screen.overlay = nil
                 if !report.isFailure { return [.letters(.count)] + quit() }
@@ -87,8 +83,7 @@ extension ChatModel {
     /// Asks for the page that `trail` leads to, unless one is on its way already.
     private func fetch(_ trail: Inbox.Trail) -> ChatEffects {
         guard case .inbox(let box) = screen.view, network.inbox.fetch == nil else { return [] }
-        let request = newNumber()
-        let limit = letterPageSize
+        let (request, limit) = (newNumber(), letterPageSize)
         network.inbox.begin(Inbox.Fetch(request: request, trail: trail, limit: limit))
         network.inbox.failure = nil
         return [
@@ -99,20 +94,10 @@ extension ChatModel {
 
     func refreshInbox() -> ChatEffects { fetch(network.inbox.trail) }
 
-    func nextPage() -> ChatEffects {
-        guard let trail = network.inbox.nextTrail else {
-            say("This is the last page.")
-            return []
-        }
-        return fetch(trail)
-    }
+    func nextPage() -> ChatEffects { network.inbox.nextTrail.map { fetch($0) } ?? said("This is the last page.") }
 
     func previousPage() -> ChatEffects {
-        guard let trail = network.inbox.previousTrail else {
-            say("This is the first page.")
-            return []
-        }
-        return fetch(trail)
+        network.inbox.previousTrail.map { fetch($0) } ?? said("This is the first page.")
     }
 
     /// Goes to the first page, and lists it again where it is that.
@@ -120,14 +105,10 @@ extension ChatModel {
 
     /// Goes to the last page: the list begins at its end.
     func lastPage() -> ChatEffects {
-        guard !network.inbox.isLastPage || network.inbox.hasMore else {
-            say("This is the last page.")
-            return []
-        }
+        guard !network.inbox.isLastPage || network.inbox.hasMore else { return said("This is the last page.") }
         return fetch(Inbox.Trail(order: network.inbox.order, isFromEnd: true))
     }
 
-    /// Lists the letters the other way.
     func changeLetterOrder() -> ChatEffects {
         let order = network.inbox.order.opposite
         say(order == .newestFirst ? "The newest letter stands first." : "The oldest letter stands first.")
@@ -149,10 +130,7 @@ extension ChatModel {
         let turned = fetch.trail != network.inbox.trail
         network.inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
         if hasScreen { network.inbox.keepLength() }
-        if turned {
-            network.inbox.selected = 0
-            network.inbox.firstVisible = 0
-        }
+        if turned { (network.inbox.selected, network.inbox.firstVisible) = (0, 0) }
         if network.inbox.page.isEmpty, network.inbox.nextToken == nil, network.inbox.trail.count > 1 {
             return self.fetch(network.inbox.trail.goingBack())
         }
@@ -219,13 +197,11 @@ extension ChatModel {
 
     // MARK: Marks
 
-    /// Marks letters.
     func mark(_ letters: [PostboxMessage]) {
         guard !network.inbox.mark(letters) else { return }
         say("\(Wording.grouped(Inbox.markLimit)) letters can be marked, no more.", .failure)
     }
 
-    /// Marks from the letter that was marked last to the selected one.
     func markRange() {
         guard let letters = network.inbox.rangeFromLastMark else {
             return say("No letter that is shown was marked before: mark the first one of the range.")
@@ -233,7 +209,6 @@ extension ChatModel {
         mark(letters)
     }
 
-    /// Marks all letters that are shown, or none of them where all are.
     func markAllShown() {
         let all = network.inbox.letters.filter { !network.inbox.isBeingDeleted($0.id) }
         if all.allSatisfy({ network.inbox.isMarked($0.id) }) { network.inbox.unmark(all.map(\.id)) } else { mark(all) }

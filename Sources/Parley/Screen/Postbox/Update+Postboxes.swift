@@ -3,7 +3,6 @@ import Terminal
 
 // The person's own postboxes, and the letters that were sent from here.
 extension ChatModel {
-    static let postboxesTitle = "Your postboxes"
 
     /// Whether something can be done with a postbox now; says why not, and the text stays.
     func mayDo(_ act: PostboxAct) -> Bool {
@@ -12,8 +11,9 @@ extension ChatModel {
             say("Postboxes are changed by the network: connect first.", .failure)
             return false
         }
+        if case .create = act { return true }
         // Before the network has told them, it knows best.
-        guard act.needsPostbox, !network.inbox.boxes.isEmpty, !network.inbox.areBoxesOld,
+        guard !network.inbox.boxes.isEmpty, !network.inbox.areBoxesOld,
             !network.inbox.boxes.contains(where: { $0.name == name })
         else { return true }
         let names = network.inbox.boxes.map(\.name).sorted().joined(separator: ", ")
@@ -35,7 +35,6 @@ extension ChatModel {
         }
     }
 
-    /// Deletes a postbox, which was asked about.
     func deletePostbox(_ name: String) -> ChatEffects {
         let act = PostboxAct.delete(name)
         return mayDo(act) ? asked(.letters(.postboxes(act))) : []
@@ -59,7 +58,6 @@ extension ChatModel {
             : "Delete the postbox \(name) with its \(Wording.count(count, "letter"))?"
     }
 
-    /// Lists the postboxes, with whose they are and how many letters each has.
     private func listPostboxes() {
         // What is on the screen is put right when the network answers, and what was said is not.
         guard !network.inbox.boxes.isEmpty, hasScreen || isOffline || !network.inbox.areBoxesOld else {
@@ -69,38 +67,32 @@ extension ChatModel {
         showPostboxes()
     }
 
-    private func showPostboxes() {
-        var listing = Listing(title: "", lines: [])
-        fill(&listing)
-        screen.overlay = .listing(listing)
-    }
-
     /// What stands above the list: how old it is, where the network has not said that it is so now.
     private var postboxesHeading: String {
         guard isOffline || network.inbox.areBoxesOld, let asOf = network.inbox.boxesAsOf else {
-            return Self.postboxesTitle
+            return "Your postboxes"
         }
-        return Self.postboxesTitle + ", as of \(CivilTime(asOf, zone: zone).shortStamp.drop { $0 == " " })"
+        return "Your postboxes, as of \(CivilTime(asOf, zone: zone).shortStamp.drop { $0 == " " })"
     }
 
-    /// Has the list say how the postboxes are now; the selection stays on its postbox.
-    private func fill(_ listing: inout Listing) {
-        var selected: String?
-        if case .postboxes(let names) = listing.content, let index = listing.selected, names.indices.contains(index) {
-            selected = names[index]
-        }
+    /// Opens the list of the postboxes as they are now; where it is open, its selection stays on its postbox.
+    private func showPostboxes() {
         let names = network.inbox.boxes.map(\.name)
-        listing.title = postboxesHeading
-        listing.lines = postboxLines
-        listing.content = .postboxes(names)
-        listing.select(selected.flatMap { names.firstIndex(of: $0) } ?? listing.selected ?? 0, on: size)
+        var listing = Listing(title: postboxesHeading, lines: postboxLines, content: .postboxes(names))
+        var selected = 0
+        if case .listing(let before) = screen.overlay, case .postboxes(let known) = before.content {
+            listing.scroll = before.scroll
+            selected = before.selected ?? 0
+            if known.indices.contains(selected) { selected = names.firstIndex(of: known[selected]) ?? selected }
+        }
+        listing.select(selected, on: size)
+        screen.overlay = .listing(listing)
     }
 
     /// Has the list of the postboxes say how they are now, where it is open; false where it is not.
     func refreshPostboxList() -> Bool {
-        guard case .listing(var listing) = screen.overlay, case .postboxes = listing.content else { return false }
-        fill(&listing)
-        screen.overlay = .listing(listing)
+        guard case .listing(let listing) = screen.overlay, case .postboxes = listing.content else { return false }
+        showPostboxes()
         return true
     }
 
@@ -111,45 +103,37 @@ extension ChatModel {
 
     /// What a key of the list does with a postbox; nil for a key that is none of the list's.
     func manage(_ name: String, by key: Key) -> ChatEffects? {
+        let box = network.inbox.boxes.first { $0.name == name }
+        let act: PostboxAct
         switch key {
-        case Key(.character("e")):
-            let isEnabled = network.inbox.boxes.first { $0.name == name }?.isEnabled ?? false
-            let act = isEnabled ? PostboxAct.disable(name) : .enable(name)
-            return mayDo(act) ? run(act) : []
-        case Key(.character("r")):
-            let box = network.inbox.boxes.first { $0.name == name && $0.hasTitle }
+        case Key(.character("e")): act = box?.isEnabled == true ? .disable(name) : .enable(name)
+        case Key(.delete): act = .delete(name)
+        case Key(.character("r")), Key(.character("n")):
             screen.overlay = nil
             // The title that there is can be changed.
-            beginLetter("/postbox rename \(name) \(box?.title ?? "")")
+            let title = box?.hasTitle == true ? box?.title ?? "" : ""
+            beginLetter(key == Key(.character("r")) ? "/postbox rename \(name) \(title)" : "/postbox create ")
             return []
-        case Key(.character("n")):
-            screen.overlay = nil
-            beginLetter("/postbox create ")
-            return []
-        case Key(.delete):
-            let act = PostboxAct.delete(name)
-            return mayDo(act) ? run(act) : []
         default: return nil
         }
+        return mayDo(act) ? run(act) : []
     }
 
     private var postboxLines: [HelpText.Line] {
-        let personas = Set(network.inbox.boxes.map(\.sudoId))
-        return network.inbox.boxes.map { box in
+        network.inbox.boxes.map { box in
             var words = box.hasTitle ? ["called \(box.title.prefix(128))"] : []
             if !box.isEnabled { words.append("off") }
             if let count = network.inbox.counts[box.id] {
+                words.append(Wording.count(count, "letter"))
                 let unread = network.inbox.unreadCount(ofBox: box.id)
-                words.append(
-                    Wording.count(count, "letter") + (unread > 0 ? ", \(Wording.grouped(unread)) unread" : ""))
+                if unread > 0 { words.append("\(Wording.grouped(unread)) unread") }
             }
             // That all are the same person's needs no saying.
-            if personas.count > 1 { words.append("persona \(box.sudoId.prefix(128))") }
+            if network.inbox.hasPersonas { words.append("persona \(box.sudoId.prefix(128))") }
             return .entry(box.name, words.joined(separator: ", "))
         }
     }
 
-    /// Takes in what became of what was asked.
     func handlePostboxesNews(_ news: ChatEvent.PostboxesNews) -> ChatEffects {
         network.outbox.awaitedAnswers = max(0, network.outbox.awaitedAnswers - 1)
         switch news {
@@ -158,11 +142,11 @@ extension ChatModel {
             listed.awaitsPostboxes = false
             let effects = handlePostboxNews(.boxes(boxes))
             if !refreshPostboxList(), isAwaited, screen.overlay == nil {
-                guard !boxes.isEmpty else {
+                if boxes.isEmpty {
                     say("You have no postbox. /postbox create NAME makes one.")
-                    return effects
+                } else {
+                    listPostboxes()
                 }
-                listPostboxes()
             }
             return effects
         case .changed(let act, let postbox, let boxes):
@@ -188,23 +172,20 @@ extension ChatModel {
     }
 
     private func words(of act: PostboxAct, _ postbox: Postbox) -> String {
-        switch act {
-        case .list: return ""
-        case .create:
-            return "✓ The postbox \(postbox.name) is there: others write to \(network.identity.user)/\(postbox.name)."
-        case .rename:
-            let words = postbox.hasTitle ? "is called \(postbox.title.prefix(128))" : "goes by its name again"
-            return
-                "✓ The postbox \(postbox.name) \(words): others still write to \(network.identity.user)/\(postbox.name)."
-        case .enable: return "✓ The postbox \(postbox.name) takes letters."
-        case .disable: return "✓ The postbox \(postbox.name) takes no more letters, and keeps those it has."
-        case .delete: return "✓ The postbox \(postbox.name) is deleted."
+        let (name, user) = (postbox.name, network.identity.user)
+        let title = postbox.hasTitle ? "is called \(postbox.title.prefix(128))" : "goes by its name again"
+        return switch act {
+        case .list: ""
+        case .create: "✓ The postbox \(name) is there: others write to \(user)/\(name)."
+        case .rename: "✓ The postbox \(name) \(title): others still write to \(user)/\(name)."
+        case .enable: "✓ The postbox \(name) takes letters."
+        case .disable: "✓ The postbox \(name) takes no more letters, and keeps those it has."
+        case .delete: "✓ The postbox \(name) is deleted."
         }
     }
 
     // MARK: Letters that were sent
 
-    /// Letters that are listed at most, the newest.
     static let sentLimit = 200
     /// Characters of a letter's beginning in the list.
     private static let beginning = 120
@@ -213,9 +194,8 @@ extension ChatModel {
     func sentLetters(_ number: Int?) -> ChatEffects {
         guard let number else { return asked(.letters(.listSent(limit: Self.sentLimit))) }
         guard listed.sent.indices.contains(number - 1) else {
-            let count = listed.sent.count
-            say(count == 0 ? "/sent lists them first." : "The list has \(Wording.count(count, "letter")).", .failure)
-            return []
+            let count = Wording.count(listed.sent.count, "letter")
+            return said(listed.sent.isEmpty ? "/sent lists them first." : "The list has \(count).", .failure)
         }
         readSent(listed.sent[number - 1])
         return []
@@ -256,15 +236,12 @@ extension ChatModel {
         case .sentLetters: if listed.sent.indices.contains(index) { readSent(listed.sent[index]) }
         case .postboxes(let names):
             guard names.indices.contains(index), let box = network.inbox.boxes.first(where: { $0.name == names[index] })
-            else {
-                break
-            }
+            else { break }
             screen.focus = .main
             return openInbox(box.id)
         case .topics(let names): if names.indices.contains(index) { return go(to: .topic(names[index])) }
         case .links(let places):
-            guard places.indices.contains(index), let link = listed.links?.link(places[index] + 1) else { break }
-            return take(link)
+            if places.indices.contains(index), let link = listed.links?.link(places[index] + 1) { return take(link) }
         }
         return []
     }
