@@ -1,7 +1,6 @@
 import Terminal
 
 extension Frame {
-    /// The title line: who and where on the left, the live status on the right.
     func drawTitle() {
         let area = layout.title
         canvas.fill(area, with: "─", style: theme.rule)
@@ -16,7 +15,6 @@ extension Frame {
         canvas.write(line.counts + SafeText(" "), row: area.row, column: start + used, style: theme.title)
     }
 
-    /// The status in words.
     var statusText: StatusText {
         StatusText(
             model.network.status, recovered: model.network.times.recovery?.shown(at: now),
@@ -33,7 +31,6 @@ extension Frame {
             letters: others.reduce(model.unreadLetters) { $0 + $1.letters })
     }
 
-    /// The style of a state's symbol and word.
     func style(of kind: StatusText.Kind) -> Style {
         switch kind {
         case .connected: theme.connected

@@ -13,12 +13,9 @@ struct ScreenLayout: Hashable, Sendable {
     let title: Rect
     /// The sidebar; nil where there is no room and it is not asked for.
     let sidebar: Rect?
-    /// The line between sidebar and main pane.
     let divider: Rect?
-    /// The line above the main pane's content.
     let heading: Rect
     let main: Rect
-    /// The line above the compose pane.
     let rule: Rect?
     let compose: Rect
     let hint: Rect?
@@ -34,7 +31,6 @@ struct ScreenLayout: Hashable, Sendable {
     ///   - composeRows: the rows that the text being written would like.
     ///   - wantsSidebar: whether the sidebar has the keys; on a narrow screen it then takes the main pane's place.
     ///   - isFolded: whether the sidebar is only there while it has the keys.
-    ///   - setting: what the person has chosen.
     init(
         size: Size, composeRows: (_ columns: Int) -> Int, wantsSidebar: Bool, isFolded: Bool = false,
         setting: LayoutSetting = LayoutSetting()
@@ -44,32 +40,23 @@ struct ScreenLayout: Hashable, Sendable {
         var rest = Rect(size)
         (title, rest) = rest.split(top: 1)
         if size.rows >= 8 {
-            let parts = rest.split(bottom: 1)
-            rest = parts.rest
-            hint = parts.bottom
+            (rest, hint) = rest.split(bottom: 1)
         } else {
             hint = nil
         }
         let wished = composeRows(max(1, size.columns - Self.promptColumns - 1))
         let rows = min(max(1, wished), Self.composeLimit(size))
-        let parts = rest.split(bottom: rows)
-        rest = parts.rest
-        compose = parts.bottom
+        (rest, compose) = rest.split(bottom: rows)
         if size.rows >= 7 {
-            let parts = rest.split(bottom: 1)
-            rest = parts.rest
-            rule = parts.bottom
+            (rest, rule) = rest.split(bottom: 1)
         } else {
             rule = nil
         }
         let width = setting.sidebar ?? (size.columns >= 100 ? 24 : 20)
         // The main pane keeps what it has at least beside a sidebar of its own choice.
         if width > 0, size.columns >= Self.sidebarFrom + max(0, width - 20), !isFolded || wantsSidebar {
-            let parts = rest.split(left: width)
-            sidebar = parts.left
-            let split = parts.rest.split(left: 1)
-            divider = split.left
-            rest = split.rest
+            (sidebar, rest) = rest.split(left: width)
+            (divider, rest) = rest.split(left: 1)
         } else {
             sidebar = wantsSidebar ? rest : nil
             divider = nil
@@ -77,7 +64,6 @@ struct ScreenLayout: Hashable, Sendable {
         (heading, main) = rest.split(top: size.rows >= 6 ? 1 : 0)
     }
 
-    /// Columns of the prompt before the text being written.
     static let promptColumns = 3
 
     /// Rows that the text being written grows to at most: a third of the screen.
@@ -89,7 +75,6 @@ extension ChatModel {
     /// says.
     var areTopicsFolded: Bool { screen.sidebar.foldChoice ?? settings.layout.foldsSidebar }
 
-    /// The layout on a screen of `size`.
     func layout(on size: Size) -> ScreenLayout {
         ScreenLayout(
             size: size,

@@ -9,7 +9,6 @@ struct PaneEdge: Hashable {
 protocol ScrollableRows {
     associatedtype Line
 
-    /// How many rows there are.
     var rowCount: Int { get }
 
     /// The lines of the row at `index`, 0 being the oldest; none outside.
@@ -17,10 +16,8 @@ protocol ScrollableRows {
 }
 
 extension ScrollableRows {
-    /// How many lines the row at `index` takes.
     func height(ofRow index: Int) -> Int { lines(ofRow: index).count }
 
-    /// The edge below the newest row.
     var newestEdge: PaneEdge { PaneEdge(index: rowCount - 1, hidden: 0) }
 
     /// The lines that a pane of `rows` with this edge shows, and how many rows are below the edge.
@@ -38,8 +35,6 @@ extension ScrollableRows {
         return (shown, rowCount - 1 - bottom.index)
     }
 
-    /// What is below this edge, in words for the bottom line: rows, or lines of the newest one where that goes on below
-    /// the edge; nil where nothing is.
     func wordsBelow(_ edge: PaneEdge, rows: Int) -> String? {
         guard rows > 0, rowCount > 0 else { return nil }
         let bottom = settled(edge, rows: rows)
@@ -91,7 +86,6 @@ extension ScrollableRows {
         return bottom
     }
 
-    /// How many lines are above the edge, counted up to `limit`.
     func linesAbove(_ edge: PaneEdge, upTo limit: Int) -> Int {
         var total = height(ofRow: edge.index) - edge.hidden
         var above = edge.index - 1

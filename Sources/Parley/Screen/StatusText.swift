@@ -13,7 +13,6 @@ struct StatusText: Hashable {
     let reason: ReasonText?
     let kind: Kind
 
-    /// How a status is coloured.
     enum Kind: Hashable {
         case connected
         case waiting
@@ -31,7 +30,6 @@ struct StatusText: Hashable {
     /// - Parameters:
     ///   - recovered: how long the outage lasted that was over a moment ago; nil where there was none.
     ///   - attemptBegan: when the present attempt to connect began; nil where that is not known.
-    ///   - now: the present moment, for what counts down or up.
     init(
         _ status: ConnectionStatus, recovered: Duration? = nil, attemptBegan: ContinuousClock.Instant? = nil,
         now: ContinuousClock.Instant
@@ -72,13 +70,11 @@ struct StatusText: Hashable {
         status.silentSince.map { "no answer for \(Wording.elapsed($0.duration(to: now)))" }
     }
 
-    /// How long the present attempt has lasted; nil where none is under way, or it has just begun.
     static func trying(since began: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> String? {
         guard let began, began.duration(to: now) >= .seconds(1) else { return nil }
         return Wording.elapsed(began.duration(to: now))
     }
 
-    /// Which attempt it is, and the time to it or since it began.
     private static func attempts(
         _ status: ConnectionStatus, _ began: ContinuousClock.Instant?, now: ContinuousClock.Instant
     ) -> [String] {

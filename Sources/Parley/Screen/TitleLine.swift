@@ -6,28 +6,20 @@ import Terminal
 /// A pure function of its width. The state and the user are always there; all else comes by its importance, as far as
 /// there is room.
 struct TitleLine: Hashable {
-    /// Who, and where.
     let left: SafeText
-    /// The state, its figures, and why it is so.
     let status: SafeText
     /// What is counted, each behind a gap.
     let counts: SafeText
-    /// How the status is coloured.
     let kind: StatusText.Kind
 
-    /// What is counted.
     struct Counts: Hashable {
         /// Lines and letters that are not sent yet.
         var queued = 0
-        /// Messages that call the person and were not seen.
         var mentions = 0
-        /// Messages that were not read.
         var unread = 0
-        /// Letters that were not read.
         var letters = 0
     }
 
-    /// What it can say.
     struct Words: Hashable {
         let identity: Identity
         /// Whether others see the user as away.
@@ -70,11 +62,7 @@ struct TitleLine: Hashable {
 private struct Parts {
     /// What of the counts is shown: those of the first that are not zero, or all.
     enum Counted: Int {
-        case none
-        case queued
-        case mentions
-        case unread
-        case all
+        case none, queued, mentions, unread, all
     }
 
     private let name: SafeText
@@ -84,19 +72,15 @@ private struct Parts {
     private let outageForms: [SafeText]
     private let why: ReasonText?
     private let queued: SafeText
-    private let mentions: SafeText
-    private let unread: SafeText
-    private let letters: SafeText
     private let isQueued: Bool
-    private let isCalled: Bool
-    private let isUnread: Bool
+    /// Nil where there are none.
+    private let mentions, unread: SafeText?
+    private let letters: SafeText
 
     var nameColumns = 2
     var showsNetwork = false
     var showsProgram = false
-    /// The form of the figures that is shown.
     var figures: Int?
-    /// The form of the outage's length that is shown.
     var outage: Int?
     private var reason = SafeText.empty
     var counted = Counted.none
@@ -120,15 +104,12 @@ private struct Parts {
         outageForms = text.outage.map { SafeText($0) }
         why = text.reason
         queued = SafeText("⇅ \(Wording.compact(counts.queued))")
-        mentions = SafeText("@ \(Wording.compact(counts.mentions))")
-        unread = SafeText("# \(Wording.compact(counts.unread))")
-        letters = SafeText("✉ \(Wording.compact(counts.letters))")
         isQueued = counts.queued > 0
-        isCalled = counts.mentions > 0
-        isUnread = counts.unread > 0
+        mentions = counts.mentions > 0 ? SafeText("@ \(Wording.compact(counts.mentions))") : nil
+        unread = counts.unread > 0 ? SafeText("# \(Wording.compact(counts.unread))") : nil
+        letters = SafeText("✉ \(Wording.compact(counts.letters))")
     }
 
-    /// Makes a choice, if the line has room for it.
     mutating func take(in columns: Int, _ choice: (inout Parts) -> Void) {
         var chosen = self
         choice(&chosen)
@@ -163,13 +144,12 @@ private struct Parts {
     private var shownCounts: [SafeText] {
         var shown: [SafeText] = []
         if counted == .all || counted != .none && isQueued { shown.append(queued) }
-        if counted.rawValue >= Counted.mentions.rawValue, isCalled { shown.append(mentions) }
-        if counted.rawValue >= Counted.unread.rawValue, isUnread { shown.append(unread) }
+        if counted.rawValue >= Counted.mentions.rawValue, let mentions { shown.append(mentions) }
+        if counted.rawValue >= Counted.unread.rawValue, let unread { shown.append(unread) }
         if counted == .all { shown.append(letters) }
         return shown
     }
 
-    /// The columns that it takes at most.
     private var width: Int {
         var width = 3 + min(nameColumns, name.width) + title.width + reason.width
         if showsNetwork { width += network.width }
