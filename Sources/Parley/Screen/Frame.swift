@@ -22,8 +22,7 @@ final class Frame {
     let layout: ScreenLayout
     let now: ContinuousClock.Instant
     let texts: WrappedTexts?
-    /// Of the screen's size, once it is drawn on.
-    var canvas = Canvas(size: Size(rows: 0, columns: 0))
+    var canvas: Canvas
 
     init(
         model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant, texts: WrappedTexts? = nil
@@ -33,10 +32,10 @@ final class Frame {
         self.layout = layout
         self.now = now
         self.texts = texts
+        canvas = Canvas(size: layout.size)
     }
 
     fileprivate func draw() {
-        canvas = Canvas(size: layout.size)
         guard layout.size.rows > 0, layout.size.columns > 0 else { return }
         guard !layout.isTooSmall else { return drawTooSmall() }
         drawTitle()

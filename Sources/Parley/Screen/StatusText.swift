@@ -14,9 +14,7 @@ struct StatusText: Hashable {
     let kind: Kind
 
     enum Kind: Hashable {
-        case connected
-        case waiting
-        case broken
+        case connected, waiting, broken
 
         init(_ state: ConnectionStatus.State, isSilent: Bool) {
             switch state {

@@ -157,10 +157,9 @@ extension Frame {
         for (offset, line) in parts.ledger.dropFirst(lab.firstVisible).prefix(area.rows).enumerated() {
             let row = area.line(offset)
             switch line {
-            case .verdict(let words, let isGood):
+            case .words(let words, let isGood):
                 write([words], in: row, style: isGood ? theme.connected : theme.failure)
             case .figure(let words, let value, let isBad): drawFigure(words, value, isBad, in: row)
-            case .finding(let words): write([words], in: row, style: theme.failure)
             }
         }
         if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }

@@ -15,9 +15,9 @@ struct LabLayout {
     let ledger: [LedgerLine]
 
     enum LedgerLine: Hashable {
-        case verdict(SafeText, isGood: Bool)
+        /// The verdict, or a finding.
+        case words(SafeText, isGood: Bool)
         case figure(SafeText, SafeText, isBad: Bool)
-        case finding(SafeText)
     }
 
     /// From this width on the timeline stands beside the list.
@@ -67,13 +67,12 @@ struct LabLayout {
             ? "✗ Not everything is accounted for."
             : glance.figures.sent == 0 && glance.figures.received == 0
                 ? "✓ Nothing was sent." : "✓ Every message is accounted for."
-        var lines: [LedgerLine] = SafeText(verdict).wrapped(columns: columns).map { .verdict($0, isGood: isGood) }
+        var lines: [LedgerLine] = SafeText(verdict).wrapped(columns: columns).map { .words($0, isGood: isGood) }
         for (name, words, value) in glance.figures.rows where !optional.contains(name) || value != "0" {
-            lines.append(
-                .figure(SafeText(words), SafeText(value), isBad: bad.contains(name) && value != "0"))
+            lines.append(.figure(SafeText(words), SafeText(value), isBad: bad.contains(name) && value != "0"))
         }
         for finding in glance.findings {
-            lines += SafeText(String(finding.prefix(1_024))).wrapped(columns: columns).map { .finding($0) }
+            lines += SafeText(String(finding.prefix(1_024))).wrapped(columns: columns).map { .words($0, isGood: false) }
         }
         return lines
     }

@@ -24,8 +24,7 @@ struct HelpLayout: Hashable {
         let bounds = Rect(size)
         let isRoomy = bounds.rows >= 16 && bounds.columns >= 60
         box = isRoomy ? bounds.centered(rows: bounds.rows - 4, columns: min(84, bounds.columns - 8)) : bounds
-        let inner = Rect(
-            row: box.row + 1, column: box.column + 2, rows: max(0, box.rows - 2), columns: max(0, box.columns - 4))
+        let inner = box.inset(rows: 1, columns: 2)
         self.inner = inner
         rows = lines.flatMap { line -> [Row] in
             switch line {

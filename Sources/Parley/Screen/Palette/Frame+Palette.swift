@@ -19,20 +19,14 @@ struct PaletteLayout: Hashable {
         let bottom = layout.hint?.row ?? layout.size.rows
         let area = Rect(row: 1, column: 0, rows: bottom - 1, columns: layout.size.columns)
         hasBorder = area.rows >= 10 && area.columns >= 50
-        guard hasBorder else {
-            box = area
-            let (top, rest) = area.split(top: 1)
-            query = top
-            (list, words) = Self.parts(rest)
-            return
-        }
         let columns = min(84, area.columns - 8)
-        box = Rect(
+        let middle = Rect(
             row: area.row + 1, column: (area.columns - columns) / 2, rows: min(area.rows - 2, 20), columns: columns)
-        let inner = box.inset(rows: 1, columns: 2)
+        box = hasBorder ? middle : area
+        let inner = hasBorder ? box.inset(rows: 1, columns: 2) : area
         query = inner.split(top: 1).top
-        // A line lies between them.
-        (list, words) = Self.parts(inner.split(top: 2).rest)
+        // Within a border a line lies between them.
+        (list, words) = Self.parts(inner.split(top: hasBorder ? 2 : 1).rest)
     }
 
     /// Columns of the longest that is said of anything.

@@ -63,19 +63,16 @@ extension Inbox {
 
         static let limit = 100_000
 
-        init(_ filter: Filter?, ofBox box: String?, total: Int?, from source: LetterPortion.Source?, request: UInt64) {
-            // A filter in which nothing stands finds all.
-            self.filter = filter.flatMap { $0.editor.isBlank ? nil : $0 }
-            self.box = box
-            self.total = total
-            self.source = source
-            self.request = request
-        }
-
         mutating func take(_ portion: LetterPortion, matched count: Int) {
             source = portion.source
             seen += portion.letters.count
             matched += count
+        }
+
+        /// Why it ends with a portion that was taken in; nil where it goes on.
+        func end(after portion: LetterPortion, isFull: Bool) -> End? {
+            if isFull { return .full }
+            return portion.nextToken == nil ? .complete : seen >= Self.limit ? .tooMany : nil
         }
 
         mutating func goOn(_ request: UInt64, at token: String?) {
@@ -88,8 +85,7 @@ extension Inbox {
             case full
             /// So many were looked at, and no more are.
             case tooMany
-            case stopped
-            case left
+            case stopped, left
             case failed(String)
         }
 

@@ -23,7 +23,9 @@ extension ChatModel {
     private func sweep(of box: String?, from source: LetterPortion.Source? = nil) -> Inbox.Sweep {
         let counted = box.map { [network.inbox.counts[$0]].compactMap(\.self) } ?? Array(network.inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
-        return Inbox.Sweep(network.inbox.filter, ofBox: box, total: total, from: source, request: newNumber())
+        // A filter in which nothing stands finds all.
+        let filter = network.inbox.filter.flatMap { $0.editor.isBlank ? nil : $0 }
+        return Inbox.Sweep(request: newNumber(), box: box, filter: filter, total: total, source: source)
     }
 
     /// Whether letters are being marked, of which nobody knows yet how many that will be; says so.
@@ -48,10 +50,8 @@ extension ChatModel {
         let room = max(0, Inbox.markLimit - network.inbox.marks.count)
         _ = network.inbox.mark(Array(new.prefix(room)))
         marking.take(portion, matched: matching.count - max(0, new.count - room))
-        if new.count > room { return end(marking, .full) }
-        guard let token = portion.nextToken else { return end(marking, .complete) }
-        guard marking.seen < Inbox.Sweep.limit else { return end(marking, .tooMany) }
-        marking.goOn(newNumber(), at: token)
+        if let reason = marking.end(after: portion, isFull: new.count > room) { return end(marking, reason) }
+        marking.goOn(newNumber(), at: portion.nextToken)
         return mark(by: marking)
     }
 
@@ -126,15 +126,10 @@ extension ChatModel {
         guard !sweep.isOutdated else { return goOnFinding(at: sweep.token) }
         network.inbox.found(matching(portion, filter), in: portion)
         guard let finding = network.inbox.finding else { return [] }
-        if finding.isFull {
-            network.inbox.endFinding(.full)
-        } else if portion.nextToken == nil {
-            network.inbox.endFinding(.complete)
-        } else if finding.sweep.seen >= Inbox.Sweep.limit {
-            network.inbox.endFinding(.tooMany)
-        } else {
+        guard let end = finding.sweep.end(after: portion, isFull: finding.isFull) else {
             return goOnFinding(at: portion.nextToken)
         }
+        network.inbox.endFinding(end)
         return []
     }
 
