@@ -11,7 +11,6 @@ protocol Pane: Sendable {
 
     // MARK: Input
 
-    /// Does what one of its own keys stands for.
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects
 
     /// Whether a key of its own means anything now; one that does not is taken as if it were none of its own.
@@ -76,7 +75,6 @@ protocol Pane: Sendable {
     func sidebarIndex(in model: ChatModel) -> Int?
 }
 
-/// Where a line goes that is sent.
 enum Addressee: Hashable, Sendable {
     case topic(String)
     /// Nowhere, and why.

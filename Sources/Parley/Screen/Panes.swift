@@ -35,9 +35,7 @@ enum MainView: Equatable, Sendable {
 
 /// Which part of the screen takes the keys. Whether the terminal has the focus is another matter.
 enum Focus: Hashable, Sendable, CaseIterable {
-    case compose
-    case sidebar
-    case main
+    case compose, sidebar, main
 
     /// The part that Tab goes on to.
     var next: Focus {

@@ -9,7 +9,6 @@ struct StatusText: Hashable {
     let figures: [String]
     /// How long an outage lasts that is a long one, the longest form first.
     let outage: [String]
-    /// Why it is so.
     let reason: ReasonText?
     let kind: Kind
 
@@ -98,9 +97,7 @@ struct StatusText: Hashable {
 struct ReasonText: Hashable {
     /// A sentence or two, with what can be done.
     private let sentence: SafeText
-    /// Two words or three.
     private let short: SafeText
-    /// What the server or the system said.
     private let detail: SafeText?
 
     /// Under so many columns nothing can be read.

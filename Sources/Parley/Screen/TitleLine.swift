@@ -22,7 +22,6 @@ struct TitleLine: Hashable {
 
     struct Words: Hashable {
         let identity: Identity
-        /// Whether others see the user as away.
         var isAway = false
         let status: StatusText
         let counts: Counts
@@ -73,7 +72,6 @@ private struct Parts {
     private let why: ReasonText?
     private let queued: SafeText
     private let isQueued: Bool
-    /// Nil where there are none.
     private let mentions, unread: SafeText?
     private let letters: SafeText
 
@@ -84,7 +82,6 @@ private struct Parts {
     var outage: Int?
     private var reason = SafeText.empty
     var counted = Counted.none
-    /// Blanks before each count.
     var gap = 1
 
     private static let program = SafeText("parley  ")
@@ -116,7 +113,6 @@ private struct Parts {
         if chosen.width <= columns { self = chosen }
     }
 
-    /// Gives the reason all the room that is left.
     mutating func giveReason(in columns: Int, _ choice: (ReasonText, Int) -> SafeText?) {
         guard let why else { return }
         let room = columns - (width - reason.width)

@@ -83,9 +83,10 @@ extension ChatModel {
     }
 
     private func wayToFirst(_ before: String, _ behind: String, otherwise: String) -> String {
-        // Without a screen, what came in view was said.
-        let way = hasScreen ? settings.keys.label(of: .nextUnread) : unreadMessages > 0 ? "/next" : nil
-        guard attention.absence?.hasNews == true, let way else { return otherwise }
+        guard attention.absence?.hasNews == true,
+            // Without a screen, what came in view was said.
+            let way = hasScreen ? settings.keys.label(of: .nextUnread) : unreadMessages > 0 ? "/next" : nil
+        else { return otherwise }
         return (otherwise.isEmpty ? "" : ".") + before + way + behind
     }
 

@@ -17,7 +17,6 @@ enum LabChoice: String, CaseIterable, Hashable, Sendable {
         /// slip.
         let key: Key
         let title: String
-        /// What it does, in a sentence.
         let words: String
         /// What is done, in its order. Of these, what can last lasts for the row's time.
         let acts: [LabAct]

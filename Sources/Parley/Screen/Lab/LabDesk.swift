@@ -42,7 +42,6 @@ struct LabDesk: Equatable, Sendable {
 
     var choice: LabChoice { LabChoice.allCases.indices.contains(selected) ? LabChoice.allCases[selected] : .cut }
 
-    /// The place of a row's length.
     func length(of choice: LabChoice) -> Int { lengths[choice] ?? LabLengths.first }
 
     mutating func lengthen(_ choice: LabChoice, by steps: Int) {

@@ -6,7 +6,6 @@ import Terminal
 struct LabLayout {
     /// What can be done, one row each; the ledger, once it is over.
     let table: Rect
-    /// What the selected row does.
     let words: Rect
     /// The timeline, a lane each row.
     let strips: Rect

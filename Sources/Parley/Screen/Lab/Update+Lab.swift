@@ -48,7 +48,6 @@ extension ChatModel {
         return [.lab(.open)]
     }
 
-    /// Ends it; the ledger stands then.
     func endLab() -> ChatEffects {
         guard lab?.phase == .running else { return [] }
         lab?.phase = .ending

@@ -1,7 +1,6 @@
 import Relay
 import Terminal
 
-/// Where the person looks in the connection log.
 enum LogScroll: Hashable, Sendable {
     /// The newest entry, whatever comes.
     case end
@@ -21,7 +20,6 @@ struct LogLayout: ScrollableRows {
         /// The first line of an entry: the time and, from its symbol on, what happened. The first `markColumns` of the
         /// text are in the colour of `kind`; nil is for what is no status.
         case head(time: String, SafeText, kind: StatusText.Kind?, markColumns: Int)
-        /// What did not fit there.
         case rest(SafeText)
     }
 

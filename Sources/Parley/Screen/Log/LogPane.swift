@@ -33,7 +33,6 @@ struct LogPane: Pane {
         return []
     }
 
-    /// Whatever goes elsewhere leaves the log.
     func prepare(for action: EverywhereKey, on model: ChatModel) {
         switch action {
         case .pageUp, .pageDown, .connectionLog, .redraw, .suspend, .quit, .interrupt, .help: break

@@ -75,7 +75,6 @@ extension HelpText.Line {
 }
 
 extension ChatModel {
-    /// Opens the help, or what it says of a subject.
     func openHelp(_ subject: String) {
         guard !subject.isEmpty else { return screen.overlay = .help(scroll: 0) }
         let name = subject.prefix(64)

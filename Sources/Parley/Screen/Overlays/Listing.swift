@@ -8,7 +8,6 @@ struct Listing: Equatable, Sendable {
     var scroll = 0
     /// The line that Enter opens; nil for a list that is only read.
     var selected: Int?
-    /// What the lines stand for.
     var content = Content.words
 
     enum Content: Hashable, Sendable {

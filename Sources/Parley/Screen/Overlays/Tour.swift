@@ -2,9 +2,7 @@
 /// goes when it was done. Nothing waits for them, and Escape ends them.
 struct Tour: Hashable, Sendable {
     enum Step: Int, CaseIterable, Hashable, Sendable {
-        case write
-        case go
-        case help
+        case write, go, help
         /// Last, as Escape leads back from it.
         case lab
     }

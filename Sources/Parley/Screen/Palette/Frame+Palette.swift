@@ -5,7 +5,6 @@ import Terminal
 struct PaletteLayout: Hashable {
     let box: Rect
     let hasBorder: Bool
-    /// The line that is typed on.
     let query: Rect
     let list: Rect
     /// The whole of what is said of the selected one; empty where there is no room beside the list.

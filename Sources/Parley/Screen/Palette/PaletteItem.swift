@@ -12,14 +12,11 @@ struct PaletteItem: Hashable, Sendable {
         case command(SlashCommand.Entry)
         case everywhere(EverywhereKey)
         case editing(EditingKey)
-        /// An action of a pane, by the pane's title and its place among the pane's own.
         case own(pane: String, Int)
         case place(Place)
         /// Where somebody was last seen.
         case line(topic: String, RowPosition)
-        /// Somebody to write to.
         case person(String)
-        /// What is in another chat of the window.
         case elsewhere(chat: Int, ChatDestination)
     }
 
@@ -42,7 +39,6 @@ extension KeyMap.Entry {
 }
 
 extension EverywhereKey {
-    /// The command that does the same.
     fileprivate var command: String? {
         switch self {
         case .help: "help"
@@ -63,7 +59,6 @@ extension EverywhereKey {
         }
     }
 
-    /// Whether a key that works everywhere does what a command does.
     static func stand(for entry: SlashCommand.Entry) -> Bool {
         allCases.contains { $0.command == entry.name }
     }
@@ -195,13 +190,10 @@ extension ChatModel {
         return PaletteItem(target: .person(name), title: name, detail: detail)
     }
 
-    /// Goes to a place; says where it is no more.
     func go(to place: Place) -> ChatEffects {
         switch place {
         case .topic(let name):
-            guard network.conversations.index(of: name) != nil else {
-                return said("\(name) is not joined any more.")
-            }
+            guard network.conversations.index(of: name) != nil else { return said("\(name) is not joined any more.") }
             show(.conversation(name))
             screen.focus = .compose
             return []
@@ -236,7 +228,6 @@ extension ChatModel {
         return go(to: .topic(topic.name))
     }
 
-    /// Goes to where somebody was last seen; Escape leads back.
     func goToLine(_ position: RowPosition, in name: String) -> ChatEffects {
         guard let conversation = network.conversations.named(name) else { return go(to: .topic(name)) }
         let back = screen.trail + [screen.view]
@@ -251,12 +242,8 @@ extension ChatModel {
     }
 
     func goToPreviousPlace() -> ChatEffects {
-        let places = screen.visits.dropFirst()
-        let previous = places.first { place in
-            switch place {
-            case .topic(let name): network.conversations.index(of: name) != nil
-            case .letters: true
-            }
+        let previous = screen.visits.dropFirst().first { place in
+            if case .topic(let name) = place { network.conversations.index(of: name) != nil } else { true }
         }
         return previous.map { go(to: $0) } ?? said("There is nowhere to go back to.")
     }

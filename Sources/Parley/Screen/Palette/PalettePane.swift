@@ -4,8 +4,7 @@ import Terminal
 /// What is offered to choose from, and what of it the person looks for.
 struct Palette: Sendable {
     enum Kind: Hashable, Sendable {
-        case commands
-        case places
+        case commands, places
     }
 
     let kind: Kind
@@ -44,7 +43,6 @@ struct Palette: Sendable {
         if editor.handle(key), editor.text != before { find() }
     }
 
-    /// Takes in a paste, as one line.
     mutating func insert(_ text: String) {
         editor.insert(String(text.map { $0.breaksLine ? " " : $0 }))
         find()
@@ -116,7 +114,6 @@ struct PalettePane: Pane {
         return []
     }
 
-    /// Whatever leads elsewhere closes it.
     func prepare(for action: EverywhereKey, on model: ChatModel) {
         switch action {
         case .commands, .quickSwitch, .redraw, .suspend: break
@@ -263,7 +260,6 @@ extension ChatModel {
         set { screen.overlay = newValue.map { .palette($0) } }
     }
 
-    /// Opens the palette; the key that has opened it closes it.
     func togglePalette(_ kind: Palette.Kind) {
         let isOpen = palette?.kind == kind
         palette = isOpen ? nil : Palette(kind, kind == .commands ? commandItems() : placeItems())

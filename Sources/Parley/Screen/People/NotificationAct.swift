@@ -1,10 +1,8 @@
 /// What a person wants of notifications, as `/notify` says it.
 enum NotificationAct: String, Sendable {
-    /// Show what is set.
     case show = ""
     /// Keep the connection while the person looks elsewhere, so that there is something to notify of, or no more.
     case on, off
-    /// Try one.
     case test
 
     /// The words behind the command, in the order of the help.
@@ -19,7 +17,6 @@ enum SuspensionChange: Hashable, Sendable {
     /// Another time; nil for never.
     case set(Duration?)
 
-    /// Reads what stands behind the command; nil for what is no time.
     init?(_ text: String) {
         guard !text.isEmpty else {
             self = .show

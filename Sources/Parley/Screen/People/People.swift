@@ -15,7 +15,6 @@ struct People: Equatable, Sendable {
     /// The names of those who type there; so many of them at most that nobody reads on.
     private(set) var typists: [String] = []
     static let typistLimit = 100
-    /// The topics that were looked at, the last one first.
     private var recent: [String] = []
     /// Where others see this person, as far as the core was told.
     private(set) var places: Set<String> = []

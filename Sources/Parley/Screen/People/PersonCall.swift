@@ -1,12 +1,10 @@
 import Terminal
 
-/// Something that calls the person while they look elsewhere.
 struct PersonCall: Hashable, Sendable {
     enum Kind: Hashable, Sendable, CaseIterable {
         /// A line with the person's name or a word of theirs.
         case mention
-        case letter
-        case end
+        case letter, end
 
         func count(_ number: Int) -> String {
             switch self {

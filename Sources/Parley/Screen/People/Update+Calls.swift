@@ -25,7 +25,6 @@ extension ChatModel {
         return call(.letter, "Letter from \(name)", LetterSubject.prefix(letter.subject) + letter.message)
     }
 
-    /// Notifies of the session's end, other than by the person.
     func call(forEnd reason: ConnectionReason?) -> ChatEffects {
         guard let reason, reason != .closedByUser else { return [] }
         return call(.end, "Parley is disconnected", reason.words)

@@ -25,10 +25,16 @@ extension Frame {
         let inbox = model.network.inbox
         var words = box.map { "postbox \(inbox.fullName(ofBox: $0))" } ?? "postbox"
         if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
-        if let marking = inbox.marking { return words + " ─ \(markingWords(marking))" }
+        if let marking = inbox.marking {
+            let stop = model.settings.keys.label(of: .escape).map { ", \($0) stops" } ?? ""
+            return words + " ─ \(Wording.grouped(inbox.marks.count)) marked, \(marking.progress)\(stop)"
+        }
         words += inbox.finding == nil ? " ─ \(inbox.pageWords(box: box))" : " ─ filtered"
         words += (inbox.order == .oldestFirst ? ", oldest first" : "")
-        if let kept = inbox.kept { words += keptWords(kept) }
+        if let kept = inbox.kept {
+            let stamp = kept.asOf.map { CivilTime($0, zone: model.zone).shortStamp.drop { $0 == " " } }
+            words += " ─ offline" + (stamp.map { ", as of \($0)" } ?? "")
+        }
         if !inbox.marks.isEmpty { words += " ─ \(markWords)" }
         if let sort = inbox.sort.words { words += " ─ \(sort)" }
         if inbox.newer > 0 { words += " ─ \(Wording.grouped(inbox.newer)) newer" }
@@ -40,18 +46,6 @@ extension Frame {
         let (all, here) = (model.network.inbox.marks.count, model.network.inbox.markedShown)
         let place = model.network.inbox.filter == nil ? "on this page" : "shown"
         return "\(Wording.grouped(all)) marked" + (here < all ? ", \(Wording.grouped(here)) \(place)" : "")
-    }
-
-    private func markingWords(_ marking: Inbox.Sweep) -> String {
-        let total = marking.total.map { " of \(Wording.grouped(max($0, marking.seen)))" } ?? ""
-        let stop = model.settings.keys.label(of: .escape).map { ", \($0) stops" } ?? ""
-        let seen = "\(Wording.grouped(marking.seen))\(total) looked at"
-        return "\(Wording.grouped(model.network.inbox.marks.count)) marked, \(seen)\(stop)"
-    }
-
-    private func keptWords(_ kept: Inbox.Kept) -> String {
-        guard let asOf = kept.asOf else { return " ─ offline" }
-        return " ─ offline, as of \(CivilTime(asOf, zone: model.zone).shortStamp.drop { $0 == " " })"
     }
 
     private func drawEmptyInbox(_ area: Rect) {
@@ -155,14 +149,12 @@ extension Frame {
         let count = Wording.grouped(inbox.letters.count)
         guard let finding = inbox.finding else { return "\(count) of \(Wording.grouped(inbox.page.count))" }
         let seen = Wording.grouped(finding.sweep.seen)
-        switch finding.end {
-        case .complete: return "\(count) of \(seen)"
-        case .full: return "the first \(count)"
-        case .tooMany: return "\(count) in the first \(seen)"
-        case .failed: return "\(count), on this page alone"
-        case .stopped, .left, nil:
-            let total = finding.sweep.total.map { " of \(Wording.grouped(max($0, finding.sweep.seen)))" } ?? ""
-            return "\(count), \(seen)\(total) looked at"
+        return switch finding.end {
+        case .complete: "\(count) of \(seen)"
+        case .full: "the first \(count)"
+        case .tooMany: "\(count) in the first \(seen)"
+        case .failed: "\(count), on this page alone"
+        case .stopped, .left, nil: "\(count), \(finding.sweep.progress)"
         }
     }
 

@@ -13,7 +13,6 @@ struct Inbox: Equatable, Sendable {
     private(set) var readCounts: [String: Int] = [:]
     /// Letters that were opened here.
     private(set) var opened = RecentSet<String>(capacity: 4_096)
-    /// Those among them that are still to be kept as read.
     private var newlyRead: [PostboxMessage] = []
     /// The page, in the order of the list, with what has come since.
     private(set) var page: [PostboxMessage] = []
@@ -35,7 +34,6 @@ struct Inbox: Equatable, Sendable {
     private(set) var newer = 0
     /// What the person has asked for meanwhile of that page, oldest first.
     private(set) var held: [Held] = []
-    /// Why the last fetch failed.
     var failure: String?
     /// Whether the page holds what the network last said, or this machine keeps.
     private(set) var isLoaded = false
@@ -51,7 +49,6 @@ struct Inbox: Equatable, Sendable {
     /// The postboxes of the marked letters, on whichever page they are, by the letters' ids.
     private(set) var marks: [String: String] = [:]
     private(set) var lastMark: String?
-    /// The letter that is open in the reader.
     var open: String?
     /// Lines of the open letter above the reader's upper edge.
     var readerScroll = 0
@@ -177,7 +174,6 @@ struct Inbox: Equatable, Sendable {
         return true
     }
 
-    /// The next of what was held, once its page is here.
     mutating func takeHeld() -> Held? { fetch != nil || held.isEmpty ? nil : held.removeFirst() }
 
     mutating func dropHeld() { if !held.isEmpty { held = [] } }
@@ -292,7 +288,6 @@ struct Inbox: Equatable, Sendable {
         return true
     }
 
-    /// Puts a new letter on the page where new letters come on it.
     private mutating func place(_ letter: PostboxMessage) {
         guard isAtNewest, page.count < Self.screenLimit else { return newer += 1 }
         if trail.order == .newestFirst { page.insert(letter, at: 0) } else { page.append(letter) }

@@ -41,7 +41,6 @@ extension Inbox {
             return step
         }
 
-        /// Has the undoable letters wait until ``release(now:)``.
         mutating func hold() { isHeld = !steps.isEmpty }
 
         mutating func release(now: ContinuousClock.Instant) {
@@ -74,7 +73,6 @@ extension Inbox {
             (steps, undoable, deadline, isHeld) = ([], [], nil, false)
         }
 
-        /// What the session is to be asked for now.
         mutating func takeEffects(at now: ContinuousClock.Instant) -> ChatEffects {
             if isDue(at: now) { settle() }
             var effects: ChatEffects = isStopNew ? [.letters(.stopDeleting)] : []

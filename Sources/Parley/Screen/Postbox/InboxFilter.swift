@@ -8,14 +8,12 @@ extension Inbox {
     struct Filter: Sendable {
         private(set) var editor = LineEditor(limit: 256, historyLimit: 0)
         var isTyped = true
-        /// What each letter has to have.
         private(set) var terms: [Term] = []
         /// Whether a word is still being written that begins with `is:`: it finds more than is meant.
         private(set) var isUnfinished = false
 
         enum Term: Hashable, Sendable {
             case unread
-            /// Anywhere in it, in small letters.
             case word(String)
             case part(Part, String)
         }

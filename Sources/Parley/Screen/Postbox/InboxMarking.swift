@@ -32,7 +32,6 @@ struct LetterPortion: Equatable, Sendable {
     var letters: [PostboxMessage]
     /// Those of the letters that were read on this machine.
     var readIDs: Set<String> = []
-    /// Where it goes on; nil at the end.
     var nextToken: String?
     var source = Source.network
 
@@ -43,7 +42,6 @@ extension Inbox {
     /// A way through the whole postbox, a portion after the other, to mark or to find letters on whichever page they
     /// are.
     struct Sweep: Equatable, Sendable {
-        /// The portion that is on its way.
         private(set) var request: UInt64
         /// Where it begins; nil at the beginning of the list.
         private(set) var token: String?
@@ -67,6 +65,12 @@ extension Inbox {
             source = portion.source
             seen += portion.letters.count
             matched += count
+        }
+
+        /// How far it has looked.
+        var progress: String {
+            let all = total.map { " of \(Wording.grouped(max($0, seen)))" } ?? ""
+            return "\(Wording.grouped(seen))\(all) looked at"
         }
 
         /// Why it ends with a portion that was taken in; nil where it goes on.
@@ -122,7 +126,6 @@ extension Inbox {
         /// What was found so far, in the order of the list.
         var letters: [PostboxMessage] = []
         private var bytes = 0
-        /// How it has ended; nil while it goes on.
         var end: Sweep.End?
 
         /// Most letters that are found, and their bytes.

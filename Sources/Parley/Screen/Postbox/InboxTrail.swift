@@ -17,7 +17,6 @@ extension Inbox {
         var count: Int { tokens.count }
         /// The token of the page that it leads to.
         var token: String? { tokens.last ?? nil }
-        /// In which order the network lists that page.
         var listOrder: LetterOrder { isFromEnd ? order.opposite : order }
 
         /// The trail to the page behind, as it goes on.

@@ -5,11 +5,9 @@ enum PostboxAct: Hashable, Sendable {
     case create(String, persona: String?)
     /// Call it something else; its address stays.
     case rename(String, title: String)
-    /// Let it take letters.
     case enable(String)
     /// Refuse further letters, and keep those it has.
     case disable(String)
-    /// Delete it with its letters.
     case delete(String)
 
     static let verbs = ["create", "rename", "enable", "disable", "delete"]
@@ -44,7 +42,6 @@ enum PostboxAct: Hashable, Sendable {
         return word
     }
 
-    /// The postbox that it is about; nil for all.
     var name: String? {
         switch self {
         case .list: nil

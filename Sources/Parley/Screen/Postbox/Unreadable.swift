@@ -30,7 +30,6 @@ extension ListOutput where Item == PostboxMessage {
 }
 
 extension TopicMessage {
-    /// What is shown instead of a message that cannot be read.
     init(unreadable bytes: Int, topic: String, sequence: UInt64, time: Timestamp) {
         self.init(
             id: "unreadable-\(sequence)", topic: topic, sequence: sequence, from: nil,

@@ -47,7 +47,6 @@ extension ChatModel {
         ask(.delete([letter.id]), "Delete the letter\(sender) of \(stamp)?")
     }
 
-    /// The postboxes of marked letters, those with the most letters first.
     private func postboxWords(_ ids: [String]) -> String {
         let counts = network.inbox.marks(of: ids).values.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
         let boxes = counts.map { (title: String(network.inbox.title(ofBox: $0).prefix(64)), count: $1) }

@@ -77,7 +77,6 @@ extension ChatModel {
         return true
     }
 
-    /// Says that it has ended where another list is opened.
     func leaveMarking() {
         if let marking = network.inbox.marking { _ = end(marking, .left) }
     }

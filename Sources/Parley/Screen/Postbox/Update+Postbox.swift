@@ -100,7 +100,6 @@ extension ChatModel {
         network.inbox.previousTrail.map { fetch($0) } ?? said("This is the first page.")
     }
 
-    /// Goes to the first page, and lists it again where it is that.
     func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: network.inbox.order)) }
 
     /// Goes to the last page: the list begins at its end.

@@ -40,7 +40,6 @@ extension ChatModel {
         return mayDo(act) ? asked(.letters(.postboxes(act))) : []
     }
 
-    /// Counts what is asked for among what is to be answered.
     func awaited(_ effects: ChatEffects) -> ChatEffects {
         network.outbox.awaitedAnswers += effects.core.count
         return effects
@@ -187,7 +186,6 @@ extension ChatModel {
     // MARK: Letters that were sent
 
     static let sentLimit = 200
-    /// Characters of a letter's beginning in the list.
     private static let beginning = 120
 
     /// Lists the letters that were sent from here, or opens that with a number in the list.
