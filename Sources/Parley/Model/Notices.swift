@@ -86,6 +86,15 @@ extension ChatModel {
         }
     }
 
+    /// Says something where nothing else follows.
+    func tell(
+        _ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event,
+        for time: Duration? = nil
+    ) -> ChatEffects {
+        say(text, kind, about: subject, for: time)
+        return []
+    }
+
     /// Says what went wrong by itself, unless the person has just been told what became of something that they did:
     /// that stays as long as it takes to read it. The log has both.
     func sayMeanwhile(_ text: String, about subject: Notice.Subject = .event) {

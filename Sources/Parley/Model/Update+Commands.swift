@@ -19,8 +19,7 @@ extension ChatModel {
             }
         } catch {
             compose.editor.remember()
-            say(error.words, .failure, about: .mistake)
-            return []
+            return tell(error.words, .failure, about: .mistake)
         }
         guard !hidesCommand(text) else { return [] }
         // What is said as it is keeps its colons, too.
@@ -152,10 +151,7 @@ extension ChatModel {
         case .topics(let topic): return goToTopic(named: topic)
         case .next: return showNextUnread()
         case .edit:
-            guard hasScreen else {
-                say("An editor needs a screen. Write the text as a line.")
-                return []
-            }
+            guard hasScreen else { return tell("An editor needs a screen. Write the text as a line.") }
             return .screen(.edit(compose.text))
         case .search(let text): return search(text)
         case .find(""): findOn()
@@ -208,13 +204,9 @@ extension ChatModel {
 
     /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.
     private func closeView() -> ChatEffects {
-        guard case .conversation(let name) = screen.view else {
+        guard let name = screen.view.topic else {
             // Where nothing was open on the way, the topic before it is what is left behind it.
-            guard !escape() else { return [] }
-            switch screen.view {
-            case .inbox, .search, .excerpt, .reader, .lab: show(fallbackView)
-            case .welcome, .conversation: break
-            }
+            if !escape(), screen.view != .welcome { show(fallbackView) }
             return []
         }
         let effects = leave(name)
@@ -317,8 +309,7 @@ extension ChatModel {
         case .deletePostbox(let name): return deletePostbox(name)
         case .send(let text, let topic):
             guard network.conversations.index(of: topic) != nil else {
-                say("\(topic) is not joined any more; the text was not sent.", .failure)
-                return []
+                return tell("\(topic) is not joined any more; the text was not sent.", .failure)
             }
             _ = compose.editor.take()
             return publish(text, to: topic)

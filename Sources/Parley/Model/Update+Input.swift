@@ -239,13 +239,11 @@ extension ChatModel {
         if !compose.isEmpty {
             compose.editor.discard()
             let undo = settings.keys.label(of: .undoEdit).map { "; \($0) brings the text back." }
-            say("Cleared" + (undo ?? "."), for: Notice.glance)
-            return []
+            return tell("Cleared" + (undo ?? "."), for: Notice.glance)
         }
         if isSecond { return quit() }
         screen.quitIsArmed = true
-        say("\(settings.keys.label(of: .interrupt) ?? "The same") again quits.", about: .quitting)
-        return []
+        return tell("\(settings.keys.label(of: .interrupt) ?? "The same") again quits.", about: .quitting)
     }
 
     /// Goes back: closes what is open, returns to what a search was begun or left from, or to the text.

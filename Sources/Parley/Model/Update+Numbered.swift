@@ -67,8 +67,7 @@ extension ChatModel {
         guard !hasScreen else {
             // Behind a quotation it would be no command any more: a letter to one would be a line for all.
             guard !compose.isCommand else {
-                say("A command is being written: send it first, or clear it.", .failure)
-                return []
+                return tell("A command is being written: send it first, or clear it.", .failure)
             }
             // What was being written when the palette asked for it stands behind the answer.
             if !text.isEmpty { compose.set(compose.isEmpty ? text : "\(text)\n\(compose.text)") }
@@ -76,8 +75,7 @@ extension ChatModel {
             return []
         }
         guard !text.isEmpty else {
-            say("Without a screen the answer goes with it: /quote [NUMBER] TEXT", .failure)
-            return []
+            return tell("Without a screen the answer goes with it: /quote [NUMBER] TEXT", .failure)
         }
         guard let topic = writableTopic() else { return [] }
         return publish(Self.answer(EmojiCode.replaced(in: text), to: row), to: topic)
@@ -123,8 +121,7 @@ extension ChatModel {
                 // The newest ones would be dropped for them, since those are what is in view.
                 guard hasScreen || conversation.hasRoom(for: Self.historyPage) else {
                     let count = Wording.grouped(Conversation.rowLimit)
-                    say("Parley keeps \(count) messages of a topic at once; parley history has more.")
-                    return []
+                    return tell("Parley keeps \(count) messages of a topic at once; parley history has more.")
                 }
             }
             return loadHistory(name)
@@ -136,8 +133,7 @@ extension ChatModel {
             if effects.isEmpty, excerpt.request == nil { say("Older ones are not kept here, or there is no room.") }
             return effects
         case .welcome, .inbox, .search, .reader, .lab:
-            say("Open a topic first.")
-            return []
+            return tell("Open a topic first.")
         }
     }
 
@@ -147,8 +143,8 @@ extension ChatModel {
         case .inbox: return nextPage()
         case .search(let search):
             guard search.hasMore else {
-                say(search.request == nil ? "That is all that was found." : "One moment: it is being looked for.")
-                return []
+                return tell(
+                    search.request == nil ? "That is all that was found." : "One moment: it is being looked for.")
             }
             return fetchFound()
         case .excerpt(let excerpt):
@@ -159,8 +155,7 @@ extension ChatModel {
             if effects.isEmpty, excerpt.request == nil { say("The newest message that is kept here is in view.") }
             return effects
         case .conversation, .welcome, .reader, .lab:
-            say("Nothing that is listed goes on here. /history has older messages.")
-            return []
+            return tell("Nothing that is listed goes on here. /history has older messages.")
         }
     }
 

@@ -251,8 +251,7 @@ extension ChatModel {
         // Without a screen everything is said.
         guard hasScreen else { return true }
         let area = layout(on: size).main
-        guard conversation.mayShowMarker(rows: area.rows) else { return false }
-        return conversationLayout(conversation, columns: area.columns).showsMarker(rows: area.rows)
+        return conversation.mayShowMarker(rows: area.rows) && layout(of: conversation, in: area).showsMarker
     }
 
     private func shows(_ found: FoundMark) -> Bool {

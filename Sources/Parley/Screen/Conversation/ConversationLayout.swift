@@ -1,10 +1,10 @@
 import Relay
 import Terminal
 
-/// How a conversation's rows become lines of a pane of some width.
+/// How a conversation's rows become lines of a pane.
 struct ConversationLayout: ScrollableRows {
     let conversation: Conversation
-    let columns: Int
+    let area: Rect
     let zone: DisplayZone
     /// The present year; dates of other years name theirs.
     let currentYear: Int?
@@ -62,10 +62,10 @@ struct ConversationLayout: ScrollableRows {
 
     /// The widths of the parts: on a narrow pane the time goes first, then the name is cut.
     var widths: Columns {
-        let time = columns >= 36 ? 5 : 0
-        let name = conversation.nameColumns(in: columns)
+        let time = area.columns >= 36 ? 5 : 0
+        let name = conversation.nameColumns(in: area.columns)
         let fixed = 1 + (time > 0 ? time + 2 : 0) + name + 2 + 2
-        return Columns(time: time, name: name, text: max(1, columns - fixed))
+        return Columns(time: time, name: name, text: max(1, area.columns - fixed))
     }
 
     /// How names are cut that are too wide.
@@ -88,11 +88,9 @@ struct ConversationLayout: ScrollableRows {
             lines.append(.separator(.gap, "the network began anew: here it goes on"))
         case .outage(_, let outage):
             lines.append(.separator(.outage, words(outage)))
-        case .message(let line):
-            lines += wrapped(line).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
-        case .pending(let line):
-            lines += wrapped(line.text).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
-            if case .failed(let reason) = line.state {
+        case .message, .pending:
+            lines += wrapped(row).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
+            if case .pending(let line) = row, case .failed(let reason) = line.state {
                 let words = SafeText("\(reason) \(line.id == chosenID ? chosenOffer : "/resend or /discard")")
                 lines += words.wrapped(columns: widths.text).prefix(4).map { .failure($0) }
             }
@@ -101,13 +99,7 @@ struct ConversationLayout: ScrollableRows {
     }
 
     /// Whether a part of a row's text is shown.
-    func isCut(_ row: ConversationRow) -> Bool {
-        switch row {
-        case .message(let line): wrapped(line).last?.isPart == true
-        case .pending(let line): wrapped(line.text).last?.isPart == true
-        case .gap, .restart, .outage: false
-        }
-    }
+    func isCut(_ row: ConversationRow) -> Bool { row.isMessage && wrapped(row).last?.isPart == true }
 
     // MARK: Authors
 
@@ -143,26 +135,24 @@ struct ConversationLayout: ScrollableRows {
 
     // MARK: The viewport
 
-    /// What is below the edge of a pane of `rows`; nil where nothing is.
-    func wordsBelow(rows: Int) -> String? { wordsBelow(bottomEdge, rows: rows) }
+    /// What is below the edge of the pane; nil where nothing is.
+    var wordsBelow: String? { wordsBelow(bottomEdge, rows: area.rows) }
 
-    /// The lines that a pane of `rows` shows, and how many rows of the conversation are below its edge.
-    func viewport(rows: Int) -> (lines: [Line], rowsBelow: Int) { visibleLines(rows: rows, above: bottomEdge) }
+    /// The lines that the pane shows.
+    var viewport: [Line] { visibleLines(rows: area.rows, above: bottomEdge).lines }
 
-    /// Whether the line above what is new is in view in a pane of `rows`.
-    func showsMarker(rows: Int) -> Bool { viewport(rows: rows).lines.contains(.separator(.new, Self.newWords)) }
+    /// Whether the line above what is new is in view.
+    var showsMarker: Bool { viewport.contains(.separator(.new, Self.newWords)) }
 
     /// The scroll position `lines` above the present one (below it when negative), kept inside the conversation.
-    func scrolled(up lines: Int, rows: Int) -> Conversation.Scroll {
-        scroll(at: moved(bottomEdge, up: lines, rows: rows))
-    }
+    func scrolled(up lines: Int) -> Conversation.Scroll { scroll(at: moved(bottomEdge, up: lines, rows: area.rows)) }
 
     /// The scroll position that shows the oldest row.
-    func beginning(rows: Int) -> Conversation.Scroll { scroll(at: oldestEdge(rows: rows)) }
+    var beginning: Conversation.Scroll { scroll(at: oldestEdge(rows: area.rows)) }
 
     /// Whether the oldest row's first line is in view.
-    func showsBeginning(rows: Int) -> Bool {
-        linesAbove(settled(bottomEdge, rows: rows), upTo: rows + 1) <= rows
+    var showsBeginning: Bool {
+        linesAbove(settled(bottomEdge, rows: area.rows), upTo: area.rows + 1) <= area.rows
     }
 
     private func scroll(at edge: PaneEdge?) -> Conversation.Scroll {
@@ -205,19 +195,15 @@ struct ConversationLayout: ScrollableRows {
     /// The words of an outage's rule: the longest form that has room.
     private func words(_ outage: Outage) -> String {
         let clock = CivilTime(outage.began, zone: zone).clockWithSeconds
-        let back = "back after \(Wording.length(outage.lasted))"
+        let length = Wording.length(outage.lasted)
+        let back = "back after \(length)"
         let times = outage.count == 2 ? "lost twice" : "lost \(outage.count) times"
+        let last = "\(times), last \(clock)"
         let forms =
             outage.count > 1
-            ? [
-                "connection \(times), last \(clock), \(back)", "\(times), last \(clock), \(back)",
-                "\(times), last \(clock)", times,
-            ]
-            : [
-                "connection lost \(clock), \(back)", "lost \(clock), \(back)", back,
-                "outage \(Wording.length(outage.lasted))",
-            ]
-        return forms.first { $0.count <= columns - 7 } ?? forms[3]
+            ? ["connection \(last), \(back)", "\(last), \(back)", last, times]
+            : ["connection lost \(clock), \(back)", "lost \(clock), \(back)", back, "outage \(length)"]
+        return forms.first { $0.count <= area.columns - 7 } ?? forms[3]
     }
 
     private func dateLine(above index: Int, _ row: ConversationRow) -> String? {
@@ -234,13 +220,11 @@ struct ConversationLayout: ScrollableRows {
         return civil.dateLine(currentYear: currentYear)
     }
 
-    private func wrapped(_ line: StoredLine) -> [MarkedText] {
-        wrapped(line.text, lead: line.topic == conversation.name ? "" : "[\(line.topic)] ")
-    }
-
-    /// The lines of a text with something before it.
-    private func wrapped(_ text: String, lead: String = "") -> [MarkedText] {
-        let width = widths.text
+    /// The lines of a message, with its topic before it where that is not the conversation's.
+    private func wrapped(_ row: ConversationRow) -> [MarkedText] {
+        var lead = ""
+        if case .message(let line) = row, line.topic != conversation.name { lead = "[\(line.topic)] " }
+        let (text, width) = (row.text, widths.text)
         return texts?.lines(of: text, lead: lead, columns: width) { broken(text, lead, width) }
             ?? broken(text, lead, width)
     }
@@ -265,12 +249,14 @@ struct ConversationLayout: ScrollableRows {
 }
 
 extension ChatModel {
-    /// The layout of a conversation in a pane of `columns`.
-    func conversationLayout(
-        _ conversation: Conversation, columns: Int, texts: WrappedTexts? = nil
-    ) -> ConversationLayout {
+    /// The layout of a conversation in the main pane.
+    func layout(of conversation: Conversation) -> ConversationLayout {
+        layout(of: conversation, in: layout(on: size).main)
+    }
+
+    func layout(of conversation: Conversation, in area: Rect, texts: WrappedTexts? = nil) -> ConversationLayout {
         ConversationLayout(
-            conversation: conversation, columns: columns, zone: zone,
+            conversation: conversation, area: area, zone: zone,
             currentYear: CivilTime(now.wall, zone: zone).year,
             chosenID: screen.view == .conversation(conversation.name) ? chosenLine?.id : nil, keys: settings.keys,
             user: network.identity.user, texts: texts)

@@ -16,16 +16,14 @@ struct ConversationPane: Pane {
             case .down: KeyBinding(.down, "the message below")
             case .toBeginning: KeyBinding(.home, "oldest message")
             case .toEnd: KeyBinding(.end, "newest message", hint: "newest")
-            case .copy: KeyBinding([Key(.character("y"))], "copy the selected message", hint: "copy")
-            case .quote: KeyBinding([Key(.character("q"))], "reply: quote it in the text", hint: "quote")
-            case .details:
-                KeyBinding([Key(.character("i"))], "what is known of it: id, sequence, times", hint: "details")
+            case .copy: KeyBinding(.character("y"), "copy the selected message", hint: "copy")
+            case .quote: KeyBinding(.character("q"), "reply: quote it in the text", hint: "quote")
+            case .details: KeyBinding(.character("i"), "what is known of it: id, sequence, times", hint: "details")
             case .findPrevious:
-                KeyBinding([Key(.character("n"))], "behind /find: the message above that has it", hint: "above")
-            case .findNext: KeyBinding([Key(.character("N"))], "behind /find: the one below", hint: "below")
-            case .sendAgain:
-                KeyBinding([Key(.character("r"))], "send the line again that was not sent", hint: "send again")
-            case .dropLine: KeyBinding([Key(.character("x"))], "drop the line that was not sent", hint: "drop")
+                KeyBinding(.character("n"), "behind /find: the message above that has it", hint: "above")
+            case .findNext: KeyBinding(.character("N"), "behind /find: the one below", hint: "below")
+            case .sendAgain: KeyBinding(.character("r"), "send the line again that was not sent", hint: "send again")
+            case .dropLine: KeyBinding(.character("x"), "drop the line that was not sent", hint: "drop")
             case .open: KeyBinding(.enter, "go back to the text")
             case .escape: KeyBinding(.escape, "go back to the text, or to what was found", hint: "back")
             }
@@ -92,8 +90,7 @@ struct ConversationPane: Pane {
 
     func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         guard let name, let conversation = model.network.conversations.named(name) else { return [] }
-        let texts = model.conversationLayout(conversation, columns: layout.main.columns)
-        let lines = texts.viewport(rows: layout.main.rows).lines
+        let lines = model.layout(of: conversation, in: layout.main).viewport
         let shownRow = place.row - layout.main.row
         // The lines end at the pane's lower edge.
         let index = shownRow - (layout.main.rows - lines.count)
@@ -105,7 +102,7 @@ struct ConversationPane: Pane {
             model.screen.marks.landing = nil
             model.chooseLine(at: shownRow)
             if model.chosenLine == nil, lines.indices.contains(index) {
-                model.selectMessage(at: lines[index], in: name)
+                if let row = lines[index].row { model.select(row, in: name) }
             }
         }
         return []
@@ -146,9 +143,7 @@ struct ConversationPane: Pane {
             return "⇣ bottom"
         }
         if conversation.unread > 0 { return "↓ \(Wording.compact(conversation.unread)) new" }
-        let area = frame.layout.main
-        let texts = frame.model.conversationLayout(conversation, columns: area.columns)
-        return texts.wordsBelow(rows: area.rows) ?? "⇣ bottom"
+        return frame.model.layout(of: conversation, in: frame.layout.main).wordsBelow ?? "⇣ bottom"
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool {

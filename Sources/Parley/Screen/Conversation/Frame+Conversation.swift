@@ -38,9 +38,9 @@ extension Frame {
     func drawRows(of conversation: Conversation, _ heading: SafeText) {
         drawHeading(heading)
         let area = layout.main
-        let texts = model.conversationLayout(conversation, columns: area.columns, texts: self.texts)
+        let texts = model.layout(of: conversation, in: area, texts: self.texts)
         let (widths, names) = (texts.widths, texts.nameCut)
-        let lines = texts.viewport(rows: area.rows).lines
+        let lines = texts.viewport
         if lines.isEmpty { drawEmpty(conversation, in: area) }
         // The newest line is next to the text, however few there are.
         let first = area.endRow - lines.count

@@ -16,13 +16,10 @@ extension ChatModel {
             return true
         }
         guard isTaken == true else {
-            say("\(Wording.count(Conversation.pendingLimit, "line")) wait here already. /discard drops them.", .failure)
-            return []
+            let lines = Wording.count(Conversation.pendingLimit, "line")
+            return tell("\(lines) wait here already. /discard drops them.", .failure)
         }
-        switch screen.view {
-        case .excerpt, .reader: show(.conversation(name))
-        case .welcome, .conversation, .inbox, .search, .lab: break
-        }
+        if screen.view.excerpt != nil || screen.view.reader != nil { show(.conversation(name)) }
         screen.marks.landing = nil
         hand(.line(conversation: name), id)
         return [.topics(.publish(id: id, topic: name, text: text))]

@@ -24,18 +24,17 @@ extension ChatModel {
     }
 
     private func begin(_ find: Find) {
-        self.screen.marks.find = find
-        screen.marks.selection = nil
+        (screen.marks.find, screen.marks.selection) = (find, nil)
         findNext(by: -1)
     }
 
     /// Reads the open letter whole, where it has what is looked for.
     private func findInLetter(_ words: String) {
         guard let letter = screen.view.pane.wholeText(in: self) else {
-            if case .inbox = screen.view, network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
             guard case .inbox = screen.view else {
                 return say("Open what was found first; /find looks through that.", .failure)
             }
+            if network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
             let filters = settings.keys.label(of: .filter, in: InboxPane.self).map { "; \($0) filters the list" } ?? ""
             return say("Open a letter first\(filters).", .failure)
         }
@@ -44,12 +43,12 @@ extension ChatModel {
             return say("Nothing in this letter has \(find.words).", .failure)
         }
         read(letter)
-        if case .reader(let reader) = screen.view { ReaderPane(reader: reader).find(words, on: self) }
+        if let reader = screen.view.reader { ReaderPane(reader: reader).find(words, on: self) }
     }
 
     /// Goes on to the message above that has what is looked for, or to the next line of what is read whole.
     func findOn() {
-        if case .reader(let reader) = screen.view, reader.find != nil {
+        if let reader = screen.view.reader, reader.find != nil {
             return ReaderPane(reader: reader).findNext(by: 1, on: self)
         }
         guard let find = screen.marks.find ?? screen.marks.findBeforeText,
@@ -57,8 +56,8 @@ extension ChatModel {
         else {
             return say("Nothing is looked for here. /find LETTERS begins.", .failure)
         }
-        if self.screen.marks.find == nil {
-            (self.screen.marks.find, screen.marks.selection) = (find, screen.marks.selectionBeforeText)
+        if screen.marks.find == nil {
+            (screen.marks.find, screen.marks.selection) = (find, screen.marks.selectionBeforeText)
             screen.focus = .main
         }
         findNext(by: -1)
@@ -69,9 +68,7 @@ extension ChatModel {
         guard let find = screen.marks.find, let conversation = conversationInView,
             screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
         else { return }
-        guard let row = nextRow(with: find.text, in: conversation, by: step) else {
-            return sayNotFound(find, by: step)
-        }
+        guard let row = nextRow(with: find.text, in: conversation, by: step) else { return sayNotFound(find, by: step) }
         if find.isInExcerpt { selectInExcerpt(row) } else { select(row, in: find.conversation) }
     }
 
@@ -81,7 +78,7 @@ extension ChatModel {
         if let selected = selectedRow?.position {
             return conversation.message(with: text, from: conversation.index(atOrAfter: selected) + step, by: step)
         }
-        guard case .excerpt(let excerpt) = screen.view else {
+        guard let excerpt = screen.view.excerpt else {
             return conversation.message(with: text, from: conversation.count - 1, by: -1)
         }
         let place = conversation.index(atOrAfter: .message(excerpt.message.place.sequence))
@@ -92,19 +89,17 @@ extension ChatModel {
     private func sayNotFound(_ find: Find, by step: Int) {
         let words = find.text.words
         guard selectedRow != nil else {
-            self.screen.marks.find = nil
+            screen.marks.find = nil
             return say(
                 "No message that is loaded here has \(words). /search looks through all that is kept.", .failure)
         }
         var loads: String?
-        switch screen.view {
-        case .excerpt(let excerpt) where step < 0: loads = excerpt.isOldest ? nil : "/history loads older ones"
-        case .excerpt(let excerpt): loads = excerpt.isNewest ? nil : "/more loads newer ones"
-        default:
-            if step < 0 {
-                let key = hasScreen ? settings.keys.label(of: .toBeginning, in: ConversationPane.self) : "/history"
-                loads = key.map { "\($0) loads older ones" }
-            }
+        if let excerpt = screen.view.excerpt {
+            if step < 0, !excerpt.isOldest { loads = "/history loads older ones" }
+            if step > 0, !excerpt.isNewest { loads = "/more loads newer ones" }
+        } else if step < 0 {
+            let key = hasScreen ? settings.keys.label(of: .toBeginning, in: ConversationPane.self) : "/history"
+            loads = key.map { "\($0) loads older ones" }
         }
         say("No message \(step < 0 ? "above" : "below") has \(words)\(loads.map { "; \($0)" } ?? "").")
     }

@@ -9,29 +9,19 @@ extension ChatModel {
     /// Hides what somebody writes in topics, here and at later starts; without a name, says who is hidden.
     func ignore(_ name: String) -> ChatEffects {
         guard !name.isEmpty else {
-            say(
+            return tell(
                 network.quiet.ignored.isEmpty
                     ? "Nobody is ignored. /ignore NAME hides what somebody writes."
                     : "Ignored: \(network.quiet.ignored.sorted().joined(separator: ", ")). /unignore NAME shows them again."
             )
-            return []
         }
         let folded = Self.folded(name)
-        guard folded != Self.folded(network.identity.user) else {
-            say("That is your own name.", .failure)
-            return []
-        }
-        guard !folded.isEmpty, folded.utf8.count <= 256 else {
-            say("A name has 1 to 256 bytes.", .failure)
-            return []
-        }
-        guard !network.quiet.ignored.contains(folded) else {
-            say("\(name) is ignored already.")
-            return []
-        }
+        guard folded != Self.folded(network.identity.user) else { return tell("That is your own name.", .failure) }
+        guard !folded.isEmpty, folded.utf8.count <= 256 else { return tell("A name has 1 to 256 bytes.", .failure) }
+        guard !network.quiet.ignored.contains(folded) else { return tell("\(name) is ignored already.") }
         guard network.quiet.ignored.count < Self.ignoredLimit else {
-            say("\(Wording.grouped(Self.ignoredLimit)) names are ignored already. /unignore one first.", .failure)
-            return []
+            let count = Wording.grouped(Self.ignoredLimit)
+            return tell("\(count) names are ignored already. /unignore one first.", .failure)
         }
         network.quiet.ignored.insert(folded)
         hideIgnored()
@@ -42,10 +32,7 @@ extension ChatModel {
     /// Shows again what somebody writes.
     func unignore(_ name: String) -> ChatEffects {
         let folded = Self.folded(name)
-        guard network.quiet.ignored.remove(folded) != nil else {
-            say("\(name) is not ignored.", .failure)
-            return []
-        }
+        guard network.quiet.ignored.remove(folded) != nil else { return tell("\(name) is not ignored.", .failure) }
         hideIgnored()
         say("What \(name) writes is shown again.")
         return network.keepsDesk ? [.store(.keepIgnored(folded, false))] : []

@@ -13,20 +13,14 @@ extension ChatModel {
 
     /// Hands a link of the list to the person; of what is in view where nothing was listed here.
     func takeLink(_ number: Int) -> ChatEffects {
-        guard let inView = linksInView() else {
-            say("Open a topic first.", .failure)
-            return []
-        }
+        guard let inView = linksInView() else { return tell("Open a topic first.", .failure) }
         let links = listed.links.flatMap { $0.place == inView.place && !$0.entries.isEmpty ? $0 : nil } ?? inView
         guard let link = links.link(number) else {
-            say(links.entries.isEmpty ? "There is no link in view." : "There is no link \(number). /links lists them.")
-            return []
+            return tell(
+                links.entries.isEmpty ? "There is no link in view." : "There is no link \(number). /links lists them.")
         }
         // Without a screen nobody has its clipboard at hand.
-        guard hasScreen else {
-            say(link.text)
-            return []
-        }
+        guard hasScreen else { return tell(link.text) }
         return take(link)
     }
 
@@ -45,11 +39,9 @@ extension ChatModel {
             if case .reader(let reader) = screen.view { return LinkList(in: reader) }
             return screen.view.pane.wholeText(in: self).map { LinkList(in: $0) }
         }
-        let area = layout(on: size).main
-        let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
         var entries: [LinkList.Entry] = []
         var known: Set<Link> = []
-        for case .text(let text, _, let row) in lines.reversed() {
+        for case .text(let text, _, let row) in layout(of: conversation).viewport.reversed() {
             for link in text.links.reversed() where known.insert(link).inserted {
                 entries.append(LinkList.Entry(link: link, name: name(of: row)))
             }

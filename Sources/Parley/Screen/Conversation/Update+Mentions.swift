@@ -46,9 +46,8 @@ extension ChatModel {
     /// Scrolls the conversation in view so that a row is seen.
     func showRow(at position: RowPosition, in name: String) {
         guard let conversation = network.conversations.named(name) else { return }
-        let area = layout(on: size).main
-        let layout = conversationLayout(conversation, columns: area.columns)
-        let scroll = area.isEmpty || !hasScreen ? .bottom : layout.showing(position, rows: area.rows)
+        let layout = layout(of: conversation)
+        let scroll = layout.area.isEmpty || !hasScreen ? .bottom : layout.showing(position)
         network.conversations.update(name) { conversation in
             conversation.scroll = scroll
             // What is above the pane's edge has been in view.
@@ -65,9 +64,7 @@ extension ChatModel {
     /// - Parameter distance: how far from the one in view the search begins; 0 for that one itself.
     func nextTopic(from distance: Int, where isWanted: (Conversation) -> Bool) -> String? {
         var start = 0
-        if case .conversation(let name) = screen.view, let current = network.conversations.place(of: name) {
-            start = current + distance
-        }
+        if let current = screen.view.topic.flatMap(network.conversations.place) { start = current + distance }
         let count = network.conversations.count
         for offset in 0..<count {
             guard let conversation = network.conversations.shown(at: (start + offset) % count) else { continue }

@@ -12,17 +12,10 @@ extension ChatModel {
     func mute(_ text: String?) -> ChatEffects {
         guard let pattern = patternToMute(text, "/mute") else { return [] }
         let name = pattern.text
-        guard !network.quiet.mutes.contains(where: { $0.text == name }) else {
-            say("\(name) is muted already.")
-            return []
-        }
-        if let words = muting(name)?.words {
-            say("\(name) is muted already, \(words).")
-            return []
-        }
+        if network.quiet.mutes.contains(where: { $0.text == name }) { return tell("\(name) is muted already.") }
+        if let words = muting(name)?.words { return tell("\(name) is muted already, \(words).") }
         guard network.quiet.mutes.count < Self.muteLimit else {
-            say("\(Wording.grouped(Self.muteLimit)) topics are muted already. /unmute one first.", .failure)
-            return []
+            return tell("\(Wording.grouped(Self.muteLimit)) topics are muted already. /unmute one first.", .failure)
         }
         network.quiet.mutes.append(pattern)
         applyMutes()
@@ -36,8 +29,8 @@ extension ChatModel {
     func unmute(_ text: String?) -> ChatEffects {
         guard let name = patternToMute(text, "/unmute")?.text else { return [] }
         guard let index = network.quiet.mutes.firstIndex(where: { $0.text == name }) else {
-            say(muting(name).map { "\(name) is muted \($0.words): \($0.remedy)." } ?? "\(name) is not muted.", .failure)
-            return []
+            let words = muting(name).map { "\(name) is muted \($0.words): \($0.remedy)." }
+            return tell(words ?? "\(name) is not muted.", .failure)
         }
         network.quiet.mutes.remove(at: index)
         applyMutes()
@@ -62,9 +55,7 @@ extension ChatModel {
 
     /// What is named, or open; says why where that is no topic.
     private func patternToMute(_ text: String?, _ command: String) -> TopicPattern? {
-        var name = text
-        if name == nil, case .conversation(let shown) = screen.view { name = shown }
-        guard let name else {
+        guard let name = text ?? screen.view.topic else {
             say("Name the topic: \(command) TOPIC", .failure)
             return nil
         }

@@ -53,6 +53,9 @@ extension ChatModel {
         return conversationInView?.row(of: selection.position)
     }
 
+    /// The joined topic in view.
+    var topicInView: Conversation? { screen.view.topic.flatMap(network.conversations.named) }
+
     /// The conversation in view, or the part of one around what was found; nil where something else is.
     var conversationInView: Conversation? {
         switch screen.view {
@@ -80,9 +83,7 @@ extension ChatModel {
         guard screen.marks.landing != nil, selectedRow == nil, let conversation = conversationInView else {
             return false
         }
-        let area = layout(on: size).main
-        let layout = conversationLayout(conversation, columns: area.columns)
-        return landingRow(in: layout.viewport(rows: area.rows).lines) != nil
+        return landingRow(in: layout(of: conversation).viewport) != nil
     }
 
     // MARK: Selecting
@@ -90,13 +91,10 @@ extension ChatModel {
     /// Goes to the message above or below; through a message that is taller than the pane, and past the newest one, a
     /// line at a time.
     func selectMessage(by step: Int) -> ChatEffects {
-        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
-            return []
-        }
-        let area = layout(on: size).main
-        guard !area.isEmpty else { return [] }
-        let layout = conversationLayout(conversation, columns: area.columns)
-        let shown = layout.viewport(rows: area.rows).lines
+        guard let conversation = topicInView else { return [] }
+        let (layout, name) = (layout(of: conversation), conversation.name)
+        guard !layout.area.isEmpty else { return [] }
+        let shown = layout.viewport
         if let row = landingRow(in: shown) {
             select(row, in: name)
             return []
@@ -132,13 +130,12 @@ extension ChatModel {
 
     /// Selects a message of those around what was found, and brings it into view.
     func selectInExcerpt(_ row: ConversationRow) {
-        guard case .excerpt(var excerpt) = screen.view else { return }
+        guard let conversation = screen.view.excerpt?.conversation else { return }
         screen.focus = .main
-        screen.marks.selection = Selection(
-            conversation: excerpt.conversation.name, isInExcerpt: true, position: row.position)
+        screen.marks.selection = Selection(conversation: conversation.name, isInExcerpt: true, position: row.position)
         guard hasScreen else { return }
-        excerpt.conversation.scroll = scroll(showing: row, in: excerpt.conversation)
-        screen.view = .excerpt(excerpt)
+        let scroll = scroll(showing: row, in: conversation)
+        screen.view.excerpt?.conversation.scroll = scroll
     }
 
     /// Where a conversation is scrolled to so that a message of it is in view.
@@ -148,24 +145,15 @@ extension ChatModel {
         if held.scroll == .bottom, let newest = held.row(at: held.count - 1)?.position, newest != row.position {
             held.scroll = .row(newest, hiddenLines: 0)
         }
-        let area = layout(on: size).main
-        guard !area.isEmpty else { return held.scroll }
-        let layout = conversationLayout(held, columns: area.columns)
-        let hidden = layout.hiddenLines(of: row.position, in: layout.viewport(rows: area.rows).lines)
+        let layout = layout(of: held)
+        guard !layout.area.isEmpty else { return held.scroll }
+        let hidden = layout.hiddenLines(of: row.position, in: layout.viewport)
         guard hidden.above > 0 || hidden.below > 0 else { return held.scroll }
-        let isFar = hidden.isWhole && !layout.isNextToEdge(row.position, rows: area.rows)
         // Of a message that is taller than the pane, what is next to the edge comes first; the keys go on in it.
-        let most = max(1, area.rows - 1)
+        let most = max(1, layout.area.rows - 1)
         if !hidden.isWhole, hidden.above + hidden.below >= most { return held.scroll }
-        return isFar
-            ? layout.showing(row.position, rows: area.rows)
-            : layout.scrolled(
-                up: hidden.above > 0 ? min(hidden.above, most) : -min(hidden.below, most), rows: area.rows)
-    }
-
-    /// Selects the message at a row of the pane, as a click does.
-    func selectMessage(at line: ConversationLayout.Line, in name: String) {
-        if let row = line.row { select(row, in: name) }
+        if hidden.isWhole, !layout.isNextToEdge(row.position) { return layout.showing(row.position) }
+        return layout.scrolled(up: hidden.above > 0 ? min(hidden.above, most) : -min(hidden.below, most))
     }
 
     /// Nothing is selected where the keys are elsewhere.
@@ -191,13 +179,13 @@ extension ChatModel {
         }
         self.screen.marks.selection = nil
         screen.marks.find = nil
-        let area = layout(on: size).main
-        guard !area.isEmpty, !selection.isInExcerpt,
-            let conversation = network.conversations.named(selection.conversation),
+        guard !selection.isInExcerpt, let conversation = network.conversations.named(selection.conversation),
             conversation.scroll != .bottom
         else { return }
+        let layout = layout(of: conversation)
+        guard !layout.area.isEmpty else { return }
         // Where nothing came meanwhile, the newest message goes on moving.
-        let scroll = conversationLayout(conversation, columns: area.columns).scrolled(up: 0, rows: area.rows)
+        let scroll = layout.scrolled(up: 0)
         network.conversations.update(selection.conversation) { $0.scroll = scroll }
     }
 
@@ -219,8 +207,7 @@ extension ChatModel {
         compose.editor.keepForYank(text)
         let yank = settings.keys.label(of: .yank).map { "; \($0) puts it into the text" } ?? ""
         guard text.utf8.count <= Self.copyLimit else {
-            say("It is too long for the terminal's clipboard\(yank).")
-            return []
+            return tell("It is too long for the terminal's clipboard\(yank).")
         }
         say("Copied, where the terminal has a clipboard\(yank).")
         return .screen(.copy(text))
@@ -234,10 +221,8 @@ extension ChatModel {
     /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own
     /// topic.
     func quote(_ row: ConversationRow) {
-        if case .conversation(let name) = screen.view, network.conversations.named(name)?.isPattern == true,
-            case .message(let line) = row
-        {
-            return say("/join \(line.topic) to answer; \(name) is only for reading.")
+        if let topic = topicInView, topic.isPattern, case .message(let line) = row {
+            return say("/join \(line.topic) to answer; \(topic.name) is only for reading.")
         }
         quote(row.text, of: row.author)
     }
@@ -364,6 +349,15 @@ extension ConversationRow {
 }
 
 extension MainView {
+    /// The joined topic that it shows.
+    var topic: String? { if case .conversation(let name) = self { name } else { nil } }
+
+    /// What it shows around a message that was found.
+    var excerpt: Excerpt? {
+        get { if case .excerpt(let excerpt) = self { excerpt } else { nil } }
+        set { if let newValue { self = .excerpt(newValue) } }
+    }
+
     /// Whether it shows a conversation, or what is around a message that was found in it.
     func isPart(of conversation: String, inExcerpt isInExcerpt: Bool) -> Bool {
         switch self {
@@ -424,8 +418,8 @@ extension ConversationLayout {
     }
 
     /// Whether a message is the next one above what is shown, or below it, so that scrolling by its lines shows it.
-    func isNextToEdge(_ position: RowPosition, rows: Int) -> Bool {
-        let shown = viewport(rows: rows).lines.compactMap(\.row?.position)
+    func isNextToEdge(_ position: RowPosition) -> Bool {
+        let shown = viewport.compactMap(\.row?.position)
         guard let first = shown.first, let last = shown.last else { return false }
         return conversation.message(from: first, by: -1)?.position == position
             || conversation.message(from: last, by: 1)?.position == position

@@ -8,16 +8,11 @@ extension ChatModel {
     /// Joins a topic, or goes to it when it is joined.
     func join(_ text: String, shows: Bool = true) -> ChatEffects {
         let pattern: TopicPattern
-        do throws(TopicError) {
-            pattern = try TopicPattern(text)
-        } catch {
-            say("\(error)", .failure)
-            return []
-        }
+        do throws(TopicError) { pattern = try TopicPattern(text) } catch { return tell("\(error)", .failure) }
         let isNew = network.conversations.join(pattern.text, pattern: pattern)
         guard network.conversations.index(of: pattern.text) != nil else {
-            say("\(Wording.count(ConversationList.limit, "topic")) are joined already. /leave one first.", .failure)
-            return []
+            let count = Wording.count(ConversationList.limit, "topic")
+            return tell("\(count) are joined already. /leave one first.", .failure)
         }
         if isNew {
             let (mention, ignored) = (mention, network.quiet.ignored)
@@ -33,16 +28,8 @@ extension ChatModel {
 
     /// Leaves a topic.
     func leave(_ text: String?) -> ChatEffects {
-        var name = text
-        if name == nil, case .conversation(let shown) = screen.view { name = shown }
-        guard let name else {
-            say("Name the topic: /leave TOPIC", .failure)
-            return []
-        }
-        guard let place = network.conversations.place(of: name) else {
-            say("\(name) is not joined.", .failure)
-            return []
-        }
+        guard let name = text ?? screen.view.topic else { return tell("Name the topic: /leave TOPIC", .failure) }
+        guard let place = network.conversations.place(of: name) else { return tell("\(name) is not joined.", .failure) }
         setAsideUnsent(of: name)
         network.conversations.leave(name)
         network.resting.topics.remove(name)
@@ -60,8 +47,7 @@ extension ChatModel {
         // Whoever has no screen is told of everything.
         let limit = hasScreen ? settings.followedUnread : nil
         guard limit != nil || !network.resting.topics.isEmpty else { return [] }
-        var shown: String?
-        if case .conversation(let name) = screen.view { shown = name }
+        let shown = screen.view.topic
         var effects: ChatEffects = []
         for conversation in network.conversations.all {
             let rests = limit.map { conversation.unread >= $0 && conversation.name != shown } ?? false
@@ -146,15 +132,16 @@ extension ChatModel {
         guard network.conversations.index(of: name) != nil else { return [] }
         switch news {
         case .kept(let kept):
-            return restore(kept, of: name) { $0.restore($1, user: $2) }
+            let known = shown(kept, in: name)
+            return takePast(known.messages, of: name) { $0.restore(known, user: $1) }
         case .keptUnread(let kept):
-            return restore(kept, of: name) { $0.restore(unread: $1, user: $2) }
+            let known = shown(kept, in: name)
+            return takePast(known.messages, of: name) { $0.restore(unread: known, user: $1) }
         case .keptHistory(let messages, let gaps, let isComplete):
-            let user = network.identity.ownName
             let isLast = isComplete && isOffline
-            let settled = delivered(messages, in: name)
-            network.conversations.update(name) { $0.restore(older: messages, gaps, isComplete: isLast, user: user) }
-            settleDelivered(messages)
+            let settled = takePast(messages, of: name) {
+                $0.restore(older: messages, gaps, isComplete: isLast, user: $1)
+            }
             notices.withdraw(about: .history(name))
             // It may have become live since then.
             guard !isOffline, let conversation = network.conversations.named(name), conversation.subscription == .live,
@@ -162,12 +149,9 @@ extension ChatModel {
             else { return settled }
             return settled + loadHistory(name)
         case .history(let messages, let gaps, let place, let isComplete):
-            let user = network.identity.ownName
-            let settled = delivered(messages, in: name)
-            network.conversations.update(name) {
-                $0.fill(messages, gaps, before: place, isComplete: isComplete, user: user)
+            let settled = takePast(messages, of: name) {
+                $0.fill(messages, gaps, before: place, isComplete: isComplete, user: $1)
             }
-            settleDelivered(messages)
             notices.withdraw(about: .history(name))
             // What was read offline is made whole, page by page.
             guard let conversation = network.conversations.named(name), conversation.hole != nil, conversation.canGrow,
@@ -183,16 +167,20 @@ extension ChatModel {
         return []
     }
 
-    private func restore(
-        _ kept: KeptTopic, of name: String, _ restore: (inout Conversation, KeptTopic, String?) -> Void
+    /// Without what another conversation shows: that is kept for that one.
+    private func shown(_ kept: KeptTopic, in name: String) -> KeptTopic {
+        var shown = kept
+        shown.messages.removeAll { (network.conversations.home(of: $0.topic) ?? name) != name }
+        return shown
+    }
+
+    private func takePast(
+        _ messages: [TopicMessage], of name: String, _ take: (inout Conversation, _ user: String?) -> Void
     ) -> ChatEffects {
-        var known = kept
-        // What another conversation shows is kept for that one.
-        known.messages = kept.messages.filter { (network.conversations.home(of: $0.topic) ?? name) == name }
-        let (shown, user) = (known, network.identity.ownName)
-        let settled = delivered(shown.messages, in: name)
-        network.conversations.update(name) { restore(&$0, shown, user) }
-        settleDelivered(shown.messages)
+        let settled = delivered(messages, in: name)
+        let user = network.identity.ownName
+        network.conversations.update(name) { take(&$0, user) }
+        settleDelivered(messages)
         return settled
     }
 
@@ -207,8 +195,7 @@ extension ChatModel {
         guard conversation.canGrow else {
             let count = Wording.grouped(Conversation.readingLimit)
             let further = network.keepsDesk ? "/search before:DATE leads further back" : "parley history has more"
-            say("Parley shows \(count) messages at once; \(further).")
-            return []
+            return tell("Parley shows \(count) messages at once; \(further).")
         }
         // Where there is a connection, what was read without one is made whole first.
         let place = isOffline ? conversation.oldest?.sequence : conversation.historyPlace
@@ -266,7 +253,7 @@ extension ChatModel {
         guard !network.conversations.isEmpty else { return }
         let count = network.conversations.count
         var place = step > 0 ? 0 : count - 1
-        if case .conversation(let name) = screen.view, let current = network.conversations.place(of: name) {
+        if let current = screen.view.topic.flatMap(network.conversations.place) {
             place = ((current + step) % count + count) % count
         }
         if let next = network.conversations.shown(at: place) { show(.conversation(next.name)) }
@@ -280,7 +267,7 @@ extension ChatModel {
         let before = screen.jump?.present == present ? screen.jump : nil
         screen.jump = nil
         if showNextMention() {
-            if case .conversation(let name) = screen.view, let origin = before?.origin ?? present {
+            if let name = screen.view.topic, let origin = before?.origin ?? present {
                 screen.jump = Jump(origin: origin, present: .topic(name))
             }
             return []
@@ -290,8 +277,7 @@ extension ChatModel {
             if let effects = goElsewhere(where: { $0.unread > 0 }) { return effects }
             if let before, before.origin != present { return go(to: before.origin) }
             if let effects = goBackFromElsewhere() { return effects }
-            say("Nothing is unread.")
-            return []
+            return tell("Nothing is unread.")
         }
         network.conversations.update(name) { $0.scroll = .bottom }
         show(.conversation(name))
@@ -301,22 +287,18 @@ extension ChatModel {
 
     /// Goes to the line above what is new in the topic in view, where the person left off.
     func showFirstUnread() {
-        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
-            return say("No topic is in view.")
-        }
-        guard let marker = conversation.newMarker else { return say("Nothing is marked as new here.") }
-        let area = layout(on: size).main
-        if conversationLayout(conversation, columns: area.columns).showsMarker(rows: area.rows) {
-            land(at: marker, in: name)
+        guard let topic = topicInView else { return say("No topic is in view.") }
+        guard let marker = topic.newMarker else { return say("Nothing is marked as new here.") }
+        if layout(of: topic).showsMarker {
+            land(at: marker, in: topic.name)
         } else {
-            showRow(at: marker, in: name)
+            showRow(at: marker, in: topic.name)
         }
     }
 
     /// Whether so much is new in the topic in view that where it begins is above a pane of `rows`.
     func isFirstUnreadAbove(rows: Int) -> Bool {
-        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name),
-            conversation.scroll == .bottom, let marker = conversation.newMarker
+        guard let conversation = topicInView, conversation.scroll == .bottom, let marker = conversation.newMarker
         else { return false }
         return conversation.count - conversation.index(atOrAfter: marker) >= rows
     }
@@ -325,27 +307,20 @@ extension ChatModel {
 
     /// Scrolls the conversation in view up by lines (down when negative), and asks for older messages at its top.
     func scrollConversation(up lines: Int) -> ChatEffects {
-        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
-            return []
-        }
-        let area = layout(on: size).main
-        guard !area.isEmpty else { return [] }
-        let layout = conversationLayout(conversation, columns: area.columns)
-        let wasAtTop = layout.showsBeginning(rows: area.rows)
-        let scroll = layout.scrolled(up: lines, rows: area.rows)
-        network.conversations.update(name) { $0.scroll = scroll }
-        return lines > 0 && wasAtTop ? loadHistory(name) : []
+        guard let topic = topicInView else { return [] }
+        let layout = layout(of: topic)
+        guard !layout.area.isEmpty else { return [] }
+        let scroll = layout.scrolled(up: lines)
+        network.conversations.update(topic.name) { $0.scroll = scroll }
+        return lines > 0 && layout.showsBeginning ? loadHistory(topic.name) : []
     }
 
     /// Goes to the oldest or the newest row.
     func scrollConversation(toBeginning: Bool) -> ChatEffects {
-        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
-            return []
-        }
-        let area = layout(on: size).main
-        let top = conversationLayout(conversation, columns: area.columns).beginning(rows: area.rows)
-        network.conversations.update(name) { $0.scroll = toBeginning ? top : .bottom }
+        guard let topic = topicInView else { return [] }
+        let scroll = toBeginning ? layout(of: topic).beginning : .bottom
+        network.conversations.update(topic.name) { $0.scroll = scroll }
         screen.marks.landing = nil
-        return toBeginning ? loadHistory(name) : []
+        return toBeginning ? loadHistory(topic.name) : []
     }
 }

@@ -31,19 +31,14 @@ extension ChatModel {
     func catchUpWithNews() -> ChatEffects {
         let known = network.outbox.early.values
         network.outbox.early = [:]
-        var effects: ChatEffects = []
-        for news in known { effects += published(news) }
-        return effects
+        return known.reduce(into: []) { $0 += published($1) }
     }
 
     /// Says how much of what earlier runs did not send has no place on the screen.
     func tellOfHidden(_ kept: [KeptPublish]) {
         let hidden = kept.count { publish in
-            guard !publish.waits else { return false }
-            if case .topic(let topic) = publish.message.destination {
-                return network.conversations.index(of: topic) == nil
-            }
-            return true
+            guard case .topic(let topic) = publish.message.destination else { return !publish.waits }
+            return !publish.waits && network.conversations.index(of: topic) == nil
         }
         guard hidden > 0 else { return }
         let words =
@@ -120,12 +115,11 @@ extension ChatModel {
     /// The unsent lines of the topic in view, or the one of them with a number: in the list where there is one, else
     /// from the oldest. Says so where there is none.
     private func unsentInView(_ number: Int?) -> (name: String, lines: [PendingLine])? {
-        guard case .conversation(let name) = screen.view, let failed = network.conversations.named(name)?.failedLines,
-            !failed.isEmpty
-        else {
+        guard let topic = topicInView, !topic.failedLines.isEmpty else {
             say("Nothing is unsent here.")
             return nil
         }
+        let (name, failed) = (topic.name, topic.failedLines)
         guard let number else { return (name, failed) }
         let ids = listed.unsent.flatMap { $0.place == name ? $0.ids : nil } ?? failed.map(\.id)
         guard ids.indices.contains(number - 1), let line = failed.first(where: { $0.id == ids[number - 1] }) else {
@@ -159,13 +153,13 @@ extension ChatModel {
 
     /// The unsent line that the keys are for; nil where there is none, or the conversation does not have the keys.
     var chosenLine: PendingLine? {
-        guard screen.focus == .main, logScroll == nil, case .conversation(let name) = screen.view else { return nil }
+        guard screen.focus == .main, logScroll == nil, let topic = topicInView else { return nil }
         // A message that is selected has the keys.
         if let selected = selectedRow {
             guard case .pending(let line) = selected, !line.isOutgoing else { return nil }
             return line
         }
-        return network.conversations.named(name)?.chosenLine
+        return topic.chosenLine
     }
 
     /// Sends the chosen line again.
@@ -190,8 +184,7 @@ extension ChatModel {
     /// Goes to the unsent line above the chosen one, or below it; false where there is none in that direction or the
     /// chosen one is not in view, so that the keys go from message to message.
     func chooseLine(by step: Int) -> Bool {
-        guard selectedRow == nil, case .conversation(let name) = screen.view, let line = chosenLine, isInView(line)
-        else {
+        guard selectedRow == nil, let name = screen.view.topic, let line = chosenLine, isInView(line) else {
             return false
         }
         guard let next = network.conversations.update(name, { $0.choose(by: step) }), let next else { return false }
@@ -201,20 +194,18 @@ extension ChatModel {
 
     /// A click on an unsent line goes to it.
     func chooseLine(at row: Int) {
-        guard case .conversation(let name) = screen.view, let conversation = network.conversations.named(name) else {
-            return
-        }
-        let area = layout(on: size).main
-        let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
+        guard let topic = topicInView else { return }
+        let layout = layout(of: topic)
+        let lines = layout.viewport
         // They end at the pane's lower edge.
-        let place = row - (area.rows - lines.count)
+        let place = row - (layout.area.rows - lines.count)
         guard lines.indices.contains(place), case .text(_, _, .pending(let line)) = lines[place] else { return }
-        network.conversations.update(name) { $0.choose(line.id) }
+        network.conversations.update(topic.name) { $0.choose(line.id) }
     }
 
     /// The chosen line, if the person sees it; else it is brought into view, and nothing happens to it yet.
     private func chosenInView() -> (name: String, line: PendingLine)? {
-        guard case .conversation(let name) = screen.view, let line = chosenLine else { return nil }
+        guard let name = screen.view.topic, let line = chosenLine else { return nil }
         if isInView(line) { return (name, line) }
         reveal(line, in: name)
         return nil
@@ -222,9 +213,7 @@ extension ChatModel {
 
     private func isInView(_ line: PendingLine) -> Bool {
         guard let conversation = network.conversations.named(line.topic) else { return false }
-        let area = layout(on: size).main
-        let layout = conversationLayout(conversation, columns: area.columns)
-        return layout.viewport(rows: area.rows).lines.contains { shown in
+        return layout(of: conversation).viewport.contains { shown in
             if case .text(_, _, .pending(let pending)) = shown { pending.id == line.id } else { false }
         }
     }

@@ -232,8 +232,7 @@ extension ChatModel {
         guard let conversation = network.conversations.named(name) else { return go(to: .topic(name)) }
         let back = screen.trail + [screen.view]
         show(.conversation(name))
-        let area = layout(on: size).main
-        let scroll = conversationLayout(conversation, columns: area.columns).showing(position, rows: area.rows)
+        let scroll = layout(of: conversation).showing(position)
         network.conversations.update(name) { $0.scroll = scroll }
         land(at: position, in: name)
         if back != [screen.view] { screen.trail = back }

@@ -65,12 +65,11 @@ struct ExcerptPane: Pane {
             case .down: KeyBinding(.down, "a line down")
             case .toBeginning: KeyBinding(.home, "the message that was found", hint: "what was found")
             case .toEnd: KeyBinding(.end, "newest message of the conversation", hint: "newest")
-            case .copy:
-                KeyBinding([Key(.character("y"))], "copy what was found, or what /find has led to", hint: "copy")
-            case .quote: KeyBinding([Key(.character("q"))], "reply: quote it in the text", hint: "quote")
+            case .copy: KeyBinding(.character("y"), "copy what was found, or what /find has led to", hint: "copy")
+            case .quote: KeyBinding(.character("q"), "reply: quote it in the text", hint: "quote")
             case .findPrevious:
-                KeyBinding([Key(.character("n"))], "behind /find: the message above that has it", hint: "above")
-            case .findNext: KeyBinding([Key(.character("N"))], "behind /find: the one below", hint: "below")
+                KeyBinding(.character("n"), "behind /find: the message above that has it", hint: "above")
+            case .findNext: KeyBinding(.character("N"), "behind /find: the one below", hint: "below")
             case .open: KeyBinding(.enter, "go back to the text")
             }
         }
@@ -113,8 +112,7 @@ struct ExcerptPane: Pane {
         if isFind { model.screen.marks.find = model.screen.marks.find ?? model.screen.marks.findBeforeText }
         if hasMeaning(action, in: model) { return perform(action, on: model) }
         model.screen = before
-        model.say(isFind ? ChatModel.noFindWords : model.noSelectionWords)
-        return []
+        return model.tell(isFind ? ChatModel.noFindWords : model.noSelectionWords)
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
@@ -126,16 +124,12 @@ struct ExcerptPane: Pane {
 
     /// Scrolls, and reads on where the excerpt ends.
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
-        let area = model.layout(on: model.size).main
-        guard !area.isEmpty else { return [] }
-        var excerpt = excerpt
-        let layout = model.conversationLayout(excerpt.conversation, columns: area.columns)
-        let wasAtTop = layout.showsBeginning(rows: area.rows)
-        excerpt.conversation.scroll = layout.scrolled(up: lines, rows: area.rows)
-        model.screen.view = .excerpt(excerpt)
-        if lines > 0, wasAtTop { return model.readExcerpt(.before) }
-        if lines < 0, excerpt.conversation.scroll == .bottom { return model.readExcerpt(.after) }
-        return []
+        let layout = model.layout(of: excerpt.conversation)
+        guard !layout.area.isEmpty else { return [] }
+        let scroll = layout.scrolled(up: lines)
+        model.screen.view.excerpt?.conversation.scroll = scroll
+        if lines > 0, layout.showsBeginning { return model.readExcerpt(.before) }
+        return lines < 0 && scroll == .bottom ? model.readExcerpt(.after) : []
     }
 
     /// Goes to the conversation itself, and joins it where it is not.
@@ -185,9 +179,7 @@ extension ChatModel {
         // Without a screen, what was found is said with what is around it, wherever else that was said.
         if hasScreen, let conversation = network.conversations.named(name), conversation.has(message) {
             show(.conversation(name))
-            let area = layout(on: size).main
-            let layout = conversationLayout(conversation, columns: area.columns)
-            let scroll = layout.showing(position, rows: area.rows)
+            let scroll = layout(of: conversation).showing(position)
             network.conversations.update(name) { $0.scroll = scroll }
             land(at: position, in: name)
             mark.scrollBefore = conversation.scroll
@@ -207,9 +199,7 @@ extension ChatModel {
 
     /// Reads a part of what the store has, unless one is on its way or there is none.
     func readExcerpt(_ direction: ExcerptPart.Direction) -> ChatEffects {
-        guard case .excerpt(var excerpt) = screen.view, excerpt.request == nil, excerpt.failure == nil else {
-            return []
-        }
+        guard let excerpt = screen.view.excerpt, excerpt.request == nil, excerpt.failure == nil else { return [] }
         var place = excerpt.message.place
         let rows = excerpt.conversation.rows
         switch direction {
@@ -225,9 +215,8 @@ extension ChatModel {
             place.sequence = last
         }
         let request = newNumber()
-        excerpt.request = request
-        excerpt.conversation.history = direction == .after ? .unknown : .loading
-        screen.view = .excerpt(excerpt)
+        screen.view.excerpt?.request = request
+        screen.view.excerpt?.conversation.history = direction == .after ? .unknown : .loading
         return [
             .search(
                 .readAround(
@@ -236,7 +225,7 @@ extension ChatModel {
     }
 
     func takeExcerpt(_ part: ExcerptPart, of request: UInt64) {
-        guard case .excerpt(var excerpt) = screen.view, excerpt.request == request else { return }
+        guard var excerpt = screen.view.excerpt, excerpt.request == request else { return }
         excerpt.request = nil
         // What comes behind the last row leaves the person where they look.
         if part.direction == .after, excerpt.conversation.scroll == .bottom,
@@ -262,20 +251,17 @@ extension ChatModel {
     }
 
     func failExcerpt(_ words: String, of request: UInt64) {
-        guard case .excerpt(var excerpt) = screen.view, excerpt.request == request else { return }
-        excerpt.request = nil
-        excerpt.conversation.history = .unknown
-        if excerpt.conversation.rows.isEmpty { excerpt.failure = words } else { say(words, .failure) }
-        screen.view = .excerpt(excerpt)
+        guard let excerpt = screen.view.excerpt, excerpt.request == request else { return }
+        screen.view.excerpt?.request = nil
+        screen.view.excerpt?.conversation.history = .unknown
+        guard excerpt.conversation.rows.isEmpty else { return say(words, .failure) }
+        screen.view.excerpt?.failure = words
     }
 
     fileprivate func scrollExcerptToFound() {
-        guard case .excerpt(var excerpt) = screen.view else { return }
-        let area = layout(on: size).main
-        let position = RowPosition.message(excerpt.message.place.sequence)
-        let layout = conversationLayout(excerpt.conversation, columns: area.columns)
-        excerpt.conversation.scroll = layout.showing(position, rows: area.rows)
-        screen.view = .excerpt(excerpt)
+        guard let excerpt = screen.view.excerpt else { return }
+        let scroll = layout(of: excerpt.conversation).showing(.message(excerpt.message.place.sequence))
+        screen.view.excerpt?.conversation.scroll = scroll
     }
 }
 
@@ -291,11 +277,11 @@ extension Conversation {
 
 extension ConversationLayout {
     /// The scroll position that shows a row in the middle; a long one from its beginning.
-    func showing(_ position: RowPosition, rows: Int) -> Conversation.Scroll {
+    func showing(_ position: RowPosition) -> Conversation.Scroll {
         var index = conversation.index(atOrAfter: position)
         let height = height(ofRow: index)
-        guard height <= rows else { return .row(position, hiddenLines: height - rows) }
-        var below = (rows - height) / 2
+        guard height <= area.rows else { return .row(position, hiddenLines: height - area.rows) }
+        var below = (area.rows - height) / 2
         while below > 0, index + 1 < conversation.count {
             index += 1
             below -= self.height(ofRow: index)

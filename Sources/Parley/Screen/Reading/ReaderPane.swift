@@ -98,10 +98,10 @@ struct ReaderPane: Pane {
             case .down: KeyBinding(.down, "a line down")
             case .toBeginning: KeyBinding(.home, "its beginning", hint: "beginning")
             case .toEnd: KeyBinding(.end, "its end", hint: "end")
-            case .findNext: KeyBinding([Key(.character("n"))], "behind /find: the next line that has it", hint: "next")
-            case .findPrevious: KeyBinding([Key(.character("N"))], "behind /find: the one before", hint: "before")
-            case .copy: KeyBinding([Key(.character("y"))], "copy it", hint: "copy")
-            case .quote: KeyBinding([Key(.character("q"))], "reply: quote it in the text", hint: "quote")
+            case .findNext: KeyBinding(.character("n"), "behind /find: the next line that has it", hint: "next")
+            case .findPrevious: KeyBinding(.character("N"), "behind /find: the one before", hint: "before")
+            case .copy: KeyBinding(.character("y"), "copy it", hint: "copy")
+            case .quote: KeyBinding(.character("q"), "reply: quote it in the text", hint: "quote")
             case .open: KeyBinding(.enter, "go back to the text")
             }
         }
@@ -133,19 +133,14 @@ struct ReaderPane: Pane {
         switch action {
         case .findNext, .findPrevious: reader.find != nil
         case .quote where reader.recipient != nil: true
-        case .quote:
-            switch model.screen.trail.last {
-            case .conversation, .excerpt: true
-            default: false
-            }
+        case .quote: model.screen.trail.last.map { $0.topic != nil || $0.excerpt != nil } ?? false
         default: true
         }
     }
 
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
         guard hasMeaning(action, in: model) else {
-            model.say(action == .quote ? "A letter is answered in its postbox." : ChatModel.noFindWords)
-            return []
+            return model.tell(action == .quote ? "A letter is answered in its postbox." : ChatModel.noFindWords)
         }
         model.screen.focus = .main
         return perform(action, on: model)
@@ -156,40 +151,37 @@ struct ReaderPane: Pane {
     // MARK: Finding
 
     /// Looks for something from the beginning on.
-    func find(_ words: String, on model: ChatModel) {
-        var reader = reader
-        reader.find = Reader.Find(text: TextFind(words))
-        ReaderPane(reader: reader).findNext(by: 1, on: model)
-    }
+    func find(_ words: String, on model: ChatModel) { findNext(Reader.Find(text: TextFind(words)), by: 1, on: model) }
 
     /// Goes to the next line that has what is looked for, or to the one before.
     func findNext(by step: Int, on model: ChatModel) {
-        guard let find = reader.find else { return }
-        var reader = reader
-        let layout = ReaderLayout(reader: reader, area: model.layout(on: model.size).main)
+        if let find = reader.find { findNext(find, by: step, on: model) }
+    }
+
+    private func findNext(_ find: Reader.Find, by step: Int, on model: ChatModel) {
+        let layout = layout(on: model)
+        model.screen.view.reader?.find = find
         if let line = layout.line(with: find, by: step) {
-            reader.find?.line = line
-            reader.place = layout.place(showing: line)
+            model.screen.view.reader?.find?.line = line
+            model.screen.view.reader?.place = layout.place(showing: line)
             model.screen.focus = .main
         } else if find.line == nil {
-            reader.find = nil
+            model.screen.view.reader?.find = nil
             model.say("Nothing in this message has \(find.text.words).", .failure)
         } else {
             model.say("No line \(step > 0 ? "below" : "above") has \(find.text.words).")
         }
-        model.screen.view = .reader(reader)
     }
 
-    private func look(at place: Reader.Place, on model: ChatModel) {
-        var reader = reader
-        reader.place = place
-        model.screen.view = .reader(reader)
+    private func layout(on model: ChatModel) -> ReaderLayout {
+        ReaderLayout(reader: reader, area: model.layout(on: model.size).main)
     }
+
+    private func look(at place: Reader.Place, on model: ChatModel) { model.screen.view.reader?.place = place }
 
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
-        let area = model.layout(on: model.size).main
-        let layout = ReaderLayout(reader: reader, area: area)
-        let edge = layout.moved(layout.edge, up: lines, rows: area.rows)
+        let layout = layout(on: model)
+        let edge = layout.moved(layout.edge, up: lines, rows: layout.area.rows)
         look(at: edge.map { .edge($0) } ?? .end, on: model)
         return []
     }
@@ -215,12 +207,8 @@ struct ReaderPane: Pane {
     func draw(in frame: Frame) { frame.drawReader(reader) }
 
     func position(in frame: Frame) -> String {
-        let area = frame.layout.main
-        let layout = ReaderLayout(reader: reader, area: area)
-        let bottom = layout.settled(layout.edge, rows: area.rows)
-        let below = layout.rowCount - 1 - bottom.index
-        if below > 0 { return "↓ \(Wording.compact(below)) below" }
-        return bottom.hidden > 0 ? "↓ \(Wording.count(bottom.hidden, "line"))" : "⇣ end"
+        let layout = ReaderLayout(reader: reader, area: frame.layout.main)
+        return layout.wordsBelow(layout.edge, rows: layout.area.rows) ?? "⇣ end"
     }
 
     func sidebarIndex(in model: ChatModel) -> Int? { model.screen.trail.last?.pane.sidebarIndex(in: model) }
@@ -230,7 +218,7 @@ extension ChatModel {
     /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a
     /// letter; closes it again.
     func readWhole() {
-        if case .reader(let reader) = screen.view {
+        if let reader = screen.view.reader {
             _ = ReaderPane(reader: reader).escape(on: self)
             return
         }
@@ -238,17 +226,12 @@ extension ChatModel {
             if network.inbox.openLetter == nil { network.inbox.openSelected() }
             if network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
         }
-        guard let reader = screen.view.pane.wholeText(in: self) else {
-            say("Every message in view is whole.")
-            return
-        }
+        guard let reader = screen.view.pane.wholeText(in: self) else { return say("Every message in view is whole.") }
         read(reader)
     }
 
     func read(_ text: Reader) {
-        if case .excerpt(let excerpt) = screen.view, excerpt.request != nil {
-            return say("One moment: more is being read.")
-        }
+        if screen.view.excerpt?.request != nil { return say("One moment: more is being read.") }
         var reader = text
         reader.focus = screen.focus
         screen.trail.append(screen.view)
@@ -259,11 +242,10 @@ extension ChatModel {
     /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun,
     /// else the lowest in view.
     func cutMessage(in conversation: Conversation) -> Reader? {
-        let area = layout(on: size).main
-        let layout = conversationLayout(conversation, columns: area.columns)
+        let layout = layout(of: conversation)
         if let selected = selectedRow ?? rowBeforeText, layout.isCut(selected) { return reader(of: selected) }
         var seen: RowPosition?
-        for case .text(_, _, let row) in layout.viewport(rows: area.rows).lines.reversed() where row.position != seen {
+        for case .text(_, _, let row) in layout.viewport.reversed() where row.position != seen {
             seen = row.position
             if layout.isCut(row) { return reader(of: row) }
         }
@@ -292,5 +274,13 @@ extension ChatModel {
         let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
         let heading = "from \(SafeText(name: from)) in \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(subject))"
         return Reader(text, heading: heading, author: author, fileName: fileName)
+    }
+}
+
+extension MainView {
+    /// The message that it shows as a whole.
+    var reader: Reader? {
+        get { if case .reader(let reader) = self { reader } else { nil } }
+        set { if let newValue { self = .reader(newValue) } }
     }
 }

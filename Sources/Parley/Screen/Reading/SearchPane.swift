@@ -212,9 +212,7 @@ struct SearchPane: Pane {
 
     /// Selects a row; at the list's end more of it is fetched.
     private func select(_ index: Int, on model: ChatModel) -> ChatEffects {
-        var search = search
-        search.select(index)
-        model.screen.view = .search(search)
+        model.screen.view.search?.select(index)
         return index >= search.items.count - 1 && search.hasMore ? model.fetchFound() : []
     }
 
@@ -222,10 +220,8 @@ struct SearchPane: Pane {
         switch search.selectedItem {
         case .message(let message): return model.openFound(message, of: search)
         case .letter:
-            var search = search
-            search.isReading.toggle()
-            search.readerScroll = 0
-            model.screen.view = .search(search)
+            model.screen.view.search?.isReading.toggle()
+            model.screen.view.search?.readerScroll = 0
         case nil: break
         }
         return []
@@ -233,10 +229,8 @@ struct SearchPane: Pane {
 
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         guard search.openLetter != nil else { return select(search.selected - lines, on: model) }
-        var search = search
         let last = SearchLayout(search: search, area: model.layout(on: model.size).main).lastReaderScroll
-        search.readerScroll = min(max(0, search.readerScroll - lines), last)
-        model.screen.view = .search(search)
+        model.screen.view.search?.readerScroll = min(max(0, search.readerScroll - lines), last)
         return []
     }
 
@@ -250,9 +244,7 @@ struct SearchPane: Pane {
 
     func escape(on model: ChatModel) -> Bool {
         guard search.openLetter != nil else { return false }
-        var search = search
-        search.isReading = false
-        model.screen.view = .search(search)
+        model.screen.view.search?.isReading = false
         return true
     }
 
@@ -260,15 +252,11 @@ struct SearchPane: Pane {
         let rows = SearchLayout(search: search, area: layout.main).table.rows
         let first = ChatModel.window(
             around: search.selected, from: search.firstVisible, rows: rows, count: search.items.count)
-        guard first != search.firstVisible else { return }
-        var search = search
-        search.firstVisible = first
-        model.screen.view = .search(search)
+        if first != search.firstVisible { model.screen.view.search?.firstVisible = first }
     }
 
     func wholeText(in model: ChatModel) -> Reader? {
-        guard let letter = search.openLetter else { return nil }
-        return model.reader(of: letter)
+        search.openLetter.map(model.reader)
     }
 
     func addressee(in model: ChatModel) -> Addressee {
@@ -299,25 +287,20 @@ struct SearchPane: Pane {
 extension ChatModel {
     /// The list of what was found that is in view, or that the person has come from.
     var search: Search? {
-        for case .search(let search) in [screen.view] + screen.trail.reversed() { return search }
-        return nil
+        screen.view.search ?? screen.trail.last { $0.search != nil }?.search
     }
 
     /// Goes to something of the list by its number, from 1.
     func openFound(_ number: Int) -> ChatEffects {
-        guard var search else {
-            say("Nothing was searched for. /search WORDS lists what is found.", .failure)
-            return []
-        }
+        guard var search else { return tell("Nothing was searched for. /search WORDS lists what is found.", .failure) }
         guard search.items.indices.contains(number - 1) else {
             let count = search.items.count
             let found = "\(Wording.count(count, "thing")) \(count == 1 ? "was" : "were")"
-            say("\(found) found; there is no \(number).", .failure)
-            return []
+            return tell("\(found) found; there is no \(number).", .failure)
         }
         search.select(number - 1)
         search.isReading = false
-        let before = screen.trail.firstIndex { if case .search = $0 { true } else { false } }
+        let before = screen.trail.firstIndex { $0.search != nil }
         if let before { screen.trail.removeSubrange(before...) }
         screen.view = .search(search)
         screen.marks.found = nil
@@ -356,12 +339,11 @@ extension ChatModel {
 
     /// Asks for the next portion, unless one is on its way.
     func fetchFound() -> ChatEffects {
-        guard case .search(var search) = screen.view, search.request == nil else { return [] }
+        guard let search = screen.view.search, search.request == nil else { return [] }
         let request = newNumber()
         let (query, limit) = search.next
-        search.request = request
-        search.awaited = max(1, window.chats.count)
-        screen.view = .search(search)
+        screen.view.search?.request = request
+        screen.view.search?.awaited = max(1, window.chats.count)
         let own: ChatEffects = [.search(.find(request: request, query, limit: limit))]
         return window.chats.count > 1 ? own + .screen(.searchElsewhere(request: request, query, limit: limit)) : own
     }
@@ -383,15 +365,13 @@ extension ChatModel {
     }
 
     private func changeSearch(of request: UInt64, _ change: (inout Search) -> Void) {
-        if case .search(var search) = screen.view, search.request == request {
+        func changeSearch(in view: inout MainView) {
+            guard var search = view.search, search.request == request else { return }
             change(&search)
-            screen.view = .search(search)
+            view.search = search
         }
-        for index in screen.trail.indices {
-            guard case .search(var search) = screen.trail[index], search.request == request else { continue }
-            change(&search)
-            screen.trail[index] = .search(search)
-        }
+        changeSearch(in: &screen.view)
+        for index in screen.trail.indices { changeSearch(in: &screen.trail[index]) }
     }
 
     /// While there is no connection: up to when what is stored is all there was, as far as that is known.
@@ -404,5 +384,13 @@ extension ChatModel {
                 milliseconds: now.wall.milliseconds - seconds * 1_000 - attoseconds / 1_000_000_000_000_000)
         }
         return network.conversations.all.compactMap { $0.rows.last?.time ?? $0.keptThrough }.max()
+    }
+}
+
+extension MainView {
+    /// What was found, where it lists that.
+    var search: Search? {
+        get { if case .search(let search) = self { search } else { nil } }
+        set { if let newValue { self = .search(newValue) } }
     }
 }
